@@ -1,0 +1,107 @@
+# Sourced by .ci/demo and .ci/test: Debian packages, a virtual environment in .venv, the package.
+# Every step is skipped when its work is done already.
+
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+cd "$ROOT" || exit 1
+VENV=$ROOT/.venv
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Nothing but the installed package is to be found, not even the sources in this directory.
+export PYTHONSAFEPATH=1
+unset PYTHONPATH PYTHONHOME
+
+say() { printf '%s\n' "$*"; }
+die() { printf '%s\n' "$*" >&2; exit 1; }
+
+# find_python: the first interpreter that is new enough, in $PYTHON.
+find_python() {
+    for candidate in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            PYTHON=$candidate
+            return
+        fi
+    done
+    die "amqpscope needs Python 3.11 or newer; install it, or name it: PYTHON=/path/to/python $0"
+}
+
+has_program() { command -v "$1" >/dev/null 2>&1; }
+has_venv() { [ -x "$VENV/bin/pip" ] || "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null; }
+has_compiler() {
+    "$PYTHON" -c 'import os, shutil, sys, sysconfig
+compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+sys.exit(shutil.which(compiler.split()[0]) is None)'
+}
+has_headers() {
+    "$PYTHON" -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+}
+can_compile() { has_compiler && has_headers; }
+has_openssl_headers() { pkg-config --exists openssl 2>/dev/null; }
+
+# want CHECK PACKAGE...: note the Debian packages when the check fails.
+want() {
+    check=$1
+    shift
+    $check || MISSING="$MISSING $*"
+}
+
+# install_missing: apt-get what $MISSING names, or say which command does it.
+install_missing() {
+    [ -n "$MISSING" ] || return 0
+    sudo=
+    [ "$(id -u)" = 0 ] || sudo="sudo -n"
+    if ! has_program apt-get; then
+        say "not found here, please install what your system calls:$MISSING"
+    elif [ -n "$sudo" ] && ! sudo -n true 2>/dev/null; then
+        say "some Debian packages are missing; for all features run:"
+        say "    sudo apt-get install$MISSING"
+    else
+        say "installing Debian packages:$MISSING"
+        # shellcheck disable=SC2086  # the list is meant to be split
+        if ! { $sudo apt-get update -q &&
+            $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
+                --no-install-recommends $MISSING; } >"$LOG" 2>&1; then
+            tail -n 5 "$LOG"
+            say "that failed; for all features run:"
+            say "    apt-get update && apt-get install$MISSING"
+        fi
+    fi
+}
+
+# make_venv: .venv, made anew when it is not there, broken or of an old Python.
+make_venv() {
+    if ! "$VENV/bin/python" -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        has_venv || die "cannot go on without the package python3-venv (see above)"
+        rm -rf "$VENV"
+        "$PYTHON" -m venv "$VENV" || die "cannot create $VENV"
+    fi
+}
+
+# install_package WHAT: `pip install WHAT`, unless these very sources are installed already.
+install_package() {
+    build=${AMQPSCOPE_BUILD:-auto}
+    if [ "$build" = auto ]; then
+        build=pure
+        if can_compile; then build=compiled; fi
+    fi
+    sources="amqpscope dissectors .ci pyproject.toml captures/demo.pcapng"
+    # shellcheck disable=SC2086
+    stamp="$build $(find $sources -type f ! -name '*.py[co]' -exec cksum {} + |
+        LC_ALL=C sort | cksum)"
+    case $(cat "$VENV/installed" 2>/dev/null) in
+    "$stamp $1" | "$stamp .[dev]") return 0 ;;
+    esac
+    say "installing amqpscope into .venv (a minute or two)"
+    rm -f "$VENV/installed"
+    # The version stays the same while the sources change, so pip must be told to replace it.
+    "$VENV/bin/pip" uninstall -q -y amqpscope >/dev/null 2>&1
+    if ! "$VENV/bin/pip" install -q "$1" >"$LOG" 2>&1; then
+        cat "$LOG"
+        die "pip install failed"
+    fi
+    say "$stamp $1" >"$VENV/installed"
+}
+
+LOG=$(mktemp)
+trap 'rm -f "$LOG"' EXIT
+MISSING=
+find_python

@@ -1,0 +1,20 @@
+"""Tell what went over the wire in AMQP traffic, and who broke the protocol.
+
+The bytes are read by `dissectors`; this package follows the conversation and shows it.
+"""
+
+__version__ = "0.1.0"
+
+
+def build() -> str:
+    """Say how this copy runs: `compiled`, or `pure Python` and why."""
+    from importlib.resources import files
+    from importlib.util import find_spec
+
+    codec = find_spec("dissectors.v1_0.codec")
+    if codec is not None and codec.origin is not None and not codec.origin.endswith(".py"):
+        return "compiled"
+    note = files(__name__).joinpath("build.txt")
+    if not note.is_file():
+        return "pure Python: run from the sources"
+    return note.read_text(encoding="utf-8").strip()

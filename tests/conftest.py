@@ -1,0 +1,44 @@
+"""What all tests share: the checkout's place, the command line, hypothesis without a stopwatch."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).parent.parent
+
+# Processes started by tests must find the same build as the tests, not the sources in the
+# directory they are started from.
+os.environ["PYTHONSAFEPATH"] = "1"
+
+# A busy machine is slow now and then; that is no bug of the code under test.
+settings.register_profile("amqpscope", deadline=None)
+settings.load_profile("amqpscope")
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("tshark") and shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def amqpscope():
+    """Run the command line in a process of its own: `amqpscope("read", path).stdout`."""
+
+    def run(*arguments, **options):
+        command = [sys.executable, "-m", "amqpscope", *map(str, arguments)]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=60, **options
+        )
+
+    return run

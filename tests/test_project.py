@@ -1,0 +1,122 @@
+"""The promises of the project as a whole: builds, imports, start-up time, a tidy checkout."""
+
+import ast
+import importlib
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+COMPILED = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]["modules"]
+EXPECT = os.environ.get("AMQPSCOPE_EXPECT")
+
+HEAVY = {"click", "cryptography", "pyshark", "pyspark", "rich", "scapy", "textual"}
+TOP_LEVEL = {"amqpscope", "captures", "dissectors", "pyproject.toml", "README.md", "tests"}
+HOSTS = ("pypi.org", "pythonhosted.org", "registry.npmjs.org", "ghcr.io", "docker.io")
+HELP_SECONDS = 0.4
+
+
+def run(*command):
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+def loaded_by(statement):
+    """Top-level packages in memory after a statement, in a fresh interpreter."""
+    code = f"import sys\n{statement}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    return set(run(sys.executable, "-c", code).split())
+
+
+def files():
+    """Every file that git keeps or would keep."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return [path for path in map(ROOT.joinpath, listed.split("\0")) if path.is_file()]
+
+
+def imported(node):
+    """Names of the modules imported when the code runs: not those for the type checker alone."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield node.module
+    elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+        for child in ast.iter_child_nodes(node):
+            yield from imported(child)
+
+
+@pytest.mark.skipif(EXPECT is None, reason="AMQPSCOPE_EXPECT does not say which build this is")
+@pytest.mark.parametrize("path", COMPILED)
+def test_this_run_is_of_the_build_it_claims(path):
+    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    suffix = Path(importlib.import_module(name).__file__).suffix
+    assert suffix == {"compiled": ".so", "pure": ".py"}[EXPECT]
+
+
+@pytest.mark.skipif(EXPECT != "compiled", reason="only the installed package has a build")
+def test_version_says_that_it_is_compiled(amqpscope):
+    assert amqpscope("--version").stdout.rstrip().endswith("(compiled)")
+
+
+def test_analysis_needs_no_heavy_library():
+    assert loaded_by("import amqpscope.analysis") & HEAVY == set()
+
+
+def test_command_line_starts_with_click_alone():
+    assert loaded_by("import amqpscope.cli") & HEAVY == {"click"}
+
+
+def test_help_starts_at_once():
+    def seconds():
+        start = time.perf_counter()
+        run(sys.executable, "-m", "amqpscope", "--help")
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(5)) < HELP_SECONDS
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("dissectors/**/*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_dissectors_import_the_standard_library_alone(path):
+    allowed = sys.stdlib_module_names | {"dissectors"}
+    if path.name == "scapy_layers.py":
+        allowed |= {"scapy"}
+    tree = ast.parse(path.read_text())
+    assert {name.partition(".")[0] for name in imported(tree)} <= allowed
+
+
+def test_top_level_is_tidy():
+    names = {path.relative_to(ROOT).parts[0] for path in files()}
+    assert {name for name in names if not name.startswith(".")} <= TOP_LEVEL
+
+
+def test_files_name_no_place_of_one_machine():
+    places = re.compile(rb"(?<![\w.~*-])/(?:work|root|home)/")
+    hosts = re.compile("|".join(map(re.escape, HOSTS)).encode())
+    texts = {path: path.read_bytes() for path in files() if path != Path(__file__)}
+    found = [
+        str(path.relative_to(ROOT))
+        for path, text in texts.items()
+        if b"\0" not in text and (places.search(text) or hosts.search(text))
+    ]
+    assert found == []
+
+
+def test_tests_are_no_packages():
+    # tests/dissectors as a package would hide the real one.
+    assert list(ROOT.glob("tests/**/__init__.py")) == []
+
+
+def test_ci_runs_the_command_that_the_readme_names():
+    command = (ROOT / ".ci" / "run").read_text().split("exec ")[1].strip()
+    assert f"\n{command}\n" in (ROOT / "README.md").read_text()
