@@ -1,0 +1,106 @@
+"""Which TLS connections can be decrypted, and the word to the user about those that cannot.
+
+A capture is read twice for TLS. When the first application data is met and a key may be known, the
+capture is read once more from its beginning to collect the TLS records, tshark decrypts them into a
+temporary file, and the first reading goes on with the plaintext at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from amqpscope.capture.keylog import Keys
+from amqpscope.capture.source import CaptureError
+from amqpscope.capture.tls import APPLICATION_DATA, Records, TlsStream
+from amqpscope.capture.tshark import DecryptionError, Plaintexts, RecordWriter, decrypt
+
+MAX_NOTES: Final = 10
+"""Connections named one by one in the notes; the rest is counted."""
+
+
+class Decryptor(Records):
+    """Knows the plaintext of records, by keys and tshark, and what to tell the user if not."""
+
+    def __init__(self, keys: Keys, collect: Callable[[RecordWriter], None] | None) -> None:
+        super().__init__()
+        self._keys = keys
+        self._collect = collect
+        """Feeds all records of the capture to the writer; None when it cannot be read twice."""
+        self._plaintexts: Plaintexts | None = None
+        self._failed = False
+        self._notes: list[str] = []
+        self._unnamed = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know, one line each."""
+        if not self._unnamed:
+            return self._notes
+        return [*self._notes, f"{self._unnamed} more TLS connections could not be decrypted"]
+
+    def record(self, stream: TlsStream, sender: int, record: bytes) -> bytes:
+        """The application data inside the next record, if a key is known."""
+        number = self.count
+        self.count += 1
+        if record[0] != APPLICATION_DATA:
+            return b""
+        if not stream.decided:
+            self._decide(stream)
+        if not stream.decrypted or self._plaintexts is None:
+            return b""
+        return self._plaintexts.take(number)
+
+    def ended(self, stream: TlsStream) -> None:
+        """Say so if a key was known and yet nothing came out."""
+        if stream.decrypted and not stream.found:
+            self._note(stream, "its key is known, but no data was found in it")
+
+    def close(self) -> None:
+        """Remove the spooled plaintext."""
+        if self._plaintexts is not None:
+            self._plaintexts.close()
+            self._plaintexts = None
+
+    def _decide(self, stream: TlsStream) -> None:
+        stream.decided = True
+        keys = self._keys
+        if not keys:
+            self._note(stream, _no_key(stream))
+        elif self._collect is None:
+            self._note(stream, "it can be decrypted only from a file that is complete: read that")
+        else:
+            if self._plaintexts is None and (keys.growing or keys.knows(stream.client_random)):
+                self._decrypt(self._collect)
+            if self._plaintexts is not None:
+                stream.decrypted = keys.knows(stream.client_random)
+            if not stream.decrypted and not self._failed:
+                self._note(stream, _no_key(stream))
+
+    def _decrypt(self, collect: Callable[[RecordWriter], None]) -> None:
+        if self._failed:
+            return
+        try:
+            self._plaintexts = decrypt(collect, self._keys)
+        except (DecryptionError, CaptureError, OSError) as error:
+            self._failed = True
+            self._notes.append(f"TLS is not decrypted: {error}")
+
+    def _note(self, stream: TlsStream, reason: str) -> None:
+        if len(self._notes) >= MAX_NOTES:
+            self._unnamed += 1
+            return
+        connection = stream.connection
+        client, server = _name(connection.client), _name(connection.server)
+        self._notes.append(f"connection {client} -> {server} is TLS and {reason}")
+
+
+def _no_key(stream: TlsStream) -> str:
+    if not stream.client_random:
+        return "its handshake is not in the capture, so it cannot be decrypted"
+    return "no key for it is known: give --keylog FILE (or set SSLKEYLOGFILE)"
+
+
+def _name(endpoint: tuple[str, int]) -> str:
+    host, port = endpoint
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

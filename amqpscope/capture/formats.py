@@ -1,0 +1,289 @@
+"""The two capture file formats, pcap and pcapng, as streams of records.
+
+A `Format` is given a block of octets and takes the whole records at its beginning; `need` then says
+how many octets the next one has. Octets that make no sense raise `Damage` with their place.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from amqpscope.capture.packets import Packets
+from amqpscope.stream import Segment
+
+MAX_RECORD: Final = 16 << 20
+"""No tool writes larger records (Wireshark refuses them too), so a larger length is damage."""
+MAX_TIME: Final = (1 << 63) - 1
+"""In the year 2262; absurd clocks stop there."""
+
+PCAP_MAGICS: Final = {
+    # octets              byte order  ns per tick  record header
+    b"\xd4\xc3\xb2\xa1": ("<", 1000, 16),
+    b"\xa1\xb2\xc3\xd4": (">", 1000, 16),
+    b"\x4d\x3c\xb2\xa1": ("<", 1, 16),
+    b"\xa1\xb2\x3c\x4d": (">", 1, 16),
+    b"\x34\xcd\xb2\xa1": ("<", 1000, 24),
+    b"\xa1\xb2\xcd\x34": (">", 1000, 24),
+}
+"""The last two are Kuznetzov's variant of old Linux distributions, with 8 octets more a record."""
+
+SECTION_HEADER: Final = 0x0A0D0D0A
+SECTION_MAGIC: Final = b"\x0a\x0d\x0d\x0a"
+INTERFACE: Final = 1
+OBSOLETE_PACKET: Final = 2
+SIMPLE_PACKET: Final = 3
+ENHANCED_PACKET: Final = 6
+SECRETS: Final = 10
+TLS_KEY_LOG: Final = 0x544C534B
+IF_TSRESOL: Final = 9
+IF_TSOFFSET: Final = 14
+
+
+class Damage(Exception):
+    """The record at `at` of the block cannot be right."""
+
+    def __init__(self, at: int, message: str) -> None:
+        super().__init__(at, message)
+        self.at = at
+        self.message = message
+
+
+class Format:
+    """A file format while it is being read."""
+
+    def __init__(self, packets: Packets, secrets: list[bytes]) -> None:
+        self.packets = packets
+        self.secrets = secrets
+        self.need = 0
+        """Octets that the record at the end of the last `take` needs."""
+
+    def take(self, data: bytes, out: list[Segment]) -> int:
+        """Read the whole records at the beginning of `data`; where the first cut one begins."""
+        raise NotImplementedError
+
+
+class Pcap(Format):
+    """The classic format: a file header and then one record a packet."""
+
+    def __init__(self, packets: Packets, secrets: list[bytes]) -> None:
+        super().__init__(packets, secrets)
+        self.need = 24
+        self._started = False
+        self._link = 0
+        self._tick = 0
+        self._header = 16
+        self._record = Struct("<IIII")
+
+    def take(self, data: bytes, out: list[Segment]) -> int:
+        """Read the whole records at the beginning of `data`."""
+        at = 0
+        if not self._started:
+            if len(data) < 24:
+                return 0
+            order, self._tick, self._header = PCAP_MAGICS[data[:4]]
+            self._record = Struct(order + "IIII")
+            network: int = Struct(order + "I").unpack_from(data, 20)[0]
+            self._link = network & 0xFFFF  # the upper half tells of frame check sequences
+            self._started = True
+            at = 24
+        size = len(data)
+        header = self._header
+        tick = self._tick
+        link = self._link
+        packets = self.packets
+        unpack = self._record.unpack_from
+        seconds: int
+        ticks: int
+        captured: int
+        original: int
+        while size - at >= header:
+            seconds, ticks, captured, original = unpack(data, at)
+            if captured > MAX_RECORD:
+                raise Damage(at, f"a packet of {captured} octets, expected at most {MAX_RECORD}")
+            start = at + header
+            end = start + captured
+            if end > size:
+                self.need = end - at
+                return at
+            time = seconds * 1000000000 + ticks * tick
+            wire_end = start + original if original > captured else end
+            segment = packets.segment(link, time, data, start, end, wire_end)
+            if segment is not None:
+                out.append(segment)
+            at = end
+        self.need = header
+        return at
+
+
+class _Interface:
+    __slots__ = ("divisor", "factor", "link", "offset", "snaplen")
+
+    def __init__(self, link: int, snaplen: int) -> None:
+        self.link = link
+        self.snaplen = snaplen
+        self.factor = 1000
+        """Nanoseconds a tick are `factor / divisor`."""
+        self.divisor = 1
+        self.offset = 0
+
+
+class Pcapng(Format):
+    """The newer format: sections of blocks, with interfaces, options and secrets."""
+
+    def __init__(self, packets: Packets, secrets: list[bytes]) -> None:
+        super().__init__(packets, secrets)
+        self.need = 12
+        self._interfaces: list[_Interface] = []
+        self._time = 0
+        self._use("<")
+
+    def _use(self, order: str) -> None:
+        """Read numbers in this byte order from now on: each section has its own."""
+        self._words = Struct(order + "II")
+        self._enhanced = Struct(order + "IIIII")
+        self._obsolete = Struct(order + "HHIIII")
+        self._pair = Struct(order + "HH")
+        self._int64 = Struct(order + "q")
+
+    def take(self, data: bytes, out: list[Segment]) -> int:
+        """Read the whole blocks at the beginning of `data`."""
+        at = 0
+        size = len(data)
+        kind: int
+        length: int
+        while size - at >= 12:
+            if data[at] == 0x0A and data[at : at + 4] == SECTION_MAGIC:
+                self._begin_section(data, at)
+            kind, length = self._words.unpack_from(data, at)
+            if length < 12 or length % 4 or length > MAX_RECORD:
+                raise Damage(
+                    at,
+                    f"a block of {length} octets, expected a multiple of 4 from 12 to {MAX_RECORD}",
+                )
+            end = at + length
+            if end > size:
+                self.need = length
+                return at
+            if data[end - 4 : end] != data[at + 4 : at + 8]:
+                again: int = self._words.unpack_from(data, end - 8)[1]
+                raise Damage(at, f"a block of {length} octets that ends with the length {again}")
+            if kind == ENHANCED_PACKET:
+                self._enhanced_packet(data, at, end - 4, out)
+            else:
+                self._other(kind, data, at, end - 4, out)
+            at = end
+        self.need = 12
+        return at
+
+    def _begin_section(self, data: bytes, at: int) -> None:
+        magic = data[at + 8 : at + 12]
+        if magic == b"\x4d\x3c\x2b\x1a":
+            self._use("<")
+        elif magic == b"\x1a\x2b\x3c\x4d":
+            self._use(">")
+        else:
+            raise Damage(
+                at, f"byte-order magic {magic.hex(' ')} of a section, expected 1a 2b 3c 4d"
+            )
+
+    def _other(self, kind: int, data: bytes, at: int, end: int, out: list[Segment]) -> None:
+        """A block that is no enhanced packet; `end` is that of its body."""
+        if kind == SECTION_HEADER:
+            self._interfaces = []
+        elif kind == INTERFACE:
+            self._interface(data, at, end)
+        elif kind == SIMPLE_PACKET:
+            self._simple_packet(data, at, end, out)
+        elif kind == OBSOLETE_PACKET:
+            self._obsolete_packet(data, at, end, out)
+        elif kind == SECRETS and end - at >= 16:
+            secret, length = self._words.unpack_from(data, at + 8)
+            if secret == TLS_KEY_LOG:
+                self.secrets.append(data[at + 16 : min(end, at + 16 + length)])
+
+    def _interface(self, data: bytes, at: int, end: int) -> None:
+        _enough(at, end, 16, "an interface description")
+        link, _ = self._pair.unpack_from(data, at + 8)
+        snaplen: int = self._words.unpack_from(data, at + 8)[1]
+        interface = _Interface(link, snaplen)
+        self._interfaces.append(interface)
+        at += 16
+        while end - at >= 4:
+            code, length = self._pair.unpack_from(data, at)
+            value = data[at + 4 : min(end, at + 4 + length)]
+            if code == IF_TSRESOL and len(value) == 1:
+                _set_resolution(interface, value[0])
+            elif code == IF_TSOFFSET and len(value) == 8:
+                interface.offset = self._int64.unpack(value)[0] * 1000000000
+            elif code == 0:
+                return
+            at += 4 + (length + 3 & ~3)
+
+    def _enhanced_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
+        _enough(at, end, 28, "a packet block")
+        number: int
+        high: int
+        low: int
+        captured: int
+        original: int
+        number, high, low, captured, original = self._enhanced.unpack_from(data, at + 8)
+        _enough(at, end, 28 + captured, "a packet block")
+        self._packet(number, high << 32 | low, data, at + 28, captured, original, out)
+
+    def _obsolete_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
+        _enough(at, end, 28, "a packet block")
+        number, _, high, low, captured, original = self._obsolete.unpack_from(data, at + 8)
+        _enough(at, end, 28 + captured, "a packet block")
+        self._packet(number, high << 32 | low, data, at + 28, captured, original, out)
+
+    def _simple_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
+        """A packet of the first interface, without a time: it gets that of the packet before."""
+        _enough(at, end, 12, "a simple packet block")
+        original: int = self._words.unpack_from(data, at + 4)[1]
+        captured = original
+        if self._interfaces and self._interfaces[0].snaplen:
+            captured = min(original, self._interfaces[0].snaplen)
+        _enough(at, end, 12 + captured, "a simple packet block")
+        self._packet(0, -1, data, at + 12, captured, original, out)
+
+    def _packet(
+        self,
+        number: int,
+        ticks: int,
+        data: bytes,
+        start: int,
+        captured: int,
+        original: int,
+        out: list[Segment],
+    ) -> None:
+        if number >= len(self._interfaces):
+            self.packets.count += 1
+            self.packets.skip("interface without a description")
+            return
+        interface = self._interfaces[number]
+        if ticks >= 0:
+            time = ticks * interface.factor // interface.divisor + interface.offset
+            self._time = min(max(time, 0), MAX_TIME)
+        end = start + captured
+        wire_end = start + original if original > captured else end
+        packets = self.packets
+        segment = packets.segment(interface.link, self._time, data, start, end, wire_end)
+        if segment is not None:
+            out.append(segment)
+
+
+def _enough(at: int, end: int, size: int, what: str) -> None:
+    if end - at < size:
+        raise Damage(at, f"{what} that needs {size} octets has {end - at}")
+
+
+def _set_resolution(interface: _Interface, value: int) -> None:
+    """A power of ten, or of two when the top bit is set."""
+    per_second = 1 << (value & 0x7F) if value & 0x80 else 10**value
+    if 1000000000 % per_second == 0:
+        interface.factor = 1000000000 // per_second
+        interface.divisor = 1
+    else:
+        interface.factor = 1000000000
+        interface.divisor = per_second

@@ -1,0 +1,115 @@
+"""A capture read as pieces: the file, TCP put in order, TLS and WebSocket taken off.
+
+with Pieces("a.pcapng", keylogs=[text]) as pieces:
+    for batch in pieces:
+        ...
+print(pieces.capture.packets, pieces.capture.problem, pieces.notes)
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+
+from amqpscope.capture.decrypt import Decryptor
+from amqpscope.capture.keylog import Keys
+from amqpscope.capture.layers import Unwrapper
+from amqpscope.capture.pcap import Capture, CaptureError, open_capture
+from amqpscope.capture.source import STDIN
+from amqpscope.capture.tshark import RecordWriter
+from amqpscope.stream import Piece, Reassembler
+
+
+class Pieces:
+    """The pieces of a capture, batch by batch."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        follow: bool = False,
+        keylogs: Iterable[bytes] = (),
+        server_ports: Iterable[int] = (),
+    ) -> None:
+        self._ports = frozenset(server_ports)
+        self._spool: str | None = None
+        keys = Keys(*keylogs)
+        source = path
+        if keys and not follow and not os.path.isfile(path) and not os.path.isdir(path):
+            source = self._spool_pipe(path)
+        self._source = source
+        try:
+            self.capture: Capture = open_capture(source, follow=follow)
+        except CaptureError as error:
+            self._remove_spool()
+            raise CaptureError(path, error.message) from error
+        self.capture.path = path
+        """The capture itself: packets, problem, position and size."""
+        keys.watch(self.capture.secrets)
+        self._keys = keys
+        twice = not follow and os.path.isfile(source)
+        self._decryptor = Decryptor(keys, self._collect if twice else None)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know about connections that could not be read, one line each."""
+        return self._decryptor.notes
+
+    def __iter__(self) -> Iterator[list[Piece]]:
+        """All pieces; an empty batch while following means that there is nothing new yet."""
+        reassembler = Reassembler(self._ports)
+        unwrapper = Unwrapper(self._decryptor)
+        for segments in self.capture:
+            yield unwrapper.feed_all(reassembler.feed_all(segments))
+        yield unwrapper.feed_all(reassembler.finish())
+
+    def __enter__(self) -> Pieces:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the capture and remove what was spooled."""
+        self.capture.close()
+        self._decryptor.close()
+        self._remove_spool()
+
+    def _collect(self, writer: RecordWriter) -> None:
+        """Read the capture once more, for its TLS records only."""
+        with open_capture(self._source) as capture:
+            self._keys.watch(capture.secrets)
+            reassembler = Reassembler(self._ports)
+            unwrapper = Unwrapper(writer)
+            for segments in capture:
+                unwrapper.feed_all(reassembler.feed_all(segments))
+            unwrapper.feed_all(reassembler.finish())
+
+    def _spool_pipe(self, path: str) -> str:
+        """A pipe can be read once only, so keep its octets in a file."""
+        with tempfile.NamedTemporaryFile(prefix="amqpscope-", delete=False) as file:
+            self._spool = file.name
+            try:
+                if path == STDIN:
+                    shutil.copyfileobj(sys.stdin.buffer, file)
+                else:
+                    with open(path, "rb") as pipe:
+                        shutil.copyfileobj(pipe, file)
+            except OSError as error:
+                self._remove_spool()
+                raise CaptureError(path, str(error.strerror or error).lower()) from error
+        return file.name
+
+    def _remove_spool(self) -> None:
+        if self._spool is not None:
+            os.unlink(self._spool)
+            self._spool = None
