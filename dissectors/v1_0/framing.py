@@ -1,0 +1,187 @@
+"""Frames and protocol headers (spec 2.2, 2.3, 5.2.1, 5.3.1).
+
+A stream is a sequence of units: a unit is a protocol header of eight octets or a frame. `measure`
+says how long the unit at an offset is, `decode_unit` what it says.
+
+A header can stand wherever a frame can: its first four octets, read as a frame's size, would
+be more than a thousand million, so the two cannot be mistaken for each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from dissectors.errors import Damage, Malformed
+from dissectors.v1_0.bodies import Body
+from dissectors.v1_0.codec import PLANS, Plan, Reader, plan_of, prefix, u16, u32
+from dissectors.v1_0.encodings import DESCRIBED, label
+from dissectors.v1_0.values import Described, Value
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+HEADER_SIZE: Final = 8
+MAX_FRAME_SIZE: Final = 128 * 1024 * 1024
+"""The largest frame we hold in memory. Peers agree on 4 kB to 1 MB, seldom more."""
+
+AMQP_FRAME: Final = 0x00
+SASL_FRAME: Final = 0x01
+PROTOCOL_IDS: Final = {0: "AMQP", 2: "TLS", 3: "SASL"}
+
+MORE: Final = 0
+"""`measure` needs more octets to tell."""
+DAMAGED: Final = -1
+"""No unit can begin with these octets."""
+
+NO_FAULTS: Final[list[Malformed]] = []
+"""What a sound unit has; shared, so never added to."""
+
+
+class Header(NamedTuple):
+    """A protocol header: `AMQP`, a protocol id and a version."""
+
+    id: int
+    major: int
+    minor: int
+    revision: int
+
+    def __str__(self) -> str:
+        name = PROTOCOL_IDS.get(self.id, f"id {self.id}")
+        return f"{name} {self.major}.{self.minor}.{self.revision}"
+
+
+class Unit:
+    """One header or frame, decoded."""
+
+    def __init__(self, kind: str, channel: int, type: int, doff: int) -> None:
+        self.kind = kind
+        """`header`, `amqp`, `sasl`, `empty`, `unknown` (of another frame type) or `malformed`."""
+        self.channel = channel
+        """The channel; for frames of other types the two octets that stand in its place."""
+        self.type = type
+        self.doff = doff
+        self.header: Header | None = None
+        self.body: Body | None = None
+        """The performative, when it is one that we know."""
+        self.other: Value = None
+        """What stands in the performative's place otherwise."""
+        self.payload = 0
+        """Where the payload begins; the size of the frame if there is none."""
+        self.faults: list[Malformed] = NO_FAULTS
+
+    @property
+    def name(self) -> str:
+        """The spec's name: `transfer`, `sasl-init`, `header`, `empty`; else the kind."""
+        body = self.body
+        return self.kind if body is None else body.row.name
+
+
+def measure(data: bytes, at: i64, end: i64) -> i64:
+    """The size of the unit that begins at `at`, or MORE, or DAMAGED."""
+    left = end - at
+    if left < 4:
+        return MORE
+    if data[at] == 0x41 and data[at : at + 4] == b"AMQP":
+        return HEADER_SIZE
+    size = u32(data, at)
+    if size < HEADER_SIZE or size > MAX_FRAME_SIZE:
+        return DAMAGED
+    return size
+
+
+def decode_unit(raw: bytes, trace: list[int] | None = None, missing: int = 0) -> Unit:
+    """Say what a unit says; never raises, whatever the octets.
+
+    `missing` octets of it, at the end, are not in the capture.
+    """
+    end: i64 = len(raw)
+    if end == HEADER_SIZE and raw[:4] == b"AMQP":
+        unit = Unit("header", 0, 0, 0)
+        unit.header = Header(raw[4], raw[5], raw[6], raw[7])
+        return unit
+    if end < HEADER_SIZE or u32(raw, 0) != end + missing:
+        return damaged(Unit("malformed", 0, 0, 0), 0, f"{end} octets are no frame or header")
+    doff: i64 = raw[4]
+    kind: i64 = raw[5]
+    unit = Unit("amqp", u16(raw, 6), kind, doff)
+    unit.payload = end
+    begin = doff * 4
+    if begin < HEADER_SIZE:
+        return damaged(unit, 4, f"data offset is {doff}, the least is 2")
+    if begin > end + missing:
+        return damaged(
+            unit, 4, f"data offset {doff} reaches past the frame's {end + missing} octets"
+        )
+    if kind > SASL_FRAME:
+        unit.kind = "unknown"
+        unit.payload = begin
+        return unit
+    if kind == SASL_FRAME:
+        unit.kind = "sasl"
+    if begin == end + missing:
+        unit.kind = "empty"
+        return unit
+    if begin >= end:
+        return damaged(unit, end, f"{missing} octets of the frame are not in the capture")
+    read_body(unit, raw, begin, trace)
+    return unit
+
+
+def damaged(unit: Unit, at: int, reason: str) -> Unit:
+    """Mark a unit whose own header is wrong."""
+    unit.kind = "malformed"
+    unit.faults = [Malformed(Damage.FRAME, at, reason)]
+    return unit
+
+
+def read_body(unit: Unit, raw: bytes, begin: i64, trace: list[int] | None) -> None:
+    """Decode the performative and find the payload behind it."""
+    end: i64 = len(raw)
+    reader = Reader(raw, begin, trace)
+    try:
+        plan = fast_plan(raw, begin, end)
+        if plan is not None and trace is None:
+            reader.at = begin + 3
+            reader.depth = 1
+            unit.body = reader.composite(plan, end)
+        elif raw[begin] == DESCRIBED:
+            found = reader.value(end)
+            if isinstance(found, Body):
+                unit.body = found
+            else:
+                unit.other = found
+        else:
+            found_label = label(raw[begin])
+            raise Malformed(
+                Damage.NOT_DESCRIBED, begin, f"the body begins with {found_label}, not a descriptor"
+            )
+        unit.payload = reader.at
+    except Malformed as fault:
+        reader.faults.append(fault)
+    if reader.faults:
+        unit.kind = "malformed"
+        unit.faults = reader.faults
+        name_faults(unit)
+
+
+def fast_plan(raw: bytes, begin: i64, end: i64) -> Plan | None:
+    """The performative by its usual spelling: a small descriptor before a list."""
+    if begin + 4 > end or raw[begin] != DESCRIBED or raw[begin + 1] != 0x53:
+        return None
+    code = raw[begin + 3]
+    if code != 0xC0 and code != 0xD0 and code != 0x45:
+        return None
+    return PLANS.get(raw[begin + 2])
+
+
+def name_faults(unit: Unit) -> None:
+    """Lead the path of every fault with the performative's name."""
+    name = ""
+    if unit.body is not None:
+        name = unit.body.row.name
+    elif isinstance(unit.other, Described):
+        plan = plan_of(unit.other.descriptor)
+        name = "" if plan is None else plan.name
+    if name:
+        for fault in unit.faults:
+            prefix(fault, name)

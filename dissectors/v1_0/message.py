@@ -1,0 +1,140 @@
+"""The sections of a message (spec 3.2): walked without decoding, decoded on demand.
+
+`walk` only steps from one section to the next, which a size or two tells. `read_section` decodes
+one. The octets are those of the whole message: the payloads of all its transfers, joined.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from dissectors.errors import Damage, Malformed
+from dissectors.v1_0.codec import Reader, prefix, u32
+from dissectors.v1_0.encodings import DESCRIBED, TYPE_OF, label
+from dissectors.v1_0.types import SECTION_SYMBOLS, SECTIONS
+from dissectors.v1_0.values import Described, Symbol, Ulong, Value
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+_WIDTH: Final = bytes((0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 1, 4, 1, 4, 1, 4))
+"""Octets after a constructor by its high half; from 0xA on, octets of the size."""
+MAX_SECTIONS: Final = 65536
+"""Sections in one message: a data section can be five octets long."""
+
+_DESCRIPTORS: Final = b"\x80\xa3\xb3"
+"""The other encodings in which a section's descriptor can be written."""
+
+DATA: Final = 0x75
+AMQP_SEQUENCE: Final = 0x76
+AMQP_VALUE: Final = 0x77
+
+
+class Section:
+    """Where a section lies in its message."""
+
+    def __init__(self, code: int, start: int, content: int, stop: int) -> None:
+        self.code = code
+        """The descriptor, or -1 for one that is no section's."""
+        self.start = start
+        self.content = content
+        """Where the constructor of the described value is."""
+        self.stop = stop
+
+    @property
+    def name(self) -> str:
+        """The spec's name."""
+        return SECTIONS.get(self.code, "unknown")
+
+
+def walk(data: bytes) -> tuple[list[Section], Malformed | None]:
+    """The sections in order, as far as they can be told apart, and what stopped the walk."""
+    found: list[Section] = []
+    at: i64 = 0
+    end: i64 = len(data)
+    try:
+        while at < end:
+            if len(found) == MAX_SECTIONS:
+                raise Malformed(Damage.LIMIT, at, f"more than {MAX_SECTIONS} sections")
+            section = section_at(data, at, end)
+            found.append(section)
+            at = section.stop
+    except Malformed as fault:
+        prefix(fault, f"section[{len(found)}]")
+        return found, fault
+    return found, None
+
+
+def section_at(data: bytes, at: i64, end: i64) -> Section:
+    """The section that begins here."""
+    if data[at] != DESCRIBED:
+        raise Malformed(
+            Damage.NOT_DESCRIBED, at, f"a section begins with {label(data[at])}, not a descriptor"
+        )
+    code: i64 = -1
+    content: i64
+    if at + 2 < end and data[at + 1] == 0x53:
+        code = data[at + 2]
+        content = at + 3
+    else:
+        content = skip(data, at + 1, end)
+        if data[at + 1] in _DESCRIPTORS:
+            code = section_code(Reader(data, at + 1).value(content))
+    if code not in SECTIONS:
+        code = -1
+    return Section(code, at, content, skip(data, content, end))
+
+
+def section_code(descriptor: Value) -> int:
+    """The section that a descriptor names, or -1."""
+    if isinstance(descriptor, Ulong):
+        return int(descriptor) if descriptor in SECTIONS else -1
+    if isinstance(descriptor, Symbol):
+        return SECTION_SYMBOLS.get(str(descriptor), -1)
+    return -1
+
+
+def skip(data: bytes, at: i64, end: i64) -> i64:
+    """Where the value that begins here ends, by its size alone."""
+    wanted: i64 = 1
+    while wanted > 0:
+        if at >= end:
+            raise Malformed(Damage.TRUNCATED, at, "a value should begin here, nothing is left")
+        if data[at] == DESCRIBED:  # a descriptor and a value in the place of a value
+            at += 1
+            wanted += 1
+        else:
+            at = skip_primitive(data, at, end)
+            wanted -= 1
+    return at
+
+
+def skip_primitive(data: bytes, at: i64, end: i64) -> i64:
+    """Where a value without a descriptor ends."""
+    code: i64 = data[at]
+    if TYPE_OF[code] == 0:
+        raise Malformed(Damage.UNKNOWN_CODE, at, f"no encoding has the code 0x{code:02x}")
+    width: i64 = _WIDTH[code >> 4]
+    stop = at + 1 + width
+    if code >= 0xA0 and stop <= end:
+        size: i64 = data[at + 1] if width == 1 else u32(data, at + 1)
+        stop += size
+    if stop > end:
+        needed, left = stop - at - 1, end - at - 1
+        raise Malformed(Damage.TRUNCATED, at, f"{label(code)} needs {needed} octets, {left} remain")
+    return stop
+
+
+def read_section(data: bytes, section: Section) -> tuple[Value, list[Malformed]]:
+    """A section's value: a Body for header and properties, else what the descriptor describes."""
+    reader = Reader(data, section.start)
+    value: Value = None
+    try:
+        value = reader.value(section.stop)
+    except Malformed as fault:
+        reader.faults.append(fault)
+    if isinstance(value, Described):
+        value = value.value
+    for damage in reader.faults:
+        prefix(damage, section.name)
+    return value, reader.faults
