@@ -1,0 +1,102 @@
+r"""Display filters: which frames to show, in Wireshark's manner.
+
+Tests
+  transfer                        frames of a kind: a performative, or header (a protocol header),
+                                  amqp, sasl, empty, unknown, malformed
+  settled                         a field alone: it is there, and not false
+  has settled                     it is there, also when false
+  link.address == "orders"        == != > >= < <= (or eq ne gt ge lt le)
+  body contains "hello"           text or octets within the value, case-sensitive
+  open.container-id matches "^a"  a regular expression (Python's; (?i) ignores case), also ~;
+                                  nested repeats such as (a+)+ can take forever
+  name in {flow transfer}         one of several, commas optional; also not in
+  channel in {1..5 8}             .. makes a range
+
+  Join with && || ! (or and or not) and parentheses; && binds closer than ||.
+  A comparison needs the field to be there, != and not in too: for frames that have no settled
+  or one that is not true, write !(settled == true), or just !settled.
+  The defaults of the specification are not assumed: absent is absent.
+
+Fields of the protocol, by the specification's names
+  transfer.delivery-id            of this performative only
+  delivery-id                     of the frame's performative, whichever it is
+  attach.source.filter.color      on into composites and maps
+  open.properties["a.b"]          a key that is no word; [0] is an item of a list or array
+  error.condition                 of an error anywhere in the frame; also source. target. rejected.
+  state, outcome                  the delivery state by name; outcome also within a transaction
+  declare, discharge              transfers with such a message
+
+Messages, on the transfer that completes them
+  message, message.size           there is one; its octets
+  properties, message-annotations, application-properties, data, amqp-value, footer, ...
+                                  it has such a section (the header section: message.header)
+  header.durable, properties.message-id, application-properties.color, annotations.x-opt-a
+  body                            all that its body holds
+
+Frames and where they belong
+  frame, frame.number, frame.size, frame.missing, packet, time (seconds since the first frame),
+  from (client or server), connection, protocol, kind, name (performative, else kind; that of
+  a link is link.name), channel, payload (octets of a transfer),
+  ip, port, client.ip, server.port, protocol-header.major,
+  link (its name), link.address, link.handle, link.role,
+  delivery (a transfer's, or all of a disposition), delivery.tag, delivery.size,
+  finding (its rule), finding.name, .severity, .certainty, .peer, .message, .path,
+  fault, fault.kind, fault.path   what is malformed
+
+Values
+  12  0xff  1.5  -3  true  false  "text"  'text'  r"no \escapes"  0a:ff (octets)  words
+  In strings: \" \\ \n \r \t \0 \x41 \u00e9; any other backslash stays.
+  Values that have a name in the specification go by it: role == receiver, code == ok,
+  rcv-settle-mode == second. Binary compares with text as UTF-8, or with octets 0a:ff or 0x0aff;
+  a uuid with its text; a timestamp with a date such as 2030-01-31T12:00:00Z.
+  Where a field has several values (arrays, lists, maps, findings) any of them may match;
+  != asks that none is equal.
+
+Examples
+  transfer && link.address contains "orders" && !settled
+  finding.severity == error and from == client
+  frame.number in {10..20} or (channel == 1 and time > 1.5)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.analysis import Step
+from amqpscope.filter.compiler import compile_test
+from amqpscope.filter.completion import complete
+from amqpscope.filter.errors import FilterError
+from amqpscope.filter.own import FACTS, Fact
+from amqpscope.filter.verdicts import Test
+from amqpscope.filter.view import View
+
+__all__ = ["FACTS", "HELP", "Fact", "Filter", "FilterError", "compile_filter", "complete"]
+
+HELP: Final = __doc__ or ""
+"""The language, for people."""
+
+
+class Filter:
+    """A compiled filter."""
+
+    def __init__(self, text: str, test: Test) -> None:
+        self.text = text
+        self.test = test
+        self.start: int | None = None
+        """When the capture began, in nanoseconds: the time of its frame 1, or of the first Step
+        that was asked about."""
+
+    def matches(self, step: Step) -> bool:
+        """The filter is true of this Step."""
+        start = self.start
+        if start is None or step.frame.number == 1:
+            start = self.start = step.frame.time
+        return self.test.holds(View(step, start))
+
+
+def compile_filter(text: str) -> Filter:
+    """Make a filter of its text; an empty one lets everything pass.
+
+    Raises `FilterError`.
+    """
+    return Filter(text, compile_test(text))
