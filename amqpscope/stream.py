@@ -74,13 +74,17 @@ class Segment:
 class Connection:
     """One TCP connection: who opened it, and whether the capture saw that."""
 
-    __slots__ = ("client", "complete", "server", "state")
+    __slots__ = ("client", "complete", "encrypted", "seen", "server", "state")
 
     def __init__(self, client: tuple[str, int], server: tuple[str, int], complete: bool) -> None:
         self.client = client
         self.server = server
         self.complete = complete
         """The capture holds its beginning (a SYN of either side)."""
+        self.seen = [complete, complete]
+        """Of which peers the capture has packets, client first."""
+        self.encrypted = False
+        """Its octets came out of TLS."""
         self.state: object = None
         """Whatever the reader of the pieces keeps for this connection."""
 
@@ -365,6 +369,7 @@ class Reassembler:
             connection = Connection(source, destination, complete)
         else:
             connection = Connection(destination, source, complete)
+        connection.seen = [sender == CLIENT, sender == SERVER]
         flow = _Flow(segment.key, connection, sender)
         peer = _Flow(_reverse(segment.key), connection, 1 - sender)
         flow.peer = peer
@@ -432,6 +437,7 @@ class Reassembler:
         flags = segment.flags
         if flags & SYN:
             flow = self._syn(flow, segment, out)
+        flow.connection.seen[flow.sender] = True
         if flow.ended and flow.peer.ended:
             return
         if flags & RST:

@@ -116,6 +116,7 @@ class Unwrapper:
 
             flow.websocket = WebSocket()
         elif kind == _TLS:
+            connection.encrypted = True
             flow.tls = Tls(connection, self._records, 0)
             flow.inner = _Flow(_UNDECIDED)
         elif kind == _IN_BAND:

@@ -332,7 +332,7 @@ class Reader:
         items: list[Value] = []
         try:
             count = self.count(code, stop)
-            self.items(items, count, stop, label(code))
+            self.items(items, count, stop, code)
             self.settle(code, stop)
         except Malformed as fault:
             self.note(fault)
@@ -347,16 +347,18 @@ class Reader:
                     Malformed(Damage.ODD_MAP, start, f"map has an odd count of {len(items)} items")
                 )
                 items.append(None)
-            return Map(zip(items[::2], items[1::2], strict=True))
+            return _make(Map, pairs(items))
         return self.unknown(code, start + 1)
 
-    def items(self, items: list[Value], count: i64, stop: i64, what: str) -> None:
+    def items(self, items: list[Value], count: i64, stop: i64, code: i64) -> None:
         """Read `count` values; what was read stays in `items` if one is damaged."""
         place: i64 = 0
         while place < count:
             if self.at >= stop:
                 raise Malformed(
-                    Damage.SIZE, self.at, f"{what} claims {count} items, octets end after {place}"
+                    Damage.SIZE,
+                    self.at,
+                    f"{label(code)} claims {count} items, octets end after {place}",
                 )
             before = len(self.faults)
             try:
@@ -611,6 +613,17 @@ def prefix(fault: Malformed, name: str) -> None:
 def field_name(plan: Plan, place: int) -> str:
     """The name of a position, also of one past the row's end."""
     return plan.names[place] if place < plan.size else f"[{place}]"
+
+
+def pairs(items: list[Value]) -> list[Value]:
+    """Keys with their values."""
+    made: list[Value] = []
+    place: i64 = 0
+    end: i64 = len(items)
+    while place < end:
+        made.append((items[place], items[place + 1]))
+        place += 2
+    return made
 
 
 def plan_of(descriptor: Value) -> Plan | None:

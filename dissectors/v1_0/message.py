@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed
-from dissectors.v1_0.codec import Reader, prefix, u32
+from dissectors.v1_0.codec import PLANS, Reader, prefix, u32
 from dissectors.v1_0.encodings import DESCRIBED, TYPE_OF, label
 from dissectors.v1_0.types import SECTION_SYMBOLS, SECTIONS
 from dissectors.v1_0.values import Described, Symbol, Ulong, Value
@@ -25,6 +25,8 @@ MAX_SECTIONS: Final = 65536
 _DESCRIPTORS: Final = b"\x80\xa3\xb3"
 """The other encodings in which a section's descriptor can be written."""
 
+LISTS: Final = b"\x45\xc0\xd0"
+"""The constructors of a list."""
 DATA: Final = 0x75
 AMQP_SEQUENCE: Final = 0x76
 AMQP_VALUE: Final = 0x77
@@ -127,13 +129,20 @@ def skip_primitive(data: bytes, at: i64, end: i64) -> i64:
 
 def read_section(data: bytes, section: Section) -> tuple[Value, list[Malformed]]:
     """A section's value: a Body for header and properties, else what the descriptor describes."""
-    reader = Reader(data, section.start)
+    plan = PLANS.get(section.code)
+    # The walk has read the descriptor; a list, or what is no composite, needs no second look.
+    known = section.code > 0 and (plan is None or data[section.content] in LISTS)
+    reader = Reader(data, section.content if known else section.start)
     value: Value = None
     try:
-        value = reader.value(section.stop)
+        if known and plan is not None:
+            reader.depth = 1
+            value = reader.composite(plan, section.stop)
+        else:
+            value = reader.value(section.stop)
     except Malformed as fault:
         reader.faults.append(fault)
-    if isinstance(value, Described):
+    if not known and isinstance(value, Described):
         value = value.value
     for damage in reader.faults:
         prefix(damage, section.name)

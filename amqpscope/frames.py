@@ -1,0 +1,235 @@
+"""One direction's octets cut into frames (chunks in, `Frame`s out).
+
+A frame says its size at its start, so cutting is arithmetic while nothing is missing. Where octets
+are missing inside a frame, the arithmetic still holds: the frame is given with what is there of
+it, and the next begins where it should. Where a frame's start is missing, or a size cannot be,
+the framer is lost and looks for the next place where frames begin (see `resync`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.resync import find_frame
+from amqpscope.stream import Chunk
+from dissectors.errors import Damage
+from dissectors.v1_0.framing import DAMAGED, MORE, SASL_FRAME, Unit, decode_unit, measure
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+SEARCH_LIMIT: Final = 256 * 1024
+"""Octets kept while looking for a frame; what is older was looked at and is let go."""
+CUT: Final = frozenset((Damage.TRUNCATED, Damage.SIZE))
+"""The damage that a value shows when the octets after it are not there."""
+
+
+class Frame:
+    """One AMQP unit as it passed: a protocol header or a frame, with its place in the capture."""
+
+    def __init__(
+        self,
+        sender: int,
+        offset: int,
+        raw: bytes,
+        missing: int,
+        packet: int,
+        time: int,
+        ack: int,
+    ) -> None:
+        self.number = 0
+        """From 1 over the whole capture, in the order in which units became complete."""
+        self.sender = sender
+        self.offset = offset
+        """Where it begins in its direction's stream."""
+        self.raw = raw
+        self.missing = missing
+        """Octets at its end that the capture does not have."""
+        self.packet = packet
+        """The packet that completed it."""
+        self.time = time
+        self.ack = ack
+        """Octets of the other direction that the sender's TCP had when this frame began; or -1."""
+        self.lost_before = False
+        """Frames may have been lost between the one before (of this direction) and this one."""
+        self.cut = False
+        """Its direction ended inside it."""
+        self.unit: Unit = decode_unit(raw, None, missing)
+        if missing and self.unit.body is not None:
+            excuse(self.unit)
+
+
+def excuse(unit: Unit) -> None:
+    """Take back the faults of a unit that are only the capture's, which does not have its end."""
+    unit.faults = [fault for fault in unit.faults if fault.kind not in CUT]
+    if not unit.faults:
+        unit.kind = "sasl" if unit.type == SASL_FRAME else "amqp"
+
+
+class Framer:
+    """Cuts one direction."""
+
+    def __init__(self, sender: int, *, lost: bool = False) -> None:
+        self.sender = sender
+        self.lost = lost
+        """The next frame's start is not known."""
+        self.gap = False
+        """Octets were missed since the last frame, and frames with them."""
+        self.parts: list[bytes] = []
+        self.held: i64 = 0
+        """Octets in `parts`: the start of a frame that is not complete."""
+        self.need: i64 = MORE
+        """The size of that frame, when it is known."""
+        self.offset: i64 = 0
+        self.ack = -1
+        self.packet = 0
+        self.skip: i64 = 0
+        """Octets that still belong to a frame already given with a hole in it."""
+
+    def feed(self, chunk: Chunk) -> list[Frame]:
+        """Take the next octets and give the frames that are now complete."""
+        frames: list[Frame] = []
+        data = chunk.data
+        at: i64 = 0
+        if self.skip:
+            at = min(self.skip, len(data))
+            self.skip -= at
+        if self.held or self.lost:
+            if at:
+                data = data[at:]
+                at = 0
+            if self.lost:
+                self.search(data, chunk, frames)
+                return frames
+            at = self.complete(data, chunk, frames)
+        self.cut(data, at, chunk, frames)
+        return frames
+
+    def cut(self, data: bytes, at: i64, chunk: Chunk, frames: list[Frame]) -> None:
+        """Give every whole frame from `at` on, and hold what is left."""
+        end: i64 = len(data)
+        base = chunk.offset + len(chunk.data) - end
+        while at < end:
+            size = measure(data, at, end)
+            if size == DAMAGED:
+                self.damaged(data[at:], chunk, frames)
+                return
+            if size == MORE or at + size > end:
+                self.hold(data[at:], size, chunk)
+                return
+            frames.append(
+                self.frame(data[at : at + size], base + at, chunk.packet, chunk, chunk.ack)
+            )
+            at += size
+
+    def frame(self, raw: bytes, offset: int, packet: int, chunk: Chunk, ack: int) -> Frame:
+        """A whole frame, which knows whether frames were lost before it."""
+        frame = Frame(self.sender, offset, raw, 0, packet, chunk.time, ack)
+        if self.gap:
+            frame.lost_before = True
+            self.gap = False
+        return frame
+
+    def hold(self, data: bytes, size: i64, chunk: Chunk) -> None:
+        """Keep the start of a frame until the rest comes."""
+        self.parts = [data]
+        self.held = len(data)
+        self.need = size
+        self.offset = chunk.offset + len(chunk.data) - len(data)
+        self.ack = chunk.ack
+        self.packet = chunk.packet
+
+    def complete(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> i64:
+        """Add to the frame that is held; returns where the rest of `data` begins."""
+        taken: i64 = 0
+        if self.need == MORE:
+            taken = min(4 - self.held, len(data))
+            self.parts.append(data[:taken])
+            self.held += taken
+            if self.held < 4:
+                return taken
+            start = b"".join(self.parts)
+            self.need = measure(start, 0, len(start))
+            if self.need == DAMAGED:
+                offset, ack = self.offset, self.ack
+                self.drop()
+                self.damaged_at(start + data[taken:], offset, ack, chunk, frames)
+                return len(data)
+        more = min(self.need - self.held, len(data) - taken)
+        self.parts.append(data[taken : taken + more])
+        self.held += more
+        self.packet = max(self.packet, chunk.packet)
+        if self.held == self.need:
+            raw = b"".join(self.parts)
+            frames.append(self.frame(raw, self.offset, self.packet, chunk, self.ack))
+            self.drop()
+        return taken + more
+
+    def drop(self) -> None:
+        """Let go of what is held."""
+        self.parts = []
+        self.held = 0
+        self.need = MORE
+
+    def damaged(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> None:
+        """No frame can begin with these octets, the last of a chunk."""
+        offset = chunk.offset + len(chunk.data) - len(data)
+        self.damaged_at(data, offset, chunk.ack, chunk, frames)
+
+    def damaged_at(
+        self, data: bytes, offset: int, ack: int, chunk: Chunk, frames: list[Frame]
+    ) -> None:
+        """Give octets that cannot begin a frame as one malformed unit, then look for the next."""
+        self.lost = True
+        frames.append(self.frame(data[:8], offset, chunk.packet, chunk, ack))
+        self.gap = True
+        self.search(data[8:], chunk, frames)
+
+    def search(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> None:
+        """Look for the start of a frame in what is held and the new octets."""
+        fresh = not self.parts
+        if self.parts:
+            data = b"".join(self.parts) + data
+            self.drop()
+        at = find_frame(data, fresh)
+        if at < 0:
+            keep = data[-SEARCH_LIMIT:]
+            self.parts = [keep]
+            self.held = len(keep)
+            return
+        self.lost = False
+        self.cut(data, at, chunk, frames)
+
+    def lose(self, size: int, packet: int, time: int) -> Frame | None:
+        """Octets are missing here; gives the frame that was begun, with what there is of it."""
+        if self.skip and 0 <= size <= self.skip:
+            self.skip -= size
+            return None
+        frame: Frame | None = None
+        inside = False
+        if self.held and not self.lost and self.need > MORE and self.held >= 8:
+            left = self.need - self.held
+            raw = b"".join(self.parts)
+            frame = Frame(self.sender, self.offset, raw, left, packet, time, self.ack)
+            frame.lost_before = self.gap
+            self.gap = False
+            inside = 0 <= size <= left
+            self.skip = left - size if inside else 0
+        self.drop()
+        if not inside:
+            self.skip = 0
+            self.lost = True
+            self.gap = True
+        return frame
+
+    def finish(self, packet: int, time: int) -> Frame | None:
+        """The direction ends; gives the frame that was begun, if any."""
+        if self.lost or not self.held:
+            self.drop()
+            return None
+        raw = b"".join(self.parts)
+        missing = max(self.need - self.held, 0) if self.need > MORE else 0
+        self.drop()
+        frame = Frame(self.sender, self.offset, raw, missing, packet, time, self.ack)
+        frame.cut = True
+        return frame
