@@ -1,0 +1,181 @@
+"""One AMQP connection: two peers, their layers, opens and channels (spec 2.2, 2.4)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.link import LinkEnd
+from amqpscope.model.mark import NOWHERE, Mark
+from amqpscope.model.sasl import Sasl
+from amqpscope.model.session import SessionEnd
+from amqpscope.model.transaction import Transactions
+from dissectors.v1_0.bodies import Close, Open
+from dissectors.v1_0.framing import Header
+
+MIN_MAX_FRAME_SIZE: Final = 512
+NO_LIMIT: Final = 0xFFFFFFFF
+MAX_UNPAIRED: Final = 4096
+"""Unanswered begins, or attaches of a session, that are remembered."""
+MAX_NAMES: Final = 10_000
+"""Link names that are remembered after their links are gone."""
+MAX_RIVALS: Final = 64
+MAX_FAULTS: Final = 64
+
+
+class SeenHeader:
+    """A protocol header and where it stood."""
+
+    def __init__(self, header: Header, mark: Mark) -> None:
+        self.header = header
+        self.mark = mark
+
+
+class Rivals:
+    """Two attachments of one link by one peer, the older of which should give way."""
+
+    def __init__(self, old: LinkEnd, new: LinkEnd) -> None:
+        self.old = old
+        self.new = new
+        self.used_old: list[Mark | None] = [None, None]
+        """Each peer's last flow or transfer on the old one since the new one was answered."""
+        self.used_new: list[Mark | None] = [None, None]
+
+
+class Fault:
+    """A finding, as far as other rules have to know of it."""
+
+    def __init__(self, rule: str, sure: bool, peer: int, mark: Mark) -> None:
+        self.rule = rule
+        self.sure = sure
+        self.peer = peer
+        """Who is at fault."""
+        self.mark = mark
+        self.session: SessionEnd | None = None
+        """The end of the session of who is at fault."""
+        self.link: LinkEnd | None = None
+        self.answered = False
+        """The partner's reaction was judged."""
+
+
+class ConnectionEnd:
+    """What one peer has said of the connection."""
+
+    def __init__(self, peer: int, anchored: bool) -> None:
+        self.peer = peer
+        self.anchored = anchored
+        """All that this peer ever wrote was seen: what we do not know of does not exist."""
+        self.headers: list[SeenHeader] = []
+        self.layer = -1
+        """The protocol id of its last header: 0 AMQP, 2 TLS, 3 SASL; -1 before the first."""
+        self.open: Open | None = None
+        self.open_mark: Mark | None = None
+        self.close: Close | None = None
+        self.close_mark: Mark | None = None
+        self.frames = 0
+        """Units seen from this peer."""
+        self.amqp_frames = 0
+        """Frames of type 0 since the last header."""
+        self.last_mark = NOWHERE
+        """The newest unit of this peer."""
+        self.finished = ""
+        """How the direction ended: `fin`, `rst`, ...; empty while it goes on."""
+        self.finished_time = 0
+        self.proved = 0
+        """Octets of the partner's stream that this peer's frames show it has read (K-)."""
+        self.frame_limit = NO_LIMIT
+        """`max_frame_size` once its open was seen; until then nothing is known to be too large."""
+        self.early_size = 0
+        """The size of this peer's largest frame of type 0 from before its partner's open."""
+        self.early_mark: Mark | None = None
+        self.early_channel = 0
+        """The highest channel on which this peer began a session before its partner's open."""
+        self.early_channel_mark: Mark | None = None
+        self.sound = 0
+        """Frames in a row that could be decoded, since the last that could not or was lost."""
+        self.damaged = False
+        """A frame of this peer could not be decoded."""
+        self.empty_mark: Mark | None = None
+        """This peer's last empty frame."""
+        self.mismatch_told = False
+        """It was told that this peer went on after headers that differ."""
+        self.overrun = False
+        """It was told that this peer wrote after its close."""
+        self.idle_told = 0
+        """Whether it was told that this peer was silent too long: 1 as a note, 2 as a warning."""
+        self.close_told = False
+        """It was told that this peer owes a close."""
+        self.channels: dict[int, SessionEnd] = {}
+        """This peer's sessions by its own channel numbers."""
+        self.ended: dict[int, SessionEnd] = {}
+        """The last session on each channel that this peer has ended."""
+        self.unpaired: list[SessionEnd] = []
+        """Sessions that the partner has not answered, oldest first."""
+
+    @property
+    def max_frame_size(self) -> int:
+        """The largest frame that this peer takes: 512 until its open says more."""
+        if self.open is None:
+            return MIN_MAX_FRAME_SIZE
+        size = self.open.max_frame_size
+        return NO_LIMIT if size is None else max(size, MIN_MAX_FRAME_SIZE)
+
+    @property
+    def channel_max(self) -> int:
+        """The highest channel that this peer takes."""
+        if self.open is None:
+            return 0
+        channel = self.open.channel_max
+        return 65535 if channel is None else channel
+
+    @property
+    def discarding(self) -> bool:
+        """This peer has closed with an error and drops what still comes."""
+        close = self.close
+        return close is not None and (close.error is not None or bool(close.wrong))
+
+    def prove(self, end: int) -> None:
+        """This peer's frame shows that it has read so much of its partner's stream."""
+        self.proved = max(self.proved, end)
+
+
+class Connection:
+    """Both ends."""
+
+    def __init__(self, anchored: bool) -> None:
+        self.ends = (ConnectionEnd(0, anchored), ConnectionEnd(1, anchored))
+        self.encrypted = False
+        """It was found inside TLS that began with the first octet, not by a header."""
+        self.sasl = Sasl()
+        self.transactions = Transactions()
+        self.links: dict[tuple[int, str, bool], int] = {}
+        """How often each peer has attached a link of a name and role."""
+        self.attached: dict[tuple[int, str, bool], list[LinkEnd]] = {}
+        """The links that a peer has attached and not detached, on any session, by name and role."""
+        self.started = False
+        self.shaken_until = 0
+        """Until then what was in flight when octets were lost, or when the capture began, may still
+        come, and be taken for something else."""
+        self.rivals: list[Rivals] = []
+        """Links that were attached again while they were attached, until that is resolved."""
+        self.nameless: list[LinkEnd] = []
+        """Answers for a dynamic node without its address, until it is clear that they are not the
+        first half of a refusal."""
+        self.faults: list[Fault] = []
+        """What was found against either peer, the oldest and the newest of it."""
+
+    @property
+    def closing(self) -> bool:
+        """A peer has closed, or a direction has ended."""
+        one, other = self.ends
+        closed = one.close is not None or other.close is not None
+        return closed or bool(one.finished or other.finished)
+
+    def blame(self, fault: Fault) -> None:
+        """Remember a finding, since some rules judge how the partner reacts to it."""
+        if len(self.faults) >= MAX_FAULTS:
+            del self.faults[MAX_FAULTS // 2]
+        self.faults.append(fault)
+
+    def clean(self, peer: int) -> bool:
+        """Nothing was found against a peer."""
+        return all(fault.peer != peer for fault in self.faults)

@@ -1,0 +1,351 @@
+"""The sections of a message, looked into once for all rules (spec 3.2).
+
+Nearly every message is sound, so `Message` first makes sure of that cheaply: section codes, the
+constructors of fields and keys, sizes, and little else. What it cannot vouch for that way it
+decodes. Only a message that does not pass is `odd`, and only then do rules take a closer look.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.model import event as kinds
+from amqpscope.model.event import Event
+from amqpscope.model.link import RECEIVER
+from dissectors.errors import Malformed
+from dissectors.v1_0.bodies import Body
+from dissectors.v1_0.codec import u32
+from dissectors.v1_0.encodings import CODES, TYPE_OF
+from dissectors.v1_0.message import Section, read_section, skip, walk
+from dissectors.v1_0.types import COMPOSITE, RESTRICTED, primitive
+from dissectors.v1_0.values import Array, Described, Map, Value, type_of
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+HEADER: Final = 0x70
+DELIVERY_ANNOTATIONS: Final = 0x71
+MESSAGE_ANNOTATIONS: Final = 0x72
+PROPERTIES: Final = 0x73
+APPLICATION_PROPERTIES: Final = 0x74
+DATA: Final = 0x75
+AMQP_SEQUENCE: Final = 0x76
+AMQP_VALUE: Final = 0x77
+FOOTER: Final = 0x78
+
+RANK: Final = bytes((0, 1, 2, 3, 4, 5, 5, 5, 6))
+"""The place of each section in a message, by its code less 0x70."""
+BODY: Final = 5
+
+MAX_DECODED: Final = 1024 * 1024
+"""Octets of a section that are decoded to see whether it is sound; a longer one is only walked."""
+
+_WIDTH: Final = bytes((0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 1, 4, 1, 4, 1, 4))
+"""Octets after a constructor by its high half; from 0xA on, octets of the size."""
+
+
+def allowed_codes(name: str) -> bytes:
+    """For each field of a composite 256 octets: 1 where a format code is of the field's type."""
+    rows = [(row.source, row.provides) for row in RESTRICTED]
+    table = bytearray()
+    for field in COMPOSITE[name].fields:
+        types = {primitive(field.type)}
+        if field.requires:
+            types = {primitive(source) for source, provides in rows if field.requires in provides}
+        codes = {row.code for type in types for row in CODES[type]}
+        table += bytes(code in codes for code in range(256))
+    return bytes(table)
+
+
+HEADER_CODES: Final = allowed_codes("header")
+PROPERTIES_CODES: Final = allowed_codes("properties")
+
+TO: Final = 1 << 2
+_CONTENT: Final = 1 << 6 | 1 << 7
+_TIMES: Final = 1 << 8 | 1 << 9
+_GROUP_ID: Final = 1 << 10
+_GROUP_SEQUENCE: Final = 1 << 11
+
+_ODD: Final = kinds.KIND["odd-message"]
+_ABOUT: Final = kinds.KIND["content"]
+_DATED: Final = kinds.KIND["times"]
+_KEYS: Final = kinds.KIND["keys"]
+_FOOTED: Final = kinds.KIND["footer"]
+
+
+class Flaw:
+    """One thing that is wrong in a message."""
+
+    def __init__(self, rule: str, code: int, path: str, text: str, sure: bool = True) -> None:
+        self.rule = rule
+        """The id of the rule that says so."""
+        self.code = code
+        """The section's descriptor, or -1."""
+        self.path = path
+        self.text = text
+        self.sure = sure
+
+
+class Message:
+    """A message by its sections."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.sections, self.fault = walk(data)
+        self.present = 0
+        """The properties that are not null, one bit for each by its position."""
+        self.kinds = 0
+        """What there is to look at, as kinds of event."""
+        self.body = 0
+        """The code of the first body section, 0 if there is none."""
+        self.deep = False
+        """The section at hand holds lists, maps, arrays or described values."""
+        self.values: dict[int, tuple[Value, list[Malformed]]] = {}
+        self.flaws: list[Flaw] | None = None
+        """What was found in a closer look; None before it."""
+        if not self.sound():
+            self.kinds |= _ODD
+        if self.present & _GROUP_SEQUENCE and not self.present & _GROUP_ID:
+            self.kinds |= _ODD
+
+    def find(self, code: int) -> Section | None:
+        """The first section with this code."""
+        for section in self.sections:
+            if section.code == code:
+                return section
+        return None
+
+    def value(self, section: Section) -> Value:
+        """What a section holds: a Body for header and properties."""
+        return self.read(section)[0]
+
+    def faults(self, section: Section) -> list[Malformed]:
+        """What is damaged inside a section."""
+        return self.read(section)[1]
+
+    def read(self, section: Section) -> tuple[Value, list[Malformed]]:
+        """Decode a section, once."""
+        found = self.values.get(section.start)
+        if found is None:
+            found = self.values[section.start] = read_section(self.data, section)
+        return found
+
+    def sound(self) -> bool:
+        """Whether all sections are in their places and well made."""
+        rank: i64 = -1
+        good = self.fault is None
+        for section in self.sections:
+            code = section.code
+            if code < HEADER:
+                return False
+            place: i64 = RANK[code - HEADER]
+            if place < rank or (place == rank and (code == AMQP_VALUE or code != self.body)):
+                good = False
+            rank = place
+            if place == BODY and not self.body:
+                self.body = code
+            if not self.sound_section(section, code):
+                good = False
+        return good and self.body != 0
+
+    def sound_section(self, section: Section, code: int) -> bool:
+        """Whether one section is well made."""
+        self.deep = False
+        if code == DATA:
+            return self.data[section.content] & 0xEF == 0xA0
+        try:
+            if code == HEADER:
+                good = self.plain_list(section, HEADER_CODES, False)
+            elif code == PROPERTIES:
+                good = self.plain_list(section, PROPERTIES_CODES, True)
+            elif code == APPLICATION_PROPERTIES:
+                good = self.plain_map(section, 1)
+            elif code in (AMQP_VALUE, AMQP_SEQUENCE):
+                good = self.plain_body(section, code)
+            else:
+                if code == FOOTER:
+                    self.kinds |= _FOOTED
+                good = self.plain_map(section, 3)
+        except Malformed:
+            return False
+        if good and self.deep and section.stop - section.start <= MAX_DECODED:
+            value, faults = self.read(section)
+            return not faults and not repeated_key(value)
+        return good
+
+    def plain_list(self, section: Section, allowed: bytes, properties: bool) -> bool:
+        """Whether each item of a list is null or of its field's type, and nothing is left over."""
+        data = self.data
+        at: i64 = section.content
+        stop: i64 = section.stop
+        code: i64 = data[at]
+        if code == 0x45:
+            return True
+        count: i64
+        if code == 0xC0 and at + 3 <= stop:
+            count = data[at + 2]
+            at += 3
+        elif code == 0xD0 and at + 9 <= stop:
+            count = u32(data, at + 5)
+            at += 9
+        else:
+            return False
+        if count * 256 > len(allowed):
+            return False
+        place: i64 = 0
+        present: i64 = 0
+        while place < count:
+            if at >= stop:
+                return False
+            code = data[at]
+            if code == 0x40:
+                at += 1
+            else:
+                if not allowed[place * 256 + code]:
+                    return False
+                present |= 1 << place
+                at = self.plain_value(at, stop)
+                if at < 0:
+                    return False
+            place += 1
+        if properties:
+            self.present = present
+            if present & _CONTENT:
+                self.kinds |= _ABOUT
+            if present & _TIMES:
+                self.kinds |= _DATED
+        elif present & 16 and code != 0x43:
+            # A delivery-count that is not zero: of interest where the message is published.
+            return False
+        return at == stop
+
+    def plain_map(self, section: Section, key: i64) -> bool:
+        """Whether all keys are strings (1) or symbols (3), each but once."""
+        data = self.data
+        at: i64 = section.content
+        stop: i64 = section.stop
+        code: i64 = data[at]
+        count: i64
+        if code == 0xC1 and at + 3 <= stop:
+            count = data[at + 2]
+            at += 3
+        elif code == 0xD1 and at + 9 <= stop:
+            count = u32(data, at + 5)
+            at += 9
+        else:
+            return False
+        if count & 1:
+            return False
+        names: set[bytes] = set()
+        pairs = 0
+        while count > 0:
+            if at >= stop or (data[at] & 0xEF) != 0xA0 + key:
+                return False
+            begin = at + 2 if data[at] < 0xB0 else at + 5
+            at = self.plain_value(at, stop)
+            if at < 0 or at >= stop:
+                return False
+            name = data[begin:at]
+            names.add(name)
+            pairs += 1
+            if key == 3 and not name.startswith(b"x-opt-"):
+                self.kinds |= _KEYS
+            elif key == 1 and (data[at] >= 0xC0 or data[at] == 0x45 or data[at] == 0):
+                return False
+            at = self.plain_value(at, stop)
+            if at < 0:
+                return False
+            count -= 2
+        return at == stop and len(names) == pairs
+
+    def plain_body(self, section: Section, code: int) -> bool:
+        """Whether a value or sequence is well made."""
+        at: i64 = section.content
+        first: i64 = self.data[at]
+        if code == AMQP_SEQUENCE and first & 0xEF != 0xC0 and first != 0x45:
+            return False
+        if first == 0:
+            # A described type: of interest even where it is well made.
+            return False
+        return self.plain_value(at, section.stop) == section.stop
+
+    def plain_value(self, at: i64, stop: i64) -> i64:
+        """Where a value ends; -1 for one that is not sound."""
+        data = self.data
+        code: i64 = data[at]
+        if code >= 0xC0 or code == 0:
+            self.deep = True
+            return skip(data, at, stop)
+        if TYPE_OF[code] == 0:
+            return -1
+        width: i64 = _WIDTH[code >> 4]
+        after = at + 1 + width
+        if after > stop:
+            return -1
+        if code < 0xA0:
+            if (code == 0x56 and data[at + 1] > 1) or code == 0x73:
+                self.deep = True
+            return after
+        size: i64 = data[at + 1] if width == 1 else u32(data, at + 1)
+        end = after + size
+        if end > stop:
+            return -1
+        if code & 0xF:
+            raw = data[after:end]
+            if not raw.isascii() and (code & 0xF == 3 or not is_utf8(raw)):
+                return -1
+        return end
+
+
+def is_utf8(raw: bytes) -> bool:
+    """Whether octets are text."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def repeated_key(value: Value) -> str:
+    """The first key that stands twice in some map within a value; empty where there is none."""
+    if isinstance(value, Map):
+        texts: set[str] = set()
+        others: set[str] = set()
+        for key, item in value:
+            if type(key) is str:
+                seen, name = texts, key
+            else:
+                seen, name = others, f"{type_of(key)} {key!r}"
+            if name in seen:
+                return f'"{key}"' if seen is texts else name
+            seen.add(name)
+            inner = repeated_key(item)
+            if inner:
+                return inner
+    elif isinstance(value, list | Body) or (isinstance(value, Array) and value.code >= 0xC0):
+        for item in value:
+            inner = repeated_key(item)
+            if inner:
+                return inner
+    elif isinstance(value, Described):
+        return repeated_key(value.value)
+    return ""
+
+
+def look_into(event: Event) -> None:
+    """Add to an event what there is to look at in its message, if its format is the standard's."""
+    message, delivery, link = event.message, event.delivery, event.link
+    if message is None or delivery is None or link is None or not message:
+        return
+    if (link.lost and event.kinds & kinds.FIRST) or (link.attach is None and link.deliveries < 2):
+        # What looks like a first transfer may be the last of a delivery whose start was not seen.
+        return
+    if link.role is RECEIVER:
+        return
+    private = delivery.message_format is not None and delivery.message_format > 0xFF
+    if private or delivery.resumed or link.coordinator or event.kinds & kinds.MALFORMED:
+        return
+    event.parts = Message(message)
+    if event.parts.fault is None:
+        delivery.sections = len(event.parts.sections)
+    event.kinds |= event.parts.kinds

@@ -1,0 +1,158 @@
+"""The state of a connection at one instant, as plain values that no later frame changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from amqpscope.model.connection import Connection, ConnectionEnd
+from amqpscope.model.link import LinkEnd
+from amqpscope.model.serial import wire
+from amqpscope.model.session import SessionEnd
+from amqpscope.model.stall import Constraint, constraint, credit_left, window_left
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """One link, as its sender and its receiver see it."""
+
+    name: str
+    sender: int
+    """Which peer sends: 0 the client, 1 the server."""
+    handles: tuple[int | None, int | None]
+    """The handle numbers of client and server."""
+    source: str
+    target: str
+    snd_settle_mode: int | None
+    rcv_settle_mode: int | None
+    delivery_count: int | None
+    credit: int | None
+    available: int | None
+    drain: bool
+    unsettled: int
+    open_delivery: int | None
+    """The delivery-id of a delivery whose transfers are not complete."""
+    deliveries: int
+    constraint: Constraint
+
+
+@dataclass(frozen=True)
+class SessionState:
+    """One session: what each peer announced, client first."""
+
+    channels: tuple[int | None, int | None]
+    next_outgoing_id: tuple[int | None, int | None]
+    window_left: tuple[int | None, int | None]
+    """Transfers that each peer may still send."""
+    unsettled: tuple[int, int]
+    """Deliveries of each peer that are not settled."""
+    links: tuple[LinkState, ...] = ()
+
+
+@dataclass(frozen=True)
+class ConnectionState:
+    """One connection."""
+
+    containers: tuple[str | None, str | None]
+    opened: tuple[bool, bool]
+    closed: tuple[bool, bool]
+    sessions: tuple[SessionState, ...] = field(default=())
+
+
+def snapshot(connection: Connection) -> ConnectionState:
+    """The state of a connection now."""
+    client, server = connection.ends
+    return ConnectionState(
+        (container(client), container(server)),
+        (client.open is not None, server.open is not None),
+        (client.close is not None, server.close is not None),
+        tuple(session_state(one, other) for one, other in session_pairs(client, server)),
+    )
+
+
+def container(end: ConnectionEnd) -> str | None:
+    """The container-id of a peer."""
+    return None if end.open is None else end.open.container_id
+
+
+def session_pairs(
+    client: ConnectionEnd, server: ConnectionEnd
+) -> Iterator[tuple[SessionEnd | None, SessionEnd | None]]:
+    """Live sessions as the client's and the server's end."""
+    for session in client.channels.values():
+        yield session, session.pair
+    for session in server.channels.values():
+        if session.pair is None or session.pair.ended is not None:
+            yield session.pair, session
+
+
+def session_state(client: SessionEnd | None, server: SessionEnd | None) -> SessionState:
+    """One session."""
+    return SessionState(
+        (None if client is None else client.channel, None if server is None else server.channel),
+        (next_id(client), next_id(server)),
+        (
+            None if client is None else window_left(client),
+            None if server is None else window_left(server),
+        ),
+        (0 if client is None else len(client.live), 0 if server is None else len(server.live)),
+        tuple(link_states(client, server)),
+    )
+
+
+def next_id(session: SessionEnd | None) -> int | None:
+    """A peer's next transfer-id as it would stand on the wire."""
+    if session is None or session.next_outgoing_id is None:
+        return None
+    return wire(session.next_outgoing_id)
+
+
+def link_states(client: SessionEnd | None, server: SessionEnd | None) -> Iterator[LinkState]:
+    """The links of a session, each once."""
+    for session in (client, server):
+        if session is None:
+            continue
+        for link in session.handles.values():
+            first = session is client or link.pair is None or link.pair.detach is not None
+            if first:
+                yield link_state(link)
+
+
+def link_state(link: LinkEnd) -> LinkState:
+    """One link, from either of its ends."""
+    pair = link.pair
+    sender, receiver = (pair, link) if link.role else (link, pair)
+    known = sender if sender is not None else link
+    peer = link.session.owner.peer
+    handles = (link.handle, None if pair is None else pair.handle)
+    opened = None if sender is None or sender.delivery is None else sender.delivery.delivery_id
+    return LinkState(
+        name=link.name,
+        sender=peer if sender is link else 1 - peer,
+        handles=handles if peer == 0 else handles[::-1],
+        source=terminus(sender, receiver, "source"),
+        target=terminus(receiver, sender, "target"),
+        snd_settle_mode=None if sender is None else sender.snd_settle_mode,
+        rcv_settle_mode=None if receiver is None else receiver.rcv_settle_mode,
+        delivery_count=None
+        if sender is None or sender.count_high is None
+        else wire(sender.count_high),
+        credit=None if sender is None else credit_left(sender),
+        available=None if sender is None else sender.available,
+        drain=receiver is not None and receiver.drain,
+        unsettled=0 if sender is None else len(sender.unsettled),
+        open_delivery=opened,
+        deliveries=known.deliveries,
+        constraint=constraint(known),
+    )
+
+
+def terminus(first: LinkEnd | None, second: LinkEnd | None, name: str) -> str:
+    """The address of a terminus: the word of its owner counts, else the other's."""
+    for end in (first, second):
+        attach = None if end is None else end.attach
+        found = None if attach is None else getattr(attach, name)
+        address = getattr(found, "address", None)
+        if isinstance(address, str):
+            return address
+    return ""

@@ -1,0 +1,402 @@
+"""Follows a connection: places each frame (`locate`), and applies it (`apply`).
+
+Between the two the rules look at the event, with all state as it was before the frame. `apply` is
+total: any frame in any state is taken without raising, and after a violation the most likely
+state is assumed, so that one fault is not reported over and over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.model import event as kinds
+from amqpscope.model import flows, links, pairing, settlement
+from amqpscope.model.connection import MAX_UNPAIRED, Connection, ConnectionEnd, SeenHeader
+from amqpscope.model.event import GRACE, Event
+from amqpscope.model.fitness import unfit
+from amqpscope.model.knowledge import EVERYTHING
+from amqpscope.model.link import LinkEnd
+from amqpscope.model.mark import NOWHERE
+from amqpscope.model.session import SessionEnd
+from dissectors.v1_0.bodies import (
+    Attach,
+    Begin,
+    Close,
+    Coordinator,
+    Declared,
+    Detach,
+    Disposition,
+    End,
+    Flow,
+    Open,
+    TransactionalState,
+    Transfer,
+)
+
+if TYPE_CHECKING:
+    from amqpscope.frames import Frame
+
+TICK: Final = 1_000_000_000
+"""Nanoseconds of a connection's time after which what should have followed is looked for."""
+
+AMQP_LAYER: Final = 0
+SASL_LAYER: Final = 3
+
+IN_SESSION: Final = (Attach, Flow, Transfer, Disposition, Detach, End)
+
+_OPEN: Final = kinds.KIND["open"]
+_BEGIN: Final = kinds.KIND["begin"]
+_ATTACH: Final = kinds.KIND["attach"]
+_FLOW: Final = kinds.KIND["flow"]
+_TRANSFER: Final = kinds.KIND["transfer"]
+_DISPOSITION: Final = kinds.KIND["disposition"]
+_DETACH: Final = kinds.KIND["detach"]
+_END: Final = kinds.KIND["end"]
+_CLOSE: Final = kinds.KIND["close"]
+_TRANSACTIONAL: Final = kinds.KIND["transactional"]
+_REVEALING: Final = _ATTACH | _FLOW | kinds.STATE
+"""Frames that can show for the first time that a connection knows transactions."""
+
+
+def transactional(event: Event) -> bool:
+    """A frame that shows for the first time that a connection knows transactions."""
+    body = event.body
+    if isinstance(body, Flow):
+        return body.properties is not None
+    if isinstance(body, Attach):
+        return isinstance(body.target, Coordinator)
+    if isinstance(body, Transfer | Disposition):
+        return isinstance(body.state, TransactionalState | Declared)
+    return False
+
+
+class Tracker:
+    """The model of one connection."""
+
+    def __init__(self, anchored: bool) -> None:
+        self.connection = Connection(anchored)
+        self.sasl = self.connection.sasl
+        self.transactions = self.connection.transactions
+        self.ticked = 0
+
+    def locate(self, frame: Frame) -> Event:
+        """Where a frame belongs, before it changes anything."""
+        own = self.connection.ends[frame.sender]
+        if frame.lost_before:
+            self.lose(frame.sender, frame.time)
+        elif not self.connection.started:
+            self.connection.started = True
+            if not own.anchored:
+                self.connection.shaken_until = frame.time + GRACE
+        # An ACK number that covers nothing yet proves nothing either: some captures have none.
+        known = max(frame.ack, own.proved) if frame.ack > 0 else EVERYTHING
+        event = Event(self.connection, frame, frame.sender, known, frame.time)
+        unit = frame.unit
+        if unit.header is not None:
+            event.kinds = kinds.HEADER if own.close is None else kinds.HEADER | kinds.CLOSED
+            return event
+        event.kinds = kinds.FRAME
+        if unit.faults:
+            event.kinds |= kinds.MALFORMED
+        if len(frame.raw) > event.partner.frame_limit:
+            event.kinds |= kinds.OVERSIZE
+        if own.close is not None:
+            event.kinds |= kinds.CLOSED
+        elif own.open is None and unit.type != 1:
+            event.kinds |= kinds.UNOPENED
+        if frame.time - own.last_mark.time >= TICK:
+            event.kinds |= kinds.PAUSE
+        if frame.time - self.ticked >= TICK:
+            event.kinds |= kinds.TICK
+            self.ticked = frame.time
+        body = event.body = unit.body
+        if unit.kind == "empty":
+            event.kinds |= kinds.EMPTY
+        if unit.type == 1:
+            event.kinds |= kinds.SASL
+            if own.layer != SASL_LAYER and own.anchored:
+                event.kinds |= kinds.MISPLACED
+        elif own.layer != AMQP_LAYER and own.anchored:
+            event.kinds |= kinds.MISPLACED
+        if body is None:
+            if unit.kind != "empty" and not unit.faults:
+                event.kinds |= kinds.OTHER
+            return event
+        if unit.type == 0:
+            event.kinds |= kinds.AMQP
+            self.place(event, own)
+            if self.transactions.active or (event.kinds & _REVEALING and transactional(event)):
+                event.kinds |= _TRANSACTIONAL
+            if unit.payload < len(frame.raw) and not event.kinds & _TRANSFER:
+                event.kinds |= kinds.TRAILING
+        if unfit(body):
+            event.kinds |= kinds.WRONG
+        return event
+
+    def place(self, event: Event, own: ConnectionEnd) -> None:
+        """Find the session, link and delivery of a performative."""
+        body = event.body
+        channel = event.frame.unit.channel
+        if isinstance(body, Open):
+            event.kinds |= _OPEN
+            return
+        if isinstance(body, Close):
+            event.kinds |= _CLOSE
+            return
+        session = own.channels.get(channel)
+        if isinstance(body, Begin):
+            event.kinds |= _BEGIN
+            event.session = session
+            return
+        if session is None:
+            if not isinstance(body, IN_SESSION):
+                event.kinds |= kinds.OTHER
+                return
+            if own.anchored:
+                event.kinds |= kinds.UNBEGUN
+            session = SessionEnd(own, channel, None, event.mark)
+        event.session = session
+        if isinstance(body, Transfer):
+            event.kinds |= _TRANSFER
+            links.place_transfer(event, session, body)
+        elif isinstance(body, Flow):
+            event.kinds |= _FLOW
+            links.place_flow(event, session, body)
+        elif isinstance(body, Disposition):
+            event.kinds |= _DISPOSITION
+            settlement.place(event, session, body)
+        elif isinstance(body, Attach):
+            event.kinds |= _ATTACH
+            event.link = None if body.handle is None else session.handles.get(body.handle)
+        elif isinstance(body, Detach):
+            event.kinds |= _DETACH
+            links.place_handle(event, session, body.handle)
+        elif isinstance(body, End):
+            event.kinds |= _END
+        else:
+            event.kinds |= kinds.OTHER
+            event.session = None
+
+    def apply(self, event: Event) -> None:
+        """Let a frame take effect."""
+        frame = event.frame
+        own = event.own
+        own.frames += 1
+        own.last_mark = event.mark
+        unit = frame.unit
+        if unit.faults:
+            own.sound = 0
+            own.damaged = True
+        else:
+            own.sound += 1
+        if unit.header is not None:
+            own.headers.append(SeenHeader(unit.header, event.mark))
+            own.layer = unit.header.id
+            if own.layer == SASL_LAYER:
+                self.sasl.begin(event)
+            return
+        if unit.type == 0:
+            own.amqp_frames += 1
+            if event.partner.open is None:
+                self.pipelined(event)
+            if unit.kind == "empty":
+                own.empty_mark = event.mark
+        if event.kinds & kinds.MISPLACED and not unit.faults and (unit.type == 0 or own.layer < 0):
+            # Its header is missing or wrong: what it sends says which layer it means.
+            own.layer = SASL_LAYER if unit.type else AMQP_LAYER
+        if unit.type == 1:
+            self.sasl.apply(event)
+            return
+        body = event.body
+        if body is None:
+            if unit.type == 0 and unit.kind != "empty":
+                self.unread(own, unit.channel)
+            return
+        session = event.session
+        if session is not None and session.assumed:
+            own.channels.setdefault(session.channel, session)
+        if isinstance(body, Transfer):
+            links.apply_transfer(event, body)
+        elif isinstance(body, Disposition):
+            settlement.apply(event, body)
+        elif isinstance(body, Flow):
+            flows.apply(event, body)
+        elif isinstance(body, Attach):
+            event.link = pairing.attach(event, body)
+        elif isinstance(body, Detach):
+            pairing.detach(event, body)
+        else:
+            self.rest(event)
+        if self.connection.rivals:
+            pairing.follow_rivals(event)
+        if event.kinds & _TRANSACTIONAL:
+            self.transactions.apply(event)
+
+    def pipelined(self, event: Event) -> None:
+        """Note what the partner's open, which is still to come, will have to allow."""
+        own, frame = event.own, event.frame
+        if len(frame.raw) > own.early_size:
+            own.early_size, own.early_mark = len(frame.raw), event.mark
+        if isinstance(event.body, Begin) and frame.unit.channel > own.early_channel:
+            own.early_channel, own.early_channel_mark = frame.unit.channel, event.mark
+
+    def rest(self, event: Event) -> None:
+        """Open, begin, end and close."""
+        own, body = event.own, event.body
+        if isinstance(body, Open):
+            own.open, own.open_mark = body, event.mark
+            own.frame_limit = own.max_frame_size
+        elif isinstance(body, Close):
+            own.close, own.close_mark = body, event.mark
+        elif isinstance(body, Begin):
+            event.session = self.begin(event, body)
+        elif isinstance(body, End) and event.session is not None:
+            self.end(event, event.session, body)
+
+    def begin(self, event: Event, body: Begin) -> SessionEnd:
+        """A new session end of this peer, paired with the one that it answers."""
+        own = event.own
+        channel = event.frame.unit.channel
+        session = SessionEnd(own, channel, body, event.mark)
+        session.known_then = event.known
+        session.whole = not event.damaged
+        old = own.channels.get(channel)
+        if old is not None:
+            self.leave(event, old)
+            if old.whole:
+                # Begun twice, with no end missing: nobody will answer the first one any more.
+                own.unpaired = [other for other in own.unpaired if other is not old]
+        own.channels[channel] = session
+        pair = self.answered(event, body)
+        if pair is None:
+            own.unpaired.append(session)
+            if len(own.unpaired) > MAX_UNPAIRED:
+                del own.unpaired[0]
+        else:
+            session.replied = True
+            if event.knew(pair.mark):
+                own.prove(pair.mark.end)
+            pairing.pair_sessions(session, pair)
+        return session
+
+    def answered(self, event: Event, body: Begin) -> SessionEnd | None:
+        """The partner's session that a begin answers, and take it from those that wait."""
+        channel, partner = body.remote_channel, event.partner
+        waiting = partner.unpaired
+        if channel is None:
+            return waiting.pop(0) if event.damaged and waiting else None
+        here = [other for other in waiting if other.channel == channel]
+        if here:
+            return self.oldest(event, here)
+        if partner.anchored:
+            # A wrong number: most likely the one meant is that which waits longest.
+            for place, other in enumerate(waiting):
+                if event.knew(other.mark):
+                    return waiting.pop(place)
+            return None
+        # Its begin may have been lost, or made before the capture began.
+        there = partner.channels.get(channel)
+        if there is None or there.pair is not None:
+            there = partner.channels[channel] = SessionEnd(partner, channel, None, NOWHERE)
+        return there
+
+    def oldest(self, event: Event, here: list[SessionEnd]) -> SessionEnd | None:
+        """The first that waits on a channel; None where missing octets leave more than one."""
+        found = here[0]
+        if found.doubtful:
+            # It may have had its answer, and then gives way to one that has not.
+            sure = [one for one in here if not one.doubtful and event.knew(one.mark)]
+            if sure:
+                found = sure[0]
+            elif len(here) > 1 or found.ended is not None:
+                return None
+        gone = here[: here.index(found) + 1]
+        event.partner.unpaired = [one for one in event.partner.unpaired if one not in gone]
+        return found
+
+    def end(self, event: Event, session: SessionEnd, body: End) -> None:
+        """This peer ends a session; its channel is free for it at once."""
+        own = event.own
+        session.ended, session.ended_mark = body, event.mark
+        session.overdue = False
+        own.channels.pop(session.channel, None)
+        if not session.assumed or session.channel not in own.ended:
+            own.ended[session.channel] = session
+        self.leave(event, session)
+        pair = session.pair
+        if pair is not None and pair.ended is not None:
+            session.live.clear()
+            pair.live.clear()
+        elif pair is not None and not pair.whole:
+            self.doubt(pair)
+
+    def doubt(self, session: SessionEnd) -> None:
+        """Its peer may have ended it, or begun anew, in octets that are missing."""
+        channels = session.owner.channels
+        if channels.get(session.channel) is session:
+            channels[session.channel] = SessionEnd(session.owner, session.channel, None, NOWHERE)
+
+    def leave(self, event: Event, session: SessionEnd) -> None:
+        """The links of a session are not attached by this peer any more."""
+        for link in session.handles.values():
+            pairing.let_go(event.connection, event.peer, link)
+
+    def forget(self, own: ConnectionEnd) -> None:
+        """Frames of this peer may have been lost: what they would have counted is unknown now."""
+        own.anchored = False
+        own.sound = 0
+        # What waited for an answer may have had it.
+        for other in self.connection.ends[1 - own.peer].unpaired:
+            other.doubtful = True
+        for session in own.channels.values():
+            session.whole = False
+            if session.pair is not None:
+                for link in session.pair.unpaired:
+                    link.doubtful = True
+            self.forget_session(session)
+
+    def lose(self, peer: int, time: int) -> None:
+        """Octets of a peer are missing."""
+        self.connection.shaken_until = time + GRACE
+        self.forget(self.connection.ends[peer])
+
+    def unread(self, own: ConnectionEnd, channel: int) -> None:
+        """A frame could not be read; it may have been a transfer, or anything."""
+        session = own.channels.get(channel)
+        if session is None:
+            own.channels[channel] = SessionEnd(own, channel, None, own.last_mark)
+        else:
+            session.whole = False
+            self.forget_session(session)
+
+    def forget_session(self, session: SessionEnd) -> None:
+        """What a peer has counted and granted on a session is unknown."""
+        session.next_outgoing_id = None
+        session.counted_id = None
+        session.next_delivery_id = None
+        session.window.lose()
+        for link in session.handles.values():
+            self.forget_link(link)
+
+    def forget_link(self, link: LinkEnd) -> None:
+        """... and on a link."""
+        # It may have been detached, and its handle given to another.
+        link.again = True
+        link.count_low = None
+        link.count_high = None
+        link.lost = True
+        link.interrupted = None
+        link.credit.lose()
+        if link.delivery is not None:
+            link.delivery.lose()
+            link.delivery = None
+
+    def finish(self, peer: int, reason: str, time: int, last: Frame) -> Event:
+        """A direction has ended; an event without a frame of its own."""
+        own = self.connection.ends[peer]
+        event = Event(self.connection, last, peer, EVERYTHING, time)
+        event.kinds = kinds.FINISHED
+        if not own.finished:
+            own.finished = reason
+            own.finished_time = time
+        return event

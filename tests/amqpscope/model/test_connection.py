@@ -1,0 +1,60 @@
+"""What a peer has said of the connection as a whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqpscope.model.connection import MAX_FAULTS, Connection, ConnectionEnd, Fault
+from amqpscope.model.mark import NOWHERE
+from dissectors.v1_0.bodies import Close, Error, Open
+from dissectors.v1_0.values import Symbol
+
+
+@pytest.mark.parametrize(
+    ("said", "size", "channel"),
+    [
+        (None, 512, 0),
+        (Open(container_id="c"), 0xFFFFFFFF, 65535),
+        (Open(container_id="c", max_frame_size=4096, channel_max=0), 4096, 0),
+        (Open(container_id="c", max_frame_size=100, channel_max=7), 512, 7),
+    ],
+)
+def test_limits_are_those_of_the_open(said, size, channel):
+    end = ConnectionEnd(0, True)
+    end.open = said
+    assert end.max_frame_size == size
+    assert end.channel_max == channel
+
+
+def test_a_peer_discards_after_a_close_with_an_error_only():
+    end = ConnectionEnd(0, True)
+    assert not end.discarding
+    end.close = Close()
+    assert not end.discarding
+    end.close = Close(error=Error(condition=Symbol("amqp:internal-error")))
+    assert end.discarding
+
+
+def test_knowledge_does_not_shrink():
+    end = ConnectionEnd(0, True)
+    end.prove(100)
+    end.prove(40)
+    assert end.proved == 100
+
+
+def test_a_connection_is_closing_once_either_peer_says_so():
+    connection = Connection(True)
+    assert not connection.closing
+    connection.ends[1].close = Close()
+    assert connection.closing
+
+
+def test_faults_are_remembered_with_a_limit_the_oldest_and_the_newest():
+    connection = Connection(True)
+    for number in range(5 * MAX_FAULTS):
+        connection.blame(Fault(f"X-{number}", True, 0, NOWHERE))
+    assert len(connection.faults) == MAX_FAULTS
+    assert connection.faults[0].rule == "X-0"
+    assert connection.faults[-1].rule == f"X-{5 * MAX_FAULTS - 1}"
+    assert not connection.clean(0)
+    assert connection.clean(1)
