@@ -1,0 +1,296 @@
+"""The core of the river: pieces of TCP streams in, Steps out.
+
+An `Analyzer` takes the pieces of one capture in order, finds the connections that speak AMQP,
+cuts them into frames, numbers and decodes these, and follows each connection through the model.
+Only `Step` leaves it: terminal, CI, TUI and Spark read the same Steps; none of them decodes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.findings import Finding
+from amqpscope.frames import Frame, Framer
+from amqpscope.model.delivery import Delivery
+from amqpscope.model.event import Event
+from amqpscope.model.link import LinkEnd
+from amqpscope.model.session import SessionEnd
+from amqpscope.model.tracker import Tracker
+from amqpscope.resync import YES, find_frame, looks
+from amqpscope.rules import Reporter, RuleSet
+from amqpscope.stream import CLIENT, SERVER, Chunk, Connection, End, Gap, Piece
+from dissectors.v1_0.framing import Header
+
+AMQP_PORT: Final = 5672
+MAGIC: Final = b"AMQP"
+
+AMQP_1_0: Final = "amqp-1.0"
+OLDER: Final = {
+    # the four octets after "AMQP": protocol
+    b"\x00\x00\x09\x01": "amqp-0-9-1",
+    b"\x01\x01\x00\x09": "amqp-0-9",
+    b"\x01\x01\x08\x00": "amqp-0-8",
+    b"\x01\x01\x09\x01": "amqp-0-8",
+    b"\x01\x01\x00\x0a": "amqp-0-10",
+}
+
+
+NOTHING: Final[list[Finding]] = []
+"""What most units have; shared, so never added to."""
+
+
+class Conversation:
+    """One connection that speaks AMQP."""
+
+    def __init__(self, number: int, connection: Connection, protocol: str) -> None:
+        self.number = number
+        """From 1 in each capture, in the order in which they were recognised."""
+        self.connection = connection
+        self.protocol = protocol
+        self.tracker = Tracker(connection.complete)
+        self.tracker.connection.encrypted = connection.encrypted
+        for end in self.tracker.connection.ends:
+            # A peer of which not one packet was captured may have said anything.
+            end.anchored = connection.complete and connection.seen[end.peer]
+        self.gaps = 0
+        self.last: list[Frame | None] = [None, None]
+        """The newest frame of each peer."""
+
+
+class Step:
+    """One AMQP unit, where it belongs, and what is wrong with it."""
+
+    def __init__(self, conversation: Conversation, event: Event, findings: list[Finding]) -> None:
+        self.conversation = conversation
+        self.frame: Frame = event.frame
+        self.session: SessionEnd | None = event.session
+        self.link: LinkEnd | None = event.link
+        delivery = event.delivery
+        self.delivery: Delivery | None = delivery
+        # A delivery goes on with the frames that follow; what it was after this one is kept here.
+        self.transfers = 0 if delivery is None else delivery.transfers
+        """Transfers of the delivery up to this one."""
+        self.octets = 0 if delivery is None else delivery.size
+        """Octets of its payload up to here."""
+        self.message = event.message
+        self.covered = event.covered
+        """The deliveries that a disposition speaks of."""
+        self.findings = findings
+        """The rules that this unit breaks."""
+
+
+class Suspect:
+    """A connection of which it is not yet known whether it speaks AMQP."""
+
+    def __init__(self, connection: Connection, expected: bool) -> None:
+        self.connection = connection
+        self.expected = expected
+        """It uses a port on which frames are expected, and its start was not seen."""
+        self.framers = (Framer(0, lost=expected), Framer(1, lost=expected))
+        self.held: list[Chunk] = []
+        """The first chunks, while they are too short to tell."""
+        self.holes = [False, False]
+        """Of which peers octets were missed before it was known."""
+        self.conversation: Conversation | None = None
+        self.foreign = False
+        """The client asked for one of the older protocols."""
+        self.dismissed = False
+
+
+class Analyzer:
+    """Follows all connections of one capture."""
+
+    def __init__(
+        self,
+        decode_as: dict[int, str] | None = None,
+        rules: RuleSet | None = None,
+        until: int = 0,
+    ) -> None:
+        self.ports = {AMQP_PORT, *(decode_as or {})}
+        self.rules = rules
+        """The rules to check; None to decode and follow only."""
+        self.until = until
+        """The last frame to take, 0 for all: the model then stands as of that frame."""
+        self.reporter = Reporter()
+        self.late: list[Finding] = []
+        """What was found about units that have been given already: an answer that did not come."""
+        self.frames = 0
+        self.gaps = 0
+        self.conversations = 0
+        self.protocols: list[str] = []
+
+    def feed(self, piece: Piece) -> list[Step]:
+        """Take the next piece; give the Steps of the units that it completed."""
+        suspect = piece.connection.state
+        if not isinstance(suspect, Suspect):
+            suspect = self.meet(piece.connection)
+        if suspect.dismissed:
+            return []
+        if isinstance(piece, Chunk):
+            if suspect.conversation is None:
+                return self.recognise(suspect, piece)
+            return self.chunk(suspect, piece)
+        if isinstance(piece, Gap):
+            return self.gap(suspect, piece)
+        if isinstance(piece, End):
+            return self.end(suspect, piece)
+        return []
+
+    def meet(self, connection: Connection) -> Suspect:
+        """See a connection for the first time."""
+        ports = {connection.client[1], connection.server[1]}
+        expected = not connection.complete and not self.ports.isdisjoint(ports)
+        suspect = Suspect(connection, expected)
+        connection.state = suspect
+        return suspect
+
+    def recognise(self, suspect: Suspect, chunk: Chunk) -> list[Step]:
+        """Decide whether a connection speaks AMQP by its first octets."""
+        data = b"".join(held.data for held in suspect.held if held.sender == chunk.sender)
+        data += chunk.data
+        if not data:
+            return []
+        suspect.held.append(chunk)
+        if data[:4] == MAGIC[: len(data)]:
+            if len(data) < 8:
+                return []
+            protocol = protocol_of(data[4:8])
+        elif suspect.expected and (
+            find_frame(data, True) >= 0 or find_frame(chunk.data, True) >= 0
+        ):
+            protocol = AMQP_1_0
+        elif suspect.expected and len(suspect.held) < 64:
+            return []
+        elif headless(data):
+            protocol = AMQP_1_0
+        else:
+            suspect.dismissed = True
+            suspect.held = []
+            return []
+        return self.accept(suspect, protocol)
+
+    def accept(self, suspect: Suspect, protocol: str) -> list[Step]:
+        """A connection turns out to be AMQP: give it its number and read what was held."""
+        self.conversations += 1
+        if protocol not in self.protocols:
+            self.protocols.append(protocol)
+        suspect.conversation = Conversation(self.conversations, suspect.connection, protocol)
+        for end in suspect.conversation.tracker.connection.ends:
+            if suspect.holes[end.peer]:
+                end.anchored = False
+        held, suspect.held = suspect.held, []
+        steps: list[Step] = []
+        for chunk in held:
+            if chunk.data[:4] == MAGIC:
+                suspect.framers[chunk.sender].lost = False
+            steps.extend(self.chunk(suspect, chunk))
+        return steps
+
+    def chunk(self, suspect: Suspect, chunk: Chunk) -> list[Step]:
+        """Octets of a connection that speaks AMQP."""
+        steps: list[Step] = []
+        if suspect.foreign and not self.answered(suspect, chunk):
+            return steps
+        for frame in suspect.framers[chunk.sender].feed(chunk):
+            self.step(suspect, frame, steps)
+            if suspect.dismissed:
+                break
+        return steps
+
+    def answered(self, suspect: Suspect, chunk: Chunk) -> bool:
+        """Whether octets are the answer of a 1.0 server to a client of an older protocol."""
+        conversation = suspect.conversation
+        if chunk.sender == CLIENT or conversation is None:
+            return False
+        if conversation.last[SERVER] is None and chunk.data[:4] != MAGIC[: len(chunk.data)]:
+            suspect.dismissed = True
+        return not suspect.dismissed
+
+    def step(self, suspect: Suspect, frame: Frame, steps: list[Step]) -> None:
+        """Number a frame, place it in the model, and give it on."""
+        conversation = suspect.conversation
+        if conversation is None or 0 < self.until <= self.frames:
+            return
+        self.frames += 1
+        frame.number = self.frames
+        conversation.last[frame.sender] = frame
+        tracker = conversation.tracker
+        event = tracker.locate(frame)
+        findings = NOTHING if self.rules is None else self.check(conversation, event)
+        if findings:
+            self.late.extend(found for found in findings if found.frame != frame.number)
+            findings = [found for found in findings if found.frame == frame.number]
+        tracker.apply(event)
+        steps.append(Step(conversation, event, findings))
+        header = frame.unit.header
+        if header is not None and foreign(header):
+            # What follows is of another protocol, which other code has to read; but for the answer
+            # of a server that does not speak it either.
+            suspect.foreign = suspect.foreign or frame.sender == CLIENT
+
+    def check(self, conversation: Conversation, event: Event) -> list[Finding]:
+        """What the rules say about an event."""
+        reporter = self.reporter
+        if self.rules is not None:
+            self.rules.check(event, reporter)
+        if not reporter.reports:
+            return NOTHING
+        reports, reporter.reports = reporter.reports, []
+        return [Finding(report, conversation.number) for report in reports]
+
+    def gap(self, suspect: Suspect, gap: Gap) -> list[Step]:
+        """Octets are missing."""
+        conversation = suspect.conversation
+        if conversation is None:
+            suspect.holes[gap.sender] = True
+            suspect.framers[gap.sender].lost = True
+            return []
+        self.gaps += 1
+        conversation.gaps += 1
+        framer = suspect.framers[gap.sender]
+        frame = framer.lose(gap.size, gap.packet, gap.time)
+        steps = self.last(suspect, frame)
+        if framer.gap:
+            # At once, and not with this peer's next frame: its partner may answer what is missing.
+            conversation.tracker.lose(gap.sender, gap.time)
+        return steps
+
+    def end(self, suspect: Suspect, end: End) -> list[Step]:
+        """One direction, or the connection, is over."""
+        if suspect.conversation is None:
+            return []
+        frame = suspect.framers[end.sender].finish(end.packet, end.time)
+        steps = self.last(suspect, frame)
+        self.finish(suspect.conversation, end)
+        return steps
+
+    def finish(self, conversation: Conversation, end: End) -> None:
+        """Let the rules look for what should have come before a direction ended."""
+        last = conversation.last[end.sender] or conversation.last[1 - end.sender]
+        if last is None:
+            return
+        event = conversation.tracker.finish(end.sender, end.reason, end.time, last)
+        if self.rules is not None:
+            self.late.extend(self.check(conversation, event))
+
+    def last(self, suspect: Suspect, frame: Frame | None) -> list[Step]:
+        """The step of a frame that ended before its time, if there is one."""
+        steps: list[Step] = []
+        if frame is not None:
+            self.step(suspect, frame, steps)
+        return steps
+
+
+def protocol_of(version: bytes) -> str:
+    """The protocol that the four octets after `AMQP` announce."""
+    return OLDER.get(version, AMQP_1_0)
+
+
+def headless(data: bytes) -> bool:
+    """A performative where a header should be: no other protocol begins so."""
+    return len(data) > 12 and data[:2] == b"\x00\x00" and looks(data, 0, len(data)) == YES
+
+
+def foreign(header: Header) -> bool:
+    """A header of the older family."""
+    return bytes((header.id, header.major, header.minor, header.revision)) in OLDER

@@ -1,0 +1,233 @@
+"""The rules: one function each, told in one place what it is and when to run.
+
+    @rule("FLW-016", "transfer-without-credit", "2.6.7", MUST, ERROR, on="first")
+    def transfer_without_credit(event: Event, report: Reporter) -> None:
+        '''A sender begins a delivery only while it has link credit.
+        ...'''
+
+A rule looks at an event before its frame is applied and calls `report.sure` or `report.suspect`.
+`on` names the kinds of event (see `model.event.KINDS`) that it looks at: all of them must be in the
+event, and a bar separates alternatives: `on="first"`, `on="transfer aborted"`, `on="end | close"`.
+The dispatcher keeps, for each combination of kinds that it meets, the list of rules to call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from amqpscope.model.connection import Fault
+from amqpscope.model.event import KIND, Event
+from amqpscope.model.link import LinkEnd
+from amqpscope.model.mark import Mark
+from amqpscope.model.message import look_into
+from amqpscope.model.session import SessionEnd
+
+MUST: Final = "MUST"
+SHOULD: Final = "SHOULD"
+IMPLIED: Final = "implied"
+ADVISORY: Final = "advisory"
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+INFO: Final = "info"
+SEVERITIES: Final = (ERROR, WARNING, INFO)
+
+SURE: Final = "sure"
+SUSPECT: Final = "suspect"
+
+STATELESS: Final = ("TYP", "ENC", "MSG")
+"""Groups whose rules look at one frame or message, so that nothing lost before it matters."""
+
+Check = Callable[[Event, "Reporter"], None]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is known about a rule beside its code."""
+
+    id: str
+    name: str
+    section: str
+    level: str
+    severity: str
+    on: str
+    default: bool
+    """Whether it runs when nobody asks for it."""
+    check: Check
+    module: str
+
+    @property
+    def masks(self) -> list[int]:
+        """Each alternative of `on` as kinds that must all be there."""
+        return [sum(KIND[word] for word in words.split()) for words in self.on.split("|")]
+
+
+RULES: Final[dict[str, Rule]] = {}
+"""All rules by id, in the order in which their modules are read."""
+
+
+def rule(
+    id: str, name: str, section: str, level: str, severity: str, *, on: str, default: bool = True
+) -> Callable[[Check], Check]:
+    """Register a function as a rule."""
+
+    def register(check: Check) -> Check:
+        if id in RULES:
+            raise ValueError(f"two rules are called {id}")
+        made = Rule(id, name, section, level, severity, on, default, check, check.__module__)
+        assert made.masks, id
+        RULES[id] = made
+        return check
+
+    return register
+
+
+class Report:
+    """One rule broken at one place."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        severity: str,
+        certainty: str,
+        peer: int,
+        message: str,
+        path: str,
+        mark: Mark,
+        channel: int | None,
+        link: str,
+        related: tuple[tuple[int, str], ...],
+    ) -> None:
+        self.rule = rule
+        self.severity = severity
+        self.certainty = certainty
+        self.peer = peer
+        """Who is at fault."""
+        self.message = message
+        self.path = path
+        self.mark = mark
+        self.channel = channel
+        self.link = link
+        self.related = related
+        """Frames that matter to it, each with why."""
+
+
+class Reporter:
+    """Takes what rules have to say about an event."""
+
+    def __init__(self) -> None:
+        self.rule: Rule | None = None
+        self.reports: list[Report] = []
+        self.active: frozenset[str] = frozenset()
+        """The rules that run: what an inactive one would have found is not known."""
+
+    def sure(
+        self,
+        event: Event,
+        message: str,
+        path: str = "",
+        related: tuple[tuple[Mark | None, str], ...] = (),
+        *,
+        severity: str = "",
+        peer: int = -1,
+        mark: Mark | None = None,
+        about: SessionEnd | LinkEnd | None = None,
+    ) -> None:
+        """The octets prove it; `peer`, `mark`, `about` if not the event's sender, frame, link."""
+        self.add(event, SURE, message, path, related, severity, peer, mark, about)
+
+    def suspect(
+        self,
+        event: Event,
+        message: str,
+        path: str = "",
+        related: tuple[tuple[Mark | None, str], ...] = (),
+        *,
+        severity: str = "",
+        peer: int = -1,
+        mark: Mark | None = None,
+        about: SessionEnd | LinkEnd | None = None,
+    ) -> None:
+        """It rests on time or on what is not on the wire; never an error."""
+        self.add(event, SUSPECT, message, path, related, severity, peer, mark, about)
+
+    def add(
+        self,
+        event: Event,
+        certainty: str,
+        message: str,
+        path: str,
+        related: tuple[tuple[Mark | None, str], ...],
+        severity: str,
+        peer: int,
+        mark: Mark | None,
+        about: SessionEnd | LinkEnd | None,
+    ) -> None:
+        """Take a finding; shortly after octets were lost, nothing that rests on state is sure."""
+        current = self.rule
+        if current is None:
+            raise ValueError("no rule is running")
+        chosen = severity or current.severity
+        if event.time < event.connection.shaken_until and not current.id.startswith(STATELESS):
+            certainty = SUSPECT
+        if certainty == SUSPECT and chosen == ERROR:
+            chosen = WARNING
+        if about is None:
+            unit = event.frame.unit
+            channel = None if unit.header is not None else unit.channel
+            session, link = event.session, event.link
+        else:
+            link = about if isinstance(about, LinkEnd) else None
+            session = about.session if isinstance(about, LinkEnd) else about
+            channel = session.channel
+        fault = Fault(
+            current.id,
+            certainty == SURE,
+            event.peer if peer < 0 else peer,
+            event.mark if mark is None else mark,
+        )
+        fault.session, fault.link = session, link
+        event.connection.blame(fault)
+        self.reports.append(
+            Report(
+                current,
+                chosen,
+                certainty,
+                fault.peer,
+                message,
+                path,
+                fault.mark,
+                channel,
+                "" if link is None else link.name,
+                tuple((m.frame, why) for m, why in related if m is not None and m.frame),
+            )
+        )
+
+
+class RuleSet:
+    """The rules that run, found by the kinds of an event."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self.rules = rules
+        self.masks = [(mask, rule) for rule in rules for mask in rule.masks]
+        self.table: dict[int, list[Rule]] = {}
+        self.ids = frozenset(rule.id for rule in rules)
+
+    def of(self, kinds: int) -> list[Rule]:
+        """The rules that look at an event of these kinds."""
+        found = self.table.get(kinds)
+        if found is None:
+            chosen = {rule.id: rule for mask, rule in self.masks if mask & kinds == mask}
+            found = self.table[kinds] = list(chosen.values())
+        return found
+
+    def check(self, event: Event, reporter: Reporter) -> None:
+        """Run them."""
+        if event.message is not None:
+            look_into(event)
+        reporter.active = self.ids
+        for rule in self.of(event.kinds):
+            reporter.rule = rule
+            rule.check(event, reporter)

@@ -1,0 +1,69 @@
+"""Every module with rules, imported so that `RULES` is complete."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from amqpscope.rules import RULES, Rule
+
+GROUPS: Final = (
+    # module, the prefixes of its rules
+    ("types", "TYP"),
+    ("contents", "TYP"),
+    ("encoding", "ENC TYP"),
+    ("framing", "FRM"),
+    ("version", "VER"),
+    ("connection", "CON"),
+    ("closing", "CON"),
+    ("idle", "CON"),
+    ("session", "SES"),
+    ("session_answer", "SES"),
+    ("link", "LNK"),
+    ("link_attach", "LNK"),
+    ("link_names", "LNK"),
+    ("link_refusal", "LNK"),
+    ("link_detach", "LNK"),
+    ("flow", "FLW"),
+    ("flow_incoming", "FLW"),
+    ("counts", "FLW"),
+    ("credit", "FLW"),
+    ("stalls", "FLW"),
+    ("delivery", "DLV"),
+    ("delivery_names", "DLV"),
+    ("delivery_states", "DLV"),
+    ("disposition", "DSP"),
+    ("disposition_states", "DSP"),
+    ("resume", "RES"),
+    ("resume_transfers", "RES"),
+    ("errors", "ERR"),
+    ("reactions", "ERR"),
+    ("accusations", "ERR"),
+    ("message", "MSG"),
+    ("message_fields", "MSG"),
+    ("message_content", "MSG"),
+    ("outcomes", "OUT"),
+    ("outcomes_resume", "OUT"),
+    ("termini", "SRC"),
+    ("termini_answer", "SRC"),
+    ("transactions", "TXN"),
+    ("transactions_link", "TXN"),
+    ("transactions_answers", "TXN"),
+    ("transactions_declared", "TXN"),
+    ("transactions_work", "TXN"),
+    ("transactions_fate", "TXN"),
+    ("sasl", "SAS"),
+    ("sasl_exchange", "SAS"),
+    ("sasl_fields", "SAS"),
+    ("sasl_mechanisms", "SAS"),
+    ("tls", "TLS"),
+)
+
+
+@cache
+def load() -> dict[str, Rule]:
+    """All rules by id."""
+    for module, _ in GROUPS:
+        import_module(f"amqpscope.rules.{module}")
+    return RULES
