@@ -1,0 +1,55 @@
+"""The frame list as comma-separated values, one unit a row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Final
+
+from amqpscope.analysis import Step
+from amqpscope.report.jsonl import name_of, seconds
+from amqpscope.report.summary import printable, summary
+from amqpscope.stream import PEERS
+
+COLUMNS: Final = (
+    "frame", "packet", "time", "connection", "from", "protocol", "kind", "channel", "name",
+    "size", "payload", "link", "address", "delivery", "summary", "findings",
+)  # fmt: skip
+
+
+class CsvLines:
+    """Writes Steps as rows."""
+
+    def __init__(self, *, show_secrets: bool = False) -> None:
+        self.show_secrets = show_secrets
+
+    def heading(self) -> str:
+        """The names of the columns."""
+        return ",".join(COLUMNS)
+
+    def line(self, step: Step) -> str:
+        """One unit."""
+        frame, unit, link, delivery = step.frame, step.frame.unit, step.link, step.delivery
+        size = len(frame.raw) + frame.missing
+        payload = size - unit.payload if unit.name == "transfer" else 0
+        row = (
+            frame.number,
+            frame.packet,
+            seconds(frame.time),
+            step.conversation.number,
+            PEERS[frame.sender],
+            step.conversation.protocol,
+            unit.kind,
+            "" if unit.header is not None else unit.channel,
+            name_of(unit),
+            size,
+            payload,
+            "" if link is None else printable(link.name),
+            "" if link is None else printable(link.node()),
+            "" if delivery is None else delivery.delivery_id,
+            summary(step, show_secrets=self.show_secrets),
+            " ".join(map(str, step.findings)),
+        )
+        out = io.StringIO()
+        csv.writer(out, lineterminator="").writerow(row)
+        return out.getvalue()

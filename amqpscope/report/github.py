@@ -1,0 +1,41 @@
+"""Findings as GitHub workflow commands: annotations on the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from amqpscope.checked import Checked
+    from amqpscope.findings import Finding
+
+COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
+DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+PROPERTY: Final = DATA | str.maketrans({":": "%3A", ",": "%2C"})
+
+
+def github_text(captures: Sequence[Checked]) -> str:
+    """A line per finding, and per capture that could not be read to its end."""
+    return "".join(f"{line}\n" for checked in captures for line in commands(checked))
+
+
+def commands(checked: Checked) -> Iterator[str]:
+    """The lines of one capture."""
+    if checked.error is not None:
+        command = "error" if checked.unreadable else "warning"
+        path = checked.path.translate(PROPERTY)
+        yield f"::{command} file={path}::{checked.error.translate(DATA)}"
+    for finding in checked.findings:
+        yield annotation(finding, checked.path)
+
+
+def annotation(finding: Finding, path: str) -> str:
+    """One finding; the frame's number stands as the line."""
+    doubt = "" if finding.certainty == "sure" else f" ({finding.certainty})"
+    title = f"{finding.rule} {finding.name}{doubt}"
+    message = f"frame {finding.frame} ({finding.peer}): {finding.message}"
+    return (
+        f"::{COMMANDS[finding.severity]} file={path.translate(PROPERTY)},line={finding.frame},"
+        f"title={title.translate(PROPERTY)}::{message.translate(DATA)}"
+    )

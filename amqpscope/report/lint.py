@@ -1,0 +1,109 @@
+"""Findings as the JSON document for programs, and counted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from amqpscope.rules import SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from amqpscope.checked import Checked
+    from amqpscope.findings import Finding
+
+VERSION: Final = 1
+
+
+def counted(captures: Sequence[Checked]) -> dict[str, int]:
+    """How many findings there are of each severity."""
+    counts = Counter(f.severity for checked in captures for f in checked.findings)
+    return {severity: counts[severity] for severity in SEVERITIES}
+
+
+def document(captures: Sequence[Checked]) -> dict[str, Any]:
+    """The whole result, as `lint --format json` prints it."""
+    return {
+        "version": VERSION,
+        "captures": [capture_object(checked) for checked in captures],
+        "findings": [
+            finding_object(finding, checked.path)
+            for checked in captures
+            for finding in checked.findings
+        ],
+        "summary": counted(captures),
+    }
+
+
+def capture_object(checked: Checked) -> dict[str, Any]:
+    """One capture."""
+    return {
+        "path": checked.path,
+        "packets": checked.packets,
+        "connections": checked.connections,
+        "frames": checked.frames,
+        "protocols": checked.protocols,
+        "gaps": checked.gaps,
+        "error": checked.error,
+    }
+
+
+def finding_object(finding: Finding, capture: str) -> dict[str, Any]:
+    """One finding."""
+    return {
+        "rule": finding.rule,
+        "name": finding.name,
+        "severity": finding.severity,
+        "certainty": finding.certainty,
+        "peer": finding.peer,
+        "message": finding.message,
+        "capture": capture,
+        "connection": finding.connection,
+        "frame": finding.frame,
+        "packet": finding.packet,
+        "time": round(finding.time / 1e9, 6),
+        "channel": finding.channel,
+        "link": finding.link or None,
+        "path": finding.path or None,
+        "section": finding.section,
+        "related": [{"frame": frame, "why": why} for frame, why in finding.related],
+    }
+
+
+def json_text(captures: Sequence[Checked]) -> str:
+    """The document as text; in ASCII, so that no name in a capture can break the output."""
+    return json.dumps(document(captures), indent=1) + "\n"
+
+
+class Tally(NamedTuple):
+    """How often a peer broke a rule."""
+
+    times: int
+    rule: str
+    name: str
+    severity: str
+    peer: str
+
+
+def tallies(captures: Sequence[Checked]) -> list[Tally]:
+    """The most frequent first."""
+    counts = Counter(
+        (f.rule, f.name, f.severity, f.peer) for checked in captures for f in checked.findings
+    )
+    found = [Tally(times, *what) for what, times in counts.items()]
+    return sorted(found, key=lambda tally: (-tally.times, tally.rule, tally.peer))
+
+
+def statistics_json(captures: Sequence[Checked]) -> str:
+    """The counts for programs."""
+    return json.dumps([tally._asdict() for tally in tallies(captures)], indent=1) + "\n"
+
+
+def statistics_text(captures: Sequence[Checked]) -> str:
+    """The counts for people."""
+    return "".join(
+        f"{t.times:6,}  {t.rule:8} {t.severity:7}  {t.peer:6}  {t.name}\n"
+        for t in tallies(captures)
+    )

@@ -1,0 +1,161 @@
+"""Findings for people: what was broken, by whom, and the frames that show it.
+
+error[FLW-016] transfer-without-credit (client)
+  sender "s" begins a delivery with no credit: delivery-count 1, the last credit reached to 1
+  --> bad.pcapng: frame 11, packet 14, connection 1, channel 0, link "s"
+     |
+   9 | -2 ms  C←S 0 flow      ...
+     |        ^ the most generous credit that the sender may have known
+  11 |        C→S 0 transfer  ...
+     |        ^^^^^^^^^^^^^^ transfer.handle
+     = section 2.6.7; amqpscope explain FLW-016
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.report.columns import cut, wrap
+from amqpscope.report.lint import counted
+from amqpscope.report.stats import seconds
+from amqpscope.report.summary import printable
+from amqpscope.report.text import ARROWS, PLAIN_ARROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from amqpscope.checked import Checked, Excerpt
+    from amqpscope.findings import Finding
+
+COLOURS: Final = {"error": "1;31", "warning": "1;33", "info": "1;36"}
+BOLD: Final = "1"
+GUTTER: Final = "1;34"
+CLEAN: Final = "1;32"
+
+
+class LintText:
+    """Writes findings as text."""
+
+    def __init__(self, *, width: int = 0, colour: bool = False, plain: bool = False) -> None:
+        self.width = width
+        """Columns to keep to; 0 when lines may be as long as they are."""
+        self.colour = colour
+        self.arrows = PLAIN_ARROWS if plain else ARROWS
+        self.more = "~" if plain else "…"
+
+    def lines(self, captures: Sequence[Checked]) -> Iterator[str]:
+        """All findings, then the sum."""
+        for checked in captures:
+            for finding in checked.findings:
+                yield from self.finding(finding, checked)
+                yield ""
+        yield self.sum(captures)
+
+    def finding(self, finding: Finding, checked: Checked) -> Iterator[str]:
+        """One finding with its evidence."""
+        doubt = "" if finding.certainty == "sure" else f", {finding.certainty}"
+        mark = f"{finding.severity}[{finding.rule}]"
+        title = f"{mark} {finding.name} ({finding.peer}{doubt})"
+        for line in wrap(title, self.width, "", "  "):
+            text = line.replace(mark, self.styled(mark, COLOURS[finding.severity]))
+            yield text.replace(finding.name, self.styled(finding.name, BOLD))
+        for line in wrap(printable(finding.message), self.width, "  "):
+            yield self.styled(line, BOLD)
+        digits = len(str(finding.frame))
+        yield from self.headed("-->", place(finding, checked), "  ")
+        shown = self.shown(finding, checked)
+        if shown:
+            yield from self.excerpt(finding, shown, digits)
+        path = "" if shown or not finding.path else f"{printable(finding.path)}, "
+        text = f"{path}section {finding.section}; amqpscope explain {finding.rule}"
+        yield from self.headed("=", text, " " * (digits + 3))
+
+    def headed(self, sign: str, text: str, indent: str) -> Iterator[str]:
+        """A text behind a sign."""
+        first, *more = wrap(f"{sign} {text}", self.width, indent, f"{indent}{'':{len(sign)}} ")
+        yield first.replace(sign, self.styled(sign, GUTTER), 1)
+        yield from more
+
+    def shown(self, finding: Finding, checked: Checked) -> dict[int, Excerpt]:
+        """The frames that a finding rests on, in their order."""
+        frames = {finding.frame, *(frame for frame, _ in finding.related)}
+        return {n: checked.excerpts[n] for n in sorted(frames) if n in checked.excerpts}
+
+    def excerpt(self, finding: Finding, shown: dict[int, Excerpt], digits: int) -> Iterator[str]:
+        """These frames as lines, with what each shows below it."""
+        reasons = dict(reversed(finding.related))
+        here = shown.get(finding.frame)
+        times = {frame: since(each, here) for frame, each in shown.items()}
+        wide = max(map(len, times.values()))
+        names = max(len(each.name) for each in shown.values())
+        empty = self.styled(f"  {'':{digits}} |", GUTTER)
+        yield empty
+        for frame, each in shown.items():
+            before = f" {times[frame]:>{wide}}  " if wide else " "
+            channel = "" if each.channel is None else each.channel
+            who = f"{self.arrows[each.sender]} {channel:>2} {each.name}"
+            line = self.fitted(f"{before}{who}{'':{names - len(each.name)}}  {each.text}", digits)
+            gutter = self.styled(f"  {frame:{digits}} |", GUTTER)
+            under = " " * len(before)
+            if each is here:
+                label = f"{under}{'^' * len(who)} {printable(finding.path)}".rstrip()
+                yield gutter + self.styled(line, BOLD)
+                yield empty + self.styled(self.fitted(label, digits), COLOURS[finding.severity])
+            else:
+                yield gutter + line
+            if frame in reasons:
+                yield empty + self.fitted(f"{under}^ {printable(reasons[frame])}", digits)
+
+    def fitted(self, line: str, digits: int) -> str:
+        """The part of a line that the terminal has room for, behind the frame's number."""
+        line = line.rstrip()
+        return cut(line, self.width - digits - 4, self.more) if self.width else line
+
+    def sum(self, captures: Sequence[Checked]) -> str:
+        """How it went in all."""
+        frames = sum(checked.frames for checked in captures)
+        broken = sum(checked.unreadable for checked in captures)
+        read = f"{count(frames, 'frame')} of {count(len(captures) - broken, 'capture')}"
+        if broken:
+            read += f"; {count(broken, 'capture')} could not be read"
+        found = [
+            self.styled(count(number, severity) if severity != "info" else f"{number:,} info",
+                        COLOURS[severity])
+            for severity, number in counted(captures).items()
+            if number
+        ]  # fmt: skip
+        if found:
+            return f"Found {', '.join(found)} in {read}."
+        return f"{self.styled('Nothing found', CLEAN)} in {read}."
+
+    def styled(self, text: str, code: str) -> str:
+        """A text in a colour, where colours are wanted."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+
+def place(finding: Finding, checked: Checked) -> str:
+    """Where a finding is."""
+    parts = [
+        f"{printable(checked.path)}: frame {finding.frame}",
+        f"packet {finding.packet}",
+        f"connection {finding.connection}",
+    ]
+    if finding.channel is not None:
+        parts.append(f"channel {finding.channel}")
+    if finding.link:
+        parts.append(f'link "{printable(finding.link)}"')
+    return ", ".join(parts)
+
+
+def since(excerpt: Excerpt, here: Excerpt | None) -> str:
+    """When a frame passed, as seen from the one that is wrong."""
+    if here is None or excerpt.time == here.time:
+        return ""
+    sign = "-" if excerpt.time < here.time else "+"
+    return f"{sign}{seconds(abs(excerpt.time - here.time))}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 frame`, `2 frames`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,156 @@
+"""Findings as SARIF 2.1.0, for code scanning services.
+
+A capture has no lines, so the region of a finding is the frame: its number stands as the line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import amqpscope
+from amqpscope.baseline import fingerprint
+from amqpscope.rules.all import load
+from amqpscope.rules.documents import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from amqpscope.checked import Checked
+    from amqpscope.findings import Finding
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
+SPEC: Final = "https://docs.oasis-open.org/amqp/core/v1.0/os/amqp-core-"
+PARTS: Final = {
+    # by the part of the specification that a section is in
+    "1": "types",
+    "2": "transport",
+    "3": "messaging",
+    "4": "transactions",
+    "5": "security",
+}
+
+
+def sarif_text(captures: Sequence[Checked]) -> str:
+    """The log as text."""
+    return json.dumps(sarif(captures), indent=1) + "\n"
+
+
+def sarif(captures: Sequence[Checked]) -> dict[str, Any]:
+    """One run over all captures."""
+    used = sorted({finding.rule for checked in captures for finding in checked.findings})
+    driver = {
+        "name": "amqpscope",
+        "semanticVersion": amqpscope.__version__,
+        "informationUri": help_uri(""),
+        "rules": [descriptor(id) for id in used],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [invocation(captures)],
+        "columnKind": "unicodeCodePoints",
+        "results": list(results(captures, used)),
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def invocation(captures: Sequence[Checked]) -> dict[str, Any]:
+    """How the run went: captures that could not be read, or not to their ends."""
+    notices = [
+        {
+            "level": "error" if checked.unreadable else "warning",
+            "message": {"text": checked.error},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri(checked.path)}}}],
+        }
+        for checked in captures
+        if checked.error
+    ]
+    complete = not any(checked.unreadable for checked in captures)
+    return {"executionSuccessful": complete, "toolExecutionNotifications": notices}
+
+
+def help_uri(section: str) -> str:
+    """The part of the specification that a section is in."""
+    return f"{SPEC}{PARTS.get(section[:1], 'overview')}-v1.0-os.html"
+
+
+def results(captures: Sequence[Checked], used: list[str]) -> Iterator[dict[str, Any]]:
+    """All findings; equal ones are told apart by their order."""
+    places = {id: place for place, id in enumerate(used)}
+    for checked in captures:
+        seen: Counter[str] = Counter()
+        artifact = uri(checked.path)
+        for finding in checked.findings:
+            same = fingerprint(finding, artifact)
+            seen[same] += 1
+            mark = fingerprint(finding, artifact, seen[same])
+            yield result(finding, artifact, places[finding.rule], mark)
+
+
+def descriptor(id: str) -> dict[str, Any]:
+    """What a rule is."""
+    rule, document = load()[id], documents()[id]
+    help_text = "\n\n".join(filter(None, (document.summary, document.reason)))
+    return {
+        "id": id,
+        "name": "".join(word.title() for word in rule.name.split("-")),
+        "shortDescription": {"text": document.summary},
+        "fullDescription": {"text": help_text},
+        "help": {"text": help_text, "markdown": help_text},
+        "helpUri": help_uri(rule.section),
+        "defaultConfiguration": {"level": LEVELS[rule.severity], "enabled": rule.default},
+        "properties": {"tags": [rule.level, f"section {rule.section}"], "section": rule.section},
+    }
+
+
+def result(finding: Finding, artifact: str, place: int, mark: str) -> dict[str, Any]:
+    """One finding."""
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": place,
+        "level": LEVELS[finding.severity],
+        "message": {"text": f"{finding.peer}: {finding.message}"},
+        "locations": [location(artifact, finding.frame, finding.path)],
+        "relatedLocations": [
+            {**location(artifact, frame, ""), "id": number, "message": {"text": why}}
+            for number, (frame, why) in enumerate(finding.related, 1)
+        ],
+        "partialFingerprints": {"amqpscopeFinding/v1": mark},
+        "rank": 100.0 if finding.certainty == "sure" else 40.0,
+        "properties": {
+            "certainty": finding.certainty,
+            "peer": finding.peer,
+            "connection": finding.connection,
+            "frame": finding.frame,
+            "packet": finding.packet,
+            "channel": finding.channel,
+            "link": finding.link or None,
+        },
+    }
+
+
+def location(artifact: str, frame: int, name: str) -> dict[str, Any]:
+    """A frame of a capture, and the field in it."""
+    region = {"startLine": max(frame, 1)}
+    place: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": artifact}, "region": region}
+    }
+    if name:
+        place["logicalLocations"] = [{"fullyQualifiedName": name}]
+    return place
+
+
+def uri(path: str) -> str:
+    """A path as a URI: relative to where we are if it lies below, as services expect it."""
+    found = Path(os.path.normpath(path))
+    if found.is_absolute():
+        here = Path.cwd()
+        if not found.is_relative_to(here):
+            return "file://" + quote(os.fsencode(found.as_posix()))
+        found = found.relative_to(here)
+    return quote(os.fsencode(found.as_posix()))

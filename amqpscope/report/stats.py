@@ -1,0 +1,154 @@
+"""Statistics as text and as plain objects: what each connection, session, link and address did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from amqpscope.report.summary import printable, size
+from amqpscope.statistics import (
+    ConnectionNumbers,
+    Histogram,
+    LinkNumbers,
+    SessionNumbers,
+    Stall,
+    addresses,
+)
+
+
+def stats_lines(connections: list[ConnectionNumbers]) -> Iterator[str]:
+    """All connections, then the addresses over all of them."""
+    for numbers in connections:
+        yield from connection_lines(numbers)
+        yield ""
+    found = [link for link in addresses(connections).values() if link.deliveries]
+    if found:
+        yield "addresses"
+        for link in sorted(found, key=lambda link: -link.deliveries):
+            yield from link_lines(link, printable(link.address) or "(none)")
+
+
+def connection_lines(numbers: ConnectionNumbers) -> Iterator[str]:
+    """One connection."""
+    client, server = numbers.frames
+    names = [printable(name) if name else "?" for name in numbers.containers]
+    yield f"connection {numbers.number}  {numbers.client} -> {numbers.server}  {numbers.protocol}"
+    yield f"  containers {names[0]} -> {names[1]}"
+    yield (
+        f"  frames {client} + {server}, {size(numbers.bytes[0])} + {size(numbers.bytes[1])}"
+        f" (client + server) in {seconds(numbers.last - numbers.first)}"
+    )
+    common = ", ".join(f"{name} {count}" for name, count in numbers.names.most_common())
+    yield f"  {common}"
+    for session in numbers.sessions:
+        yield from session_lines(session)
+    for link in numbers.links:
+        yield from link_lines(link, printable(link.name) or "(no name)")
+
+
+def session_lines(session: SessionNumbers) -> Iterator[str]:
+    """One end of a session, if it sent anything."""
+    if session.transfers:
+        yield (
+            f"  session of the {session.peer} on channel {session.channel}:"
+            f" {session.transfers} transfers{stalls(session.window, 'window closed')}"
+        )
+
+
+def link_lines(link: LinkNumbers, title: str) -> Iterator[str]:
+    """One link or address."""
+    address = f"  {printable(link.address)}" if link.name and link.address else ""
+    yield f"  {title}{address}  (sent by the {link.sender})"
+    parts = [f"{link.deliveries} deliveries", f"{link.transfers} transfers", size(link.bytes)]
+    parts += [f"{count} {name}" for name, count in link.outcomes.most_common()]
+    if link.presettled:
+        parts.append(f"{link.presettled} sent settled")
+    if link.aborted:
+        parts.append(f"{link.aborted} aborted")
+    yield f"    {', '.join(parts)}"
+    if link.latency.count:
+        yield f"    settled after {latency(link.latency)}"
+    if link.credit.count:
+        yield f"    {stalls(link.credit, 'out of credit').removeprefix(', ')}"
+
+
+def latency(histogram: Histogram) -> str:
+    """The percentiles of a histogram."""
+    found = histogram.object() or {}
+    return ", ".join(f"{name} {seconds(int(value * 1e9))}" for name, value in found.items())
+
+
+def stalls(stall: Stall, what: str) -> str:
+    """How often and how long something was stalled."""
+    if not stall.count:
+        return ""
+    times = "once" if stall.count == 1 else f"{stall.count} times"
+    return f", {what} {times}, {seconds(stall.total)} in all, {seconds(stall.longest)} at most"
+
+
+def seconds(nanoseconds: int) -> str:
+    """A duration in the unit that suits it."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= factor:
+            return f"{nanoseconds / factor:.3g} {unit}"
+    return f"{nanoseconds} ns"
+
+
+def stats_object(path: str, connections: list[ConnectionNumbers]) -> dict[str, Any]:
+    """One capture, for JSON."""
+    return {
+        "capture": path,
+        "connections": [connection_object(numbers) for numbers in connections],
+        "addresses": [address_object(link) for link in addresses(connections).values()],
+    }
+
+
+def address_object(link: LinkNumbers) -> dict[str, Any]:
+    """All links of an address in one direction, for JSON."""
+    found = link_object(link)
+    del found["name"], found["channel"]
+    return found
+
+
+def link_object(link: LinkNumbers) -> dict[str, Any]:
+    """For JSON."""
+    return {
+        "name": link.name or None,
+        "address": link.address or None,
+        "sender": link.sender,
+        "channel": link.channel,
+        "deliveries": link.deliveries,
+        "transfers": link.transfers,
+        "bytes": link.bytes,
+        "presettled": link.presettled,
+        "aborted": link.aborted,
+        "outcomes": dict(link.outcomes),
+        "settle_latency": link.latency.object(),
+        "credit_stalls": link.credit.object(),
+    }
+
+
+def connection_object(numbers: ConnectionNumbers) -> dict[str, Any]:
+    """For JSON."""
+    return {
+        "connection": numbers.number,
+        "client": numbers.client,
+        "server": numbers.server,
+        "protocol": numbers.protocol,
+        "containers": {"client": numbers.containers[0], "server": numbers.containers[1]},
+        "frames": {"client": numbers.frames[0], "server": numbers.frames[1]},
+        "bytes": {"client": numbers.bytes[0], "server": numbers.bytes[1]},
+        "performatives": dict(numbers.names),
+        "first": numbers.first / 1e9,
+        "last": numbers.last / 1e9,
+        "sessions": [
+            {
+                "peer": session.peer,
+                "channel": session.channel,
+                "transfers": session.transfers,
+                "window_stalls": session.window.object(),
+            }
+            for session in numbers.sessions
+        ],
+        "links": [link_object(link) for link in numbers.links],
+    }

@@ -1,0 +1,319 @@
+"""What a frame says, in a few words: the last column of the frame list.
+
+The most telling comes first, because a narrow terminal cuts the end off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from amqpscope.analysis import Step
+from amqpscope.report.secrets import secret_message
+from dissectors.notation_text import text_value
+from dissectors.v1_0.bodies import (
+    Accepted,
+    Attach,
+    Begin,
+    Body,
+    Close,
+    Detach,
+    Disposition,
+    End,
+    Error,
+    Flow,
+    Open,
+    Properties,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+    TransactionalState,
+    Transfer,
+)
+from dissectors.v1_0.message import DATA, Section, read_section, walk
+from dissectors.v1_0.types import choice
+from dissectors.v1_0.values import Array, Described, Map, Value
+
+PREVIEW: Final = 60
+"""Characters of a message's body that are worth a place on the line."""
+LONGEST: Final = 200
+"""Characters of one field; -V and JSON have the whole."""
+
+
+def summary(step: Step, *, show_secrets: bool = False) -> str:
+    """One line, without line breaks and control characters."""
+    unit = step.frame.unit
+    words: list[str] = []
+    if unit.faults:
+        words.append(f"malformed: {unit.faults[0]}")
+    if step.frame.missing:
+        words.append(f"{size(step.frame.missing)} not captured")
+    body = unit.body
+    if unit.header is not None:
+        words.append(str(unit.header))
+    elif isinstance(body, Transfer):
+        words.append(transfer(step, body, show_secrets))
+    elif body is not None:
+        teller = TELLERS.get(body.row.name)
+        names = [field.name for field in body.row.fields]
+        words.append(named(body, names) if teller is None else teller(body))
+    elif isinstance(unit.other, Described):
+        words.append(f"descriptor {unit.other.descriptor}")
+    elif unit.kind == "unknown":
+        words.append(f"frame type {unit.type}")
+    return printable(" ".join(filter(None, words)))
+
+
+def printable(text: str) -> str:
+    """Control characters and line breaks as escapes: captured text must not move the cursor."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def size(octets: int) -> str:
+    """A number of octets as people say it."""
+    if octets < 1000:
+        return f"{octets} B"
+    for unit, limit in (("kB", 1e6), ("MB", 1e9)):
+        if octets < limit:
+            return f"{octets * 1000 / limit:.3g} {unit}"
+    return f"{octets / 1e9:.3g} GB"
+
+
+def named(body: Body, names: list[str]) -> str:
+    """Fields as `name=value`, those that are there."""
+    words = []
+    places = {field.name: place for place, field in enumerate(body.row.fields)}
+    for name in names:
+        value = body.wire(places[name])
+        if value is not None:
+            said = short(value, body.row.fields[places[name]].type)
+            words.append(f"{name}={shortened(said, LONGEST)}")
+    return " ".join(words)
+
+
+def short(value: Value, declared: str = "") -> str:
+    """One value in as few characters as make sense."""
+    label = choice(declared, value) if declared else ""
+    if label:
+        return label
+    if value is True or value is False:
+        return str(value).lower()
+    if type(value) is str:
+        return f'"{value}"'
+    if type(value) is bytes:
+        return tag(value)
+    if isinstance(value, Array):
+        return ",".join(map(short, value)) or "[]"
+    if isinstance(value, Body):
+        return state(value)
+    if isinstance(value, Map | list | Described):
+        return text_value(value)
+    return "null" if value is None else str(value)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text, cut when it has more characters than this."""
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def tag(octets: bytes) -> str:
+    """A delivery tag: as text when it is text."""
+    if octets and octets.isascii() and octets.decode().isprintable():
+        return octets.decode()
+    return octets.hex() or "empty"
+
+
+def _opened(body: Body) -> str:
+    assert isinstance(body, Open)
+    names = ["hostname", "max-frame-size", "channel-max", "idle-time-out", "offered-capabilities"]
+    return f"{short(body.container_id)} {named(body, names)}"
+
+
+def _begun(body: Body) -> str:
+    assert isinstance(body, Begin)
+    names = ["incoming-window", "outgoing-window", "next-outgoing-id", "handle-max"]
+    answer = "" if body.remote_channel is None else f"to channel {body.remote_channel} "
+    return answer + named(body, names)
+
+
+def _attached(body: Body) -> str:
+    assert isinstance(body, Attach)
+    source, target = address(body.source), address(body.target)
+    words = ["receiver" if body.role else "sender", f"{source} -> {target}"]
+    modes = named(body, ["snd-settle-mode", "rcv-settle-mode", "initial-delivery-count"])
+    return " ".join(filter(None, [*words, modes, named(body, ["max-message-size"])]))
+
+
+def address(terminus: Value) -> str:
+    """A source or target as its address."""
+    if terminus is None:
+        return "null"
+    if not isinstance(terminus, Body):
+        return "described"
+    found = getattr(terminus, "address", None)
+    if found is None:
+        dynamic = getattr(terminus, "dynamic", None)
+        return "dynamic" if dynamic else terminus.row.name if not len(terminus) > 2 else "anonymous"
+    return short(found)
+
+
+def _flowed(body: Body) -> str:
+    assert isinstance(body, Flow)
+    words = []
+    if body.link_credit is not None:
+        words.append(f"credit={body.link_credit}")
+    if body.delivery_count is not None:
+        words.append(f"delivery-count={body.delivery_count}")
+    words += [name for name in ("drain", "echo") if getattr(body, name)]
+    names = ["available", "incoming-window", "next-incoming-id", "outgoing-window"]
+    return " ".join(filter(None, [*words, named(body, [*names, "next-outgoing-id"])]))
+
+
+def _disposed(body: Body) -> str:
+    assert isinstance(body, Disposition)
+    last = "" if body.last is None or body.last == body.first else f"-{body.last}"
+    words = [f"#{body.first}{last}", state(body.state), "settled" if body.settled else "unsettled"]
+    words.append("by receiver" if body.role else "by sender")
+    return " ".join(filter(None, words))
+
+
+def state(value: Value) -> str:
+    """A delivery state with what it says beside its name."""
+    if value is None:
+        return ""
+    if not isinstance(value, Body):
+        return short(value) if not isinstance(value, Described) else f"state {value.descriptor}"
+    if isinstance(value, Accepted):
+        return "accepted"
+    if isinstance(value, Error):
+        return failed(value)
+    if isinstance(value, TransactionalState):
+        return f"transactional {short(value.txn_id)} {state(value.outcome)}".strip()
+    inner = [failed(item) if isinstance(item, Error) else None for item in value]
+    said = next(filter(None, inner), "") or named(value, [f.name for f in value.row.fields])
+    return f"{value.row.name} {said}".strip()
+
+
+def failed(error: Value) -> str:
+    """An error as its condition and description."""
+    if not isinstance(error, Error):
+        return ""
+    description = "" if error.description is None else f' "{error.description}"'
+    return f"{error.condition}{description}"
+
+
+def _detached(body: Body) -> str:
+    assert isinstance(body, Detach)
+    return " ".join(filter(None, ["closed" if body.closed else "", failed(body.error)]))
+
+
+def _closed(body: Body) -> str:
+    assert isinstance(body, Close | End)
+    return failed(body.error)
+
+
+def _mechanisms(body: Body) -> str:
+    assert isinstance(body, SaslMechanisms)
+    return short(body.sasl_server_mechanisms)
+
+
+def _init(body: Body) -> str:
+    assert isinstance(body, SaslInit)
+    return f"{body.mechanism} {named(body, ['hostname'])}".strip()
+
+
+def _outcome(body: Body) -> str:
+    assert isinstance(body, SaslOutcome)
+    return short(body.code, "sasl-code")
+
+
+TELLERS: Final[dict[str, Callable[[Body], str]]] = {
+    "open": _opened,
+    "begin": _begun,
+    "attach": _attached,
+    "flow": _flowed,
+    "disposition": _disposed,
+    "detach": _detached,
+    "end": _closed,
+    "close": _closed,
+    "sasl-mechanisms": _mechanisms,
+    "sasl-init": _init,
+    "sasl-outcome": _outcome,
+    "sasl-challenge": lambda body: "",
+    "sasl-response": lambda body: "",
+}
+
+
+def transfer(step: Step, body: Transfer, show_secrets: bool) -> str:
+    """A transfer: which delivery, how large, settled or not, and what it carries."""
+    delivery = step.delivery
+    words = []
+    if delivery is not None and delivery.delivery_id is not None:
+        words.append(f"#{delivery.delivery_id}")
+    payload = len(step.frame.raw) - step.frame.unit.payload + step.frame.missing
+    if step.transfers > 1:
+        so_far = "so far" if body.more else "in all"
+        words.append(f"{size(payload)}, part {step.transfers}, {size(step.octets)} {so_far}")
+    else:
+        words.append(size(payload))
+    words.append("settled" if body.settled else "unsettled")
+    words += [word for word in ("more", "resume", "aborted") if getattr(body, word)]
+    words.append(state(body.state))
+    if step.message:
+        words.append(content(step, step.message, show_secrets))
+    return " ".join(filter(None, words))
+
+
+def content(step: Step, message: bytes, show_secrets: bool) -> str:
+    """The beginning of a message's body, and the subject if it has one."""
+    delivery = step.delivery
+    if delivery is not None and (delivery.message_format or 0) >> 8:
+        return f"format 0x{delivery.message_format:08x}"
+    sections, fault = walk(message)
+    if fault is not None:
+        return f"malformed message: {fault}"
+    if not show_secrets and secret_message(step):
+        return "(hidden)"
+    words = []
+    for section in sections:
+        if section.name == "properties":
+            value, _ = read_section(message, section)
+            if isinstance(value, Properties):
+                words.append(named(value, ["subject", "to"]))
+    bodies = [section for section in sections if section.name in BODY_SECTIONS]
+    if bodies:
+        words.append(preview(message, bodies[0], len(bodies)))
+    return " ".join(filter(None, words))
+
+
+BODY_SECTIONS: Final = {"data", "amqp-sequence", "amqp-value"}
+
+
+def preview(message: bytes, section: Section, count: int) -> str:
+    """The start of a body section."""
+    octets = message[section.content : section.stop]
+    if section.code != DATA and len(octets) < 4096:
+        value, _ = read_section(message, section)
+        said = state(value) if isinstance(value, Body) else short(value)
+    elif octets[:1] in {b"\xa0", b"\xa1"}:
+        said = text_of(octets[2:])
+    elif octets[:1] in {b"\xb0", b"\xb1"}:
+        said = text_of(octets[5:])
+    else:
+        said = section.name
+    more = f" +{count - 1}" if count > 1 else ""
+    return shortened(said, PREVIEW) + more
+
+
+def text_of(octets: bytes) -> str:
+    """Octets as quoted text if they are that, else the first as hex."""
+    head = octets[:PREVIEW]
+    try:
+        said = head.decode()
+    except UnicodeDecodeError as error:
+        said = head[: error.start].decode()
+        if error.start < len(head) - 3:
+            return "0x" + head[:16].hex()
+    return f'"{said}"' if said.isprintable() else "0x" + head[:16].hex()

@@ -1,0 +1,124 @@
+"""The frame list as text: one line a unit, aligned, cut to the terminal's width.
+
+Colour follows the kind of frame; everything it says is also said in words.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.analysis import Step
+from amqpscope.report.summary import printable, summary
+
+ARROWS: Final = ("C→S", "C←S")
+PLAIN_ARROWS: Final = ("C>S", "C<S")
+NARROW: Final = 100
+"""Below so many columns times are shorter and link names too."""
+
+RESET: Final = "\x1b[0m"
+# fmt: off
+COLOURS: Final = {
+    # by name or kind: the code of the terminal
+    "malformed":   "1;31",
+    "header":      "2",
+    "empty":       "2",
+    "open":        "36",
+    "begin":       "36",
+    "attach":      "36",
+    "flow":        "33",
+    "transfer":    "32",
+    "disposition": "35",
+    "detach":      "34",
+    "end":         "34",
+    "close":       "34",
+    "sasl":        "2;36",
+}
+# fmt: on
+
+
+class TextLines:
+    """Writes Steps as lines."""
+
+    def __init__(
+        self,
+        width: int = 0,
+        *,
+        colour: bool = False,
+        plain: bool = False,
+        show_secrets: bool = False,
+    ) -> None:
+        self.width = width
+        """Columns to keep to; 0 when lines may be as long as they are."""
+        self.colour = colour
+        self.show_secrets = show_secrets
+        self.plain = plain
+        """The terminal knows ASCII alone."""
+        self.arrows = PLAIN_ARROWS if plain else ARROWS
+        self.cut = "~" if plain else "…"
+        narrow = 0 < width < NARROW
+        self.link_width = 10 if narrow else 20
+        self.digits = 4 if narrow else 6
+        self.name_width = 11 if narrow else 15
+        self.start = -1
+        """When the capture's first frame passed: times are told from there."""
+
+    def heading(self) -> str:
+        """The names of the columns."""
+        wide = self.link_width
+        line = f"{'frame':>5} {'time':>{self.digits + 5}} con      ch {'link':{wide}} performative"
+        return self.styled(line[: self.width or None], "1")
+
+    def line(self, step: Step) -> str:
+        """One unit."""
+        frame = step.frame
+        if self.start < 0:
+            self.start = frame.time
+        unit = frame.unit
+        time = (frame.time - self.start) / 1e9
+        channel = "" if unit.header is not None else str(unit.channel)
+        name = unit.name if unit.body is not None or unit.other is None else "unknown"
+        head = (
+            f"{frame.number:5} {time:{self.digits + 5}.{self.digits}f} "
+            f"{step.conversation.number:3} {self.arrows[frame.sender]} {channel:>3} "
+            f"{self.link(step):{self.link_width}} "
+        )
+        text = f"{head}{name:{self.name_width}} {findings(step)}{self.summary(step)}".rstrip()
+        if self.plain:
+            text = text.replace("…", self.cut)
+        if self.width and len(text) > self.width:
+            text = text[: self.width - 1] + self.cut
+        return self.styled(text, colour_of(step)) if self.colour else text
+
+    def summary(self, step: Step) -> str:
+        """What the unit says."""
+        return summary(step, show_secrets=self.show_secrets)
+
+    def link(self, step: Step) -> str:
+        """The link's name, or its handle where the name was not seen."""
+        link = step.link
+        if link is None:
+            return ""
+        name = printable(link.name) or f"handle {link.handle}"
+        if len(name) <= self.link_width:
+            return name
+        # Made-up names differ at their ends.
+        half = self.link_width // 2
+        return name[: self.link_width - half] + self.cut + name[1 - half :]
+
+    def styled(self, text: str, colour: str) -> str:
+        """A text in a colour, where colours are wanted."""
+        return f"\x1b[{colour}m{text}{RESET}" if self.colour and colour else text
+
+
+def findings(step: Step) -> str:
+    """The rules that this frame breaks, but for mere information."""
+    broken = [found.rule for found in step.findings if found.severity != "info"]
+    return f"[{' '.join(broken)}] " if broken else ""
+
+
+def colour_of(step: Step) -> str:
+    """The colour of a line."""
+    unit = step.frame.unit
+    if unit.faults or findings(step):
+        return COLOURS["malformed"]
+    return COLOURS.get(unit.name, COLOURS.get(unit.kind, ""))

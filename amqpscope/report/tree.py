@@ -1,0 +1,232 @@
+"""One frame in full: as a tree (`read -V`) and as octets with the fields marked (`read -x`).
+
+Both walk the same nodes, which know their octets; secrets are covered in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from amqpscope.analysis import Step
+from amqpscope.report.jsonl import seconds
+from amqpscope.report.secrets import MASK, secret_field, secret_message, secret_unit
+from amqpscope.report.summary import printable
+from amqpscope.stream import PEERS
+from dissectors.span import Node, section_tree, unit_tree
+from dissectors.v1_0.bodies import Body
+from dissectors.v1_0.framing import SASL_FRAME
+from dissectors.v1_0.names import descriptor_name
+from dissectors.v1_0.types import COMPOSITE, choice
+from dissectors.v1_0.values import Array, Char, Described, Map, Symbol, Timestamp, Uuid, Value
+
+MAX_VALUE: Final = 400
+"""Characters of one value in the tree; the whole is in the hex view and in JSON."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_PAYLOAD: Final = frozenset(("octets", "payload", "data", "amqp-sequence", "amqp-value"))
+NARROW: Final = 100
+"""Below so many columns fewer octets go on a line."""
+LEFT_OVER: Final = "(left over)"
+"""Octets behind the last item of what contains them."""
+
+
+class Detail:
+    """Writes Steps in full."""
+
+    def __init__(
+        self, *, tree: bool, octets: bool, show_secrets: bool = False, width: int = 0
+    ) -> None:
+        self.tree = tree
+        self.octets = octets
+        self.show_secrets = show_secrets
+        self.width = width
+        """Columns that captions beside octets keep to; 0 when they may be as long as they are."""
+        self.per_line = 8 if 0 < width < NARROW else 16
+        self.covered: frozenset[str] = frozenset()
+        """Labels at the top of the present tree that hold a secret."""
+
+    def lines(self, step: Step) -> Iterator[str]:
+        """Everything about one unit, a blank line last."""
+        frame = step.frame
+        unit = frame.unit
+        if self.tree:
+            yield (
+                f"       packet {frame.packet}, {clock(frame.time)} ({seconds(frame.time)}), "
+                f"{size_line(step)}, sent by the {PEERS[frame.sender]}"
+            )
+        for fault in unit.faults:
+            yield f"       malformed: {printable(str(fault))}"
+        self.covered = frozenset() if self.show_secrets else secret_parts(step)
+        yield from self.part(unit_tree(frame.raw, frame.missing), frame.raw)
+        message = step.message
+        if message and not (step.delivery and (step.delivery.message_format or 0) >> 8):
+            whole = step.delivery is None or step.delivery.transfers == 1
+            yield f"       message, {len(message)} octets" + ("" if whole else ", put together")
+            yield from self.part(section_tree(message), message)
+        yield ""
+
+    def part(self, node: Node, raw: bytes) -> Iterator[str]:
+        """A frame or a message."""
+        if self.tree:
+            for child in node.children:
+                yield from self.branch(child, 4, [])
+        if self.octets:
+            yield from self.marked(node, raw)
+
+    def branch(self, node: Node, depth: int, path: list[str]) -> Iterator[str]:
+        """A node and what is below it."""
+        pad = "  " * depth
+        if self.hidden(node, path):
+            yield f"{pad}{node.label}: {MASK} ({node.end - node.start} octets)"
+            return
+        yield f"{pad}{caption(node, path)}"
+        for child in node.children:
+            yield from self.branch(child, depth + 1, [*path, name_of(node)])
+
+    def hidden(self, node: Node, path: list[str]) -> bool:
+        """Whether a node holds a secret that was not asked for."""
+        if self.show_secrets:
+            return False
+        return secret_field(path[-1], node.label) if path else node.label in self.covered
+
+    def marked(self, node: Node, raw: bytes) -> Iterator[str]:
+        """Octets line by line, each run with the deepest node that it belongs to."""
+        per_line = self.per_line
+        room = self.width - 11 - per_line * 3 if self.width else 0
+        for start, end, owner, covered in self.runs(node, []):
+            text = printable(owner)
+            if room and len(text) > room:
+                text = text[: room - 3] + "..."
+            for at in range(start, end, per_line):
+                row = raw[at : min(at + per_line, end)]
+                pairs = " ".join(["**"] * len(row)) if covered else row.hex(" ")
+                yield f"  {at:06x}  {pairs:{per_line * 3}} {text}".rstrip()
+                text = ""
+
+    def runs(self, node: Node, path: list[str]) -> Iterator[tuple[int, int, str, bool]]:
+        """Consecutive octets with one deepest node: begin, end, caption, whether to cover them."""
+        top = node.label in {"frame", "message"} and not path
+        if not top and self.hidden(node, path):
+            yield node.start, node.end, f"{node.label}: {MASK}", True
+            return
+        said = caption(node, path)
+        at = node.start
+        below = path if top else [*path, name_of(node)]
+        for child in node.children:
+            if child.start > at:
+                yield at, child.start, said, False
+                said = ""
+            if child.end > child.start:
+                yield from self.runs(child, below)
+            at = max(at, child.end)
+        if node.end > at:
+            items = bool(node.children) and node.children[-1].label != "descriptor"
+            yield at, node.end, said or (LEFT_OVER if items else ""), False
+
+
+def secret_parts(step: Step) -> frozenset[str]:
+    """What at the top of a frame's and a message's tree must be covered."""
+    unit = step.frame.unit
+    if secret_message(step):
+        return _PAYLOAD
+    if secret_unit(unit) or (unit.type == SASL_FRAME and step.frame.missing):
+        return _PAYLOAD | {unit.name, "body"}
+    return frozenset()
+
+
+def clock(nanoseconds: int) -> str:
+    """A time of day, in UTC."""
+    return instant(nanoseconds // 1000, 1)
+
+
+def size_line(step: Step) -> str:
+    """How large the frame is, and what of it the capture has."""
+    frame = step.frame
+    if frame.missing:
+        return f"{len(frame.raw) + frame.missing} octets ({frame.missing} not captured)"
+    return f"{len(frame.raw)} octets"
+
+
+def name_of(node: Node) -> str:
+    """The composite's name, or the label: what secrets are known by."""
+    return node.type if node.type in COMPOSITE else node.label
+
+
+def caption(node: Node, path: list[str]) -> str:
+    """A node in words: name, value, encoding."""
+    label = printable(node.label)
+    kind = node.type if node.code < 0 else f"{node.encoding}"
+    if node.type in COMPOSITE:
+        return label if label == node.type else f"{label}: {node.type}"
+    if node.children:
+        if node.type == "described":
+            return f"{label}: described"
+        return f"{label}: {node.type}" + (f" ({kind})" if kind != node.type else "")
+    if label == "payload" and not path:
+        return f"payload: {node.end - node.start} octets"
+    value = describe(node, path)
+    if node.code < 0:
+        return f"{label}: {value}" if value else label
+    return f"{label}: {value} ({kind})"
+
+
+def describe(node: Node, path: list[str]) -> str:
+    """A leaf's value, with its meaning where the rows or the known names have one."""
+    value = node.value
+    if node.label == "descriptor" and node.type in {"ulong", "symbol"}:
+        known = descriptor_name(value)
+        number = f"0x{int(value):02x}" if node.type == "ulong" else str(value)
+        return f"{number} = {known}" if known and known != number else number
+    row = COMPOSITE.get(path[-1]) if path else None
+    if row is not None:
+        declared = next((field.type for field in row.fields if field.name == node.label), "")
+        label = choice(declared, value)
+        if label:
+            return f"{show(value)} = {label}"
+    text = show(value)
+    return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}... ({len(text)} characters)"
+
+
+def show(value: Value) -> str:
+    """A value as text on one line."""
+    if value is None:
+        return "null"
+    if value is True or value is False:
+        return str(value).lower()
+    if isinstance(value, Timestamp):
+        return f"{int(value)} = {instant(value)}"
+    if isinstance(value, Symbol):
+        return printable(value)
+    if isinstance(value, Char):
+        return printable(f"'{value}'")
+    if isinstance(value, str):
+        return printable(f'"{value}"')
+    if isinstance(value, bytes) and not isinstance(value, Uuid):
+        return octets(value)
+    if isinstance(value, Map | Array | list):
+        return "empty" if not value else f"{len(value)} items"
+    if isinstance(value, Body | Described):
+        return printable(repr(value))
+    return str(value)
+
+
+def octets(value: bytes) -> str:
+    """Octets as hex, and as text beside it if they are that."""
+    if not value:
+        return "no octets"
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return f"0x{value.hex()}"
+    shown = f' = "{text}"' if text.isprintable() and len(value) <= 64 else ""
+    return f"0x{value.hex()}{shown}"
+
+
+def instant(value: int, microseconds: int = 1000) -> str:
+    """A timestamp as a date, where Python's calendar reaches."""
+    try:
+        moment = _EPOCH + timedelta(microseconds=value * microseconds)
+    except OverflowError:
+        return "beyond the calendar"
+    return moment.strftime("%Y-%m-%d %H:%M:%S.%f UTC")

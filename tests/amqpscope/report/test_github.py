@@ -1,0 +1,44 @@
+"""GitHub's workflow commands."""
+
+from amqpscope.checked import Checked
+from amqpscope.report.github import github_text
+
+
+def test_a_finding_is_an_annotation(checked):
+    checked.path, checked.findings[0].message = "bad.pcapng", "no credit"
+    assert github_text([checked]) == (
+        "::error file=bad.pcapng,line=11,title=FLW-016 transfer-without-credit"
+        "::frame 11 (client): no credit\n"
+    )
+
+
+def test_severities_have_their_commands(checked):
+    [finding] = checked.findings
+    commands = []
+    for severity in ("error", "warning", "info"):
+        finding.severity = severity
+        commands.append(github_text([checked]).split()[0])
+    assert commands == ["::error", "::warning", "::notice"]
+
+
+def test_a_doubt_is_said_in_the_title(checked):
+    checked.findings[0].certainty = "suspect"
+    assert "title=FLW-016 transfer-without-credit (suspect)::" in github_text([checked])
+
+
+def test_nothing_ends_a_command_or_property_early(checked):
+    checked.path = "a,b:c%\n.pcap"
+    checked.findings[0].message = "100%, ::error::\r\nx"
+    text = github_text([checked])
+    assert text.startswith("::error file=a%2Cb%3Ac%25%0A.pcap,line=11,")
+    assert text.endswith("100%25, ::error::%0D%0Ax\n")
+    assert text.count("\n") == 1
+
+
+def test_captures_that_could_not_be_read_are_annotated():
+    captures = [Checked("a.pcap", error="cut short"), Checked("b", error="gone", unreadable=True)]
+    assert github_text(captures) == "::warning file=a.pcap::cut short\n::error file=b::gone\n"
+
+
+def test_nothing_found_is_nothing_said():
+    assert github_text([Checked("a.pcap")]) == ""
