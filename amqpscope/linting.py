@@ -1,0 +1,220 @@
+"""Captures checked against the rules: what `lint` does, one process per capture at a time.
+
+The result of a capture does not depend on how many are checked side by side.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from amqpscope.analysis import Analyzer, Step
+from amqpscope.capture.pieces import Pieces
+from amqpscope.capture.source import STDIN, CaptureError
+from amqpscope.checked import Checked, Excerpt
+from amqpscope.choice import Choice
+from amqpscope.findings import Finding
+from amqpscope.report.summary import summary
+
+SUFFIXES: Final = (".pcap", ".pcapng", ".cap")
+PACKED: Final = ("", ".gz", ".zst")
+DIED: Final = "the process that checked it died (out of memory?)"
+
+Watch = Callable[[Pieces, int], None]
+"""Told after each batch: what is read, and how many frames were found."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a process needs to check captures."""
+
+    choice: Choice
+    keylogs: tuple[bytes, ...] = ()
+    decode_as: dict[int, str] = field(default_factory=dict)
+    excerpts: bool = True
+    """Whether the frames behind the findings are wanted as text."""
+
+
+def captures_in(folder: str) -> list[str]:
+    """The captures in a directory and below, by their names."""
+    endings = tuple(suffix + packed for suffix in SUFFIXES for packed in PACKED)
+    found = (path for path in Path(folder).rglob("*") if path.name.lower().endswith(endings))
+    return sorted(str(path) for path in found if path.is_file())
+
+
+def calm_collector() -> None:
+    """Let Python look for cycles less often: frames leave none, and looking costs a tenth."""
+    gc.set_threshold(100_000)
+
+
+def check_all(paths: list[str], work: Work, jobs: int, done: Callable[[], None]) -> list[Checked]:
+    """Check captures, `jobs` at a time; the results in the order of the paths."""
+    if jobs <= 1 or len(paths) <= 1:
+        return _one_by_one(paths, work, done)
+    # Standard input cannot be handed to another process.
+    own = iter(_one_by_one([path for path in paths if path == STDIN], work, done))
+    others = iter(_side_by_side([path for path in paths if path != STDIN], work, jobs, done))
+    return [next(own if path == STDIN else others) for path in paths]
+
+
+def _one_by_one(paths: list[str], work: Work, done: Callable[[], None]) -> list[Checked]:
+    results = []
+    for path in paths:
+        results.append(check(path, work))
+        done()
+    return results
+
+
+def _side_by_side(
+    paths: list[str], work: Work, jobs: int, done: Callable[[], None]
+) -> list[Checked]:
+    results = []
+    with _workers(min(jobs, len(paths))) as pool:
+        for path, future in zip(paths, _submit(pool, paths, work, done), strict=True):
+            try:
+                results.append(future.result())
+            except BrokenProcessPool:
+                # One that dies takes the others' work down with it: find out which it was.
+                results.append(_alone(path, work))
+    return results
+
+
+def _alone(path: str, work: Work) -> Checked:
+    """Check a capture in a process of its own, which may die."""
+    with _workers(1) as pool:
+        try:
+            return _submit(pool, [path], work, lambda: None)[0].result()
+        except BrokenProcessPool:
+            return Checked(path, error=DIED, unreadable=True)
+
+
+@contextmanager
+def _workers(number: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end when we do, also when the user interrupts us."""
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(number, mp_context=context, initializer=calm_collector)
+    try:
+        yield pool
+    except BaseException:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _submit(
+    pool: ProcessPoolExecutor, paths: Iterable[str], work: Work, done: Callable[[], None]
+) -> list[Future[Checked]]:
+    """Hand out the work; the processes are started here and leave Ctrl-C to us."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    try:
+        futures = [_handed_out(pool, path, work) for path in paths]
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+    for future in futures:
+        future.add_done_callback(lambda _: done())
+    return futures
+
+
+def _handed_out(pool: ProcessPoolExecutor, path: str, work: Work) -> Future[Checked]:
+    try:
+        return pool.submit(check, path, work)
+    except BrokenProcessPool as error:
+        lost: Future[Checked] = Future()
+        lost.set_exception(error)
+        return lost
+
+
+def check(path: str, work: Work, watch: Watch | None = None) -> Checked:
+    """Check one capture, whatever is in it."""
+    checked = Checked(path)
+    analyzer = Analyzer(work.decode_as, work.choice.rules())
+    try:
+        _read(checked, analyzer, work, watch)
+        _look_up(checked, work)
+    except CaptureError as error:
+        checked.error = error.message
+        checked.unreadable = True
+    except Exception as error:
+        checked.error = f"this is a bug of amqpscope, after frame {analyzer.frames}: {_told(error)}"
+        checked.unreadable = True
+    checked.connections, checked.frames = analyzer.conversations, analyzer.frames
+    checked.protocols, checked.gaps = analyzer.protocols, analyzer.gaps
+    return checked
+
+
+def _read(checked: Checked, analyzer: Analyzer, work: Work, watch: Watch | None) -> None:
+    """Let the rules see every frame."""
+    path, found, excerpts = checked.path, checked.findings, work.excerpts
+    with Pieces(path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
+        try:
+            for batch in pieces:
+                for piece in batch:
+                    for step in analyzer.feed(piece):
+                        if step.findings:
+                            found.extend(step.findings)
+                            if excerpts:
+                                checked.excerpts[step.frame.number] = excerpt(step)
+                if watch is not None:
+                    watch(pieces, analyzer.frames)
+        finally:
+            found.extend(analyzer.late)
+            checked.findings = [f for f in found if work.choice.judge(f, path)]
+            checked.findings.sort(key=lambda f: (f.frame, f.rule))
+            checked.packets = pieces.capture.packets
+        checked.error = pieces.capture.problem
+        checked.notes = list(pieces.notes)
+        checked.unreadable = checked.error is not None and not checked.packets
+
+
+def _look_up(checked: Checked, work: Work) -> None:
+    """Read the capture once more for frames that turned out to matter after they had passed."""
+    missing = _spoken_of(checked.findings).difference(checked.excerpts)
+    if not missing or not work.excerpts or not os.path.isfile(checked.path):
+        return
+    last = max(missing)
+    analyzer = Analyzer(work.decode_as, until=last)
+    with Pieces(checked.path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
+        for batch in pieces:
+            for piece in batch:
+                for step in analyzer.feed(piece):
+                    if step.frame.number in missing:
+                        checked.excerpts[step.frame.number] = excerpt(step)
+            if analyzer.frames >= last:
+                break
+
+
+def _spoken_of(findings: list[Finding]) -> set[int]:
+    frames = {finding.frame for finding in findings}
+    frames.update(frame for finding in findings for frame, _ in finding.related)
+    return frames
+
+
+def excerpt(step: Step) -> Excerpt:
+    """A frame as a finding shows it."""
+    frame, link = step.frame, step.link
+    unit = frame.unit
+    channel = None if unit.header is not None else unit.channel
+    name = "" if link is None else link.name
+    return Excerpt(frame.time, frame.sender, channel, name, unit.name, summary(step))
+
+
+def _told(error: Exception) -> str:
+    """An exception in one line, with its place in our code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}".replace("\n", " ")

@@ -1,0 +1,338 @@
+"""Counts and times of connections, links and addresses, gathered from Steps.
+
+Memory is that of the links that were not seen to end, and a few numbers for each other one:
+latencies are kept as a histogram whose classes are about four percent wide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from amqpscope.analysis import Conversation, Step
+from amqpscope.model.delivery import Delivery
+from amqpscope.model.link import LinkEnd
+from amqpscope.model.session import SessionEnd
+from amqpscope.model.settlement import outcome
+from amqpscope.model.stall import credit_left, window_left
+from amqpscope.stream import PEERS
+from dissectors.v1_0.bodies import Attach, Begin, Body, Close, End, Open, TransactionalState
+
+WIDTH: Final = math.log(1.04)
+PERCENTILES: Final = (50, 90, 99)
+
+
+class Histogram:
+    """Durations in nanoseconds."""
+
+    def __init__(self) -> None:
+        self.classes: Counter[int] = Counter()
+        self.count = 0
+        self.largest = 0
+
+    def add(self, duration: int) -> None:
+        """Take one more."""
+        self.classes[int(math.log(max(duration, 1)) / WIDTH)] += 1
+        self.count += 1
+        self.largest = max(self.largest, duration)
+
+    def merge(self, other: Histogram) -> None:
+        """Take all of another."""
+        self.classes.update(other.classes)
+        self.count += other.count
+        self.largest = max(self.largest, other.largest)
+
+    def percentile(self, percent: int) -> float:
+        """The duration in seconds below which so many lie, within two percent."""
+        rank = max(math.ceil(self.count * percent / 100), 1)
+        for place in sorted(self.classes):
+            rank -= self.classes[place]
+            if rank <= 0:
+                return float(min(math.exp((place + 0.5) * WIDTH), self.largest)) / 1e9
+        return 0.0
+
+    def object(self) -> dict[str, float] | None:
+        """For JSON: percentiles and the largest, in seconds."""
+        if not self.count:
+            return None
+        found = {f"p{percent}": self.percentile(percent) for percent in PERCENTILES}
+        return {**found, "max": self.largest / 1e9}
+
+
+class Stall:
+    """Times during which something could not be sent."""
+
+    def __init__(self) -> None:
+        self.since = 0
+        self.count = 0
+        self.total = 0
+        self.longest = 0
+
+    def update(self, stalled: bool, time: int) -> None:
+        """It is, or is not, stalled from now on."""
+        if stalled and not self.since:
+            self.since = time
+            self.count += 1
+        elif not stalled and self.since:
+            self.add(time - self.since)
+            self.since = 0
+
+    def finish(self, time: int) -> None:
+        """Nothing more comes: a stall that goes on counts up to here."""
+        if self.since:
+            self.add(max(time - self.since, 0))
+            self.since = 0
+
+    def add(self, duration: int) -> None:
+        """Take one that is over."""
+        self.total += duration
+        self.longest = max(self.longest, duration)
+
+    def object(self) -> dict[str, float]:
+        """For JSON, in seconds."""
+        return {"count": self.count, "total": self.total / 1e9, "longest": self.longest / 1e9}
+
+
+@dataclass
+class LinkNumbers:
+    """One link."""
+
+    name: str
+    address: str
+    sender: str
+    channel: int
+    transfers: int = 0
+    deliveries: int = 0
+    bytes: int = 0
+    aborted: int = 0
+    presettled: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    latency: Histogram = field(default_factory=Histogram)
+    credit: Stall = field(default_factory=Stall)
+
+
+@dataclass
+class SessionNumbers:
+    """One peer's end of a session."""
+
+    peer: str
+    channel: int
+    transfers: int = 0
+    window: Stall = field(default_factory=Stall)
+
+
+@dataclass
+class ConnectionNumbers:
+    """One connection."""
+
+    number: int
+    client: str
+    server: str
+    protocol: str
+    containers: list[str | None] = field(default_factory=lambda: [None, None])
+    frames: list[int] = field(default_factory=lambda: [0, 0])
+    bytes: list[int] = field(default_factory=lambda: [0, 0])
+    names: Counter[str] = field(default_factory=Counter)
+    first: int = 0
+    last: int = 0
+    sessions: list[SessionNumbers] = field(default_factory=list)
+    links: list[LinkNumbers] = field(default_factory=list)
+
+
+class Statistics:
+    """Gathers the numbers of one capture."""
+
+    def __init__(self) -> None:
+        self.connections: dict[int, ConnectionNumbers] = {}
+        self.links: dict[LinkEnd, LinkNumbers] = {}
+        """Those of links that are attached; what is gone stays in `connections` alone."""
+        self.sessions: dict[SessionEnd, SessionNumbers] = {}
+
+    def take(self, step: Step) -> None:
+        """One more unit."""
+        frame = step.frame
+        numbers = self.connection(step.conversation, frame.time)
+        size = len(frame.raw) + frame.missing
+        numbers.frames[frame.sender] += 1
+        numbers.bytes[frame.sender] += size
+        numbers.names[frame.unit.name] += 1
+        numbers.last = frame.time
+        body = frame.unit.body
+        if body is None or frame.unit.type != 0:
+            return
+        if isinstance(body, Open):
+            numbers.containers[frame.sender] = body.container_id
+        if isinstance(body, Begin) and step.session is not None:
+            self.session(step.session, numbers)
+        if isinstance(body, Attach) and step.link is not None:
+            self.attach(step.link, numbers)
+        if step.delivery is not None:
+            self.transfer(step, step.delivery, numbers)
+        elif step.covered:
+            for delivery in step.covered:
+                self.settled(delivery, frame.number)
+        if step.session is not None and body.row.name in {"flow", "transfer"}:
+            self.stalls(step, frame.time)
+        elif body.row.name in {"detach", "end", "close"}:
+            self.forget(step, body)
+
+    def connection(self, conversation: Conversation, time: int) -> ConnectionNumbers:
+        """The numbers of a connection."""
+        found = self.connections.get(conversation.number)
+        if found is None:
+            tcp = conversation.connection
+            found = ConnectionNumbers(
+                conversation.number, endpoint(tcp.client), endpoint(tcp.server),
+                conversation.protocol, first=time,
+            )  # fmt: skip
+            self.connections[conversation.number] = found
+        return found
+
+    def session(self, session: SessionEnd, numbers: ConnectionNumbers) -> SessionNumbers:
+        """The numbers of one end of a session."""
+        found = self.sessions.get(session)
+        if found is None:
+            found = SessionNumbers(PEERS[session.owner.peer], session.channel)
+            self.sessions[session] = found
+            numbers.sessions.append(found)
+        return found
+
+    def attach(self, link: LinkEnd, numbers: ConnectionNumbers) -> LinkNumbers:
+        """The numbers of a link, under both its ends."""
+        pair = link.pair
+        found = self.links.get(link) or (None if pair is None else self.links.get(pair))
+        if found is None:
+            peer = link.session.owner.peer
+            sender = PEERS[1 - peer if link.role else peer]
+            found = LinkNumbers(link.name, link.node(), sender, link.session.channel)
+            numbers.links.append(found)
+        found.address = found.address or link.node()
+        self.links[link] = found
+        return found
+
+    def transfer(self, step: Step, delivery: Delivery, numbers: ConnectionNumbers) -> None:
+        """Count a transfer, and its delivery when it is over."""
+        link = delivery.link
+        found = self.links.get(link) or self.attach(link, numbers)
+        found.transfers += 1
+        found.bytes += len(step.frame.raw) - step.frame.unit.payload + step.frame.missing
+        if step.session is not None:
+            self.session(step.session, numbers).transfers += 1
+        if delivery.mark.frame == step.frame.number:
+            found.deliveries += 1
+        if delivery.aborted:
+            found.aborted += 1
+        elif delivery.complete and delivery.snd_settled is not None:
+            found.presettled += 1
+
+    def settled(self, delivery: Delivery, frame: int) -> None:
+        """Note the outcome and the latency of a delivery that this frame settled."""
+        found = self.links.get(delivery.link)
+        mark = delivery.settled
+        if found is None or mark is None or mark.frame != frame:
+            return
+        found.latency.add(mark.time - delivery.mark.time)
+        found.outcomes[outcome_of(delivery)] += 1
+
+    def stalls(self, step: Step, time: int) -> None:
+        """Look whether credit or window ran out, or came back."""
+        session = step.session
+        link = step.link
+        if link is not None:
+            sender = link.pair if link.role else link
+            numbers = None if sender is None else self.links.get(sender)
+            if sender is not None and numbers is not None and sender.deliveries:
+                left = credit_left(sender)
+                numbers.credit.update(left is not None and left <= 0, time)
+        for end in (session, None if session is None else session.pair):
+            numbers_of = None if end is None else self.sessions.get(end)
+            if end is not None and numbers_of is not None and numbers_of.transfers:
+                room = window_left(end)
+                numbers_of.window.update(room is not None and room <= 0, time)
+
+    def forget(self, step: Step, body: Body) -> None:
+        """Something is over: stalls end with it, and when both peers say so its state may go."""
+        time, session, link = step.frame.time, step.session, step.link
+        if isinstance(body, Close):
+            client, server = step.conversation.tracker.connection.ends
+            if client.close is not None and server.close is not None:
+                for end in (client, server):
+                    for each in (*end.channels.values(), *end.ended.values()):
+                        self.drop_session(each, time)
+        elif isinstance(body, End) and session is not None:
+            if session.pair is None or session.pair.ended is not None:
+                self.drop_session(session, time)
+        elif link is not None:
+            pair = link.pair
+            self.stop(link, time)
+            if pair is None or (pair.detach is not None and not (link.unsettled or pair.unsettled)):
+                self.drop_link(link, time)
+
+    def stop(self, link: LinkEnd, time: int) -> None:
+        """Nothing more is sent on a link: it does not wait for credit either."""
+        numbers = self.links.get(link)
+        if numbers is not None:
+            numbers.credit.finish(time)
+
+    def drop_session(self, session: SessionEnd, time: int) -> None:
+        """Forget both ends of a session, and its links."""
+        for end in (session, session.pair):
+            numbers = None if end is None else self.sessions.pop(end, None)
+            if numbers is not None:
+                numbers.window.finish(time)
+        for link in (*session.handles.values(), *session.detached.values()):
+            self.drop_link(link, time)
+
+    def drop_link(self, link: LinkEnd, time: int) -> None:
+        """Forget both ends of a link."""
+        self.stop(link, time)
+        self.links.pop(link, None)
+        if link.pair is not None:
+            self.links.pop(link.pair, None)
+
+    def finish(self) -> list[ConnectionNumbers]:
+        """All connections, when the capture is over."""
+        for numbers in self.connections.values():
+            for link in numbers.links:
+                link.credit.finish(numbers.last)
+            for session in numbers.sessions:
+                session.window.finish(numbers.last)
+        return list(self.connections.values())
+
+
+def endpoint(address: tuple[str, int]) -> str:
+    """An address with its port."""
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def outcome_of(delivery: Delivery) -> str:
+    """The outcome that a settled delivery has, as far as the wire tells."""
+    states = (delivery.snd_state, delivery.rcv_state)
+    if any(isinstance(state, TransactionalState) for state in states):
+        return "transactional"
+    found = [outcome(state) for state in states if outcome(state)]
+    found += [state.row.name for state in states if isinstance(state, Body)]
+    return found[0] if found else "settled without a state"
+
+
+def addresses(connections: list[ConnectionNumbers]) -> dict[str, LinkNumbers]:
+    """The links of all connections, summed up by address and direction."""
+    found: dict[str, LinkNumbers] = {}
+    for numbers in connections:
+        for link in numbers.links:
+            key = f"{link.sender}\0{link.address}"
+            into = found.setdefault(key, LinkNumbers("", link.address, link.sender, 0))
+            into.transfers += link.transfers
+            into.deliveries += link.deliveries
+            into.bytes += link.bytes
+            into.aborted += link.aborted
+            into.presettled += link.presettled
+            into.outcomes.update(link.outcomes)
+            into.latency.merge(link.latency)
+            into.credit.count += link.credit.count
+            into.credit.total += link.credit.total
+            into.credit.longest = max(into.credit.longest, link.credit.longest)
+    return found

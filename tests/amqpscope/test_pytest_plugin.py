@@ -1,0 +1,74 @@
+"""The fixture `amqp_lint`, in tests that pytest runs for us."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a test that uses the fixture."""
+
+    def run(body, **files):
+        # The fixture is there by itself where the package is installed; sources need the import.
+        (tmp_path / "conftest.py").write_text("from amqpscope.pytest_plugin import amqp_lint\n")
+        (tmp_path / "test_it.py").write_text(f"def test_it(amqp_lint, tmp_path):\n    {body}\n")
+        (tmp_path / "pytest.ini").write_text("[pytest]\n")
+        for name, text in files.items():
+            (tmp_path / f"{name}.toml").write_text(text)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return run
+
+
+def test_a_legal_capture_passes(run, good):
+    done = run(f"assert amqp_lint({str(good)!r}, select=['FLW']) == []")
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_violation_fails_the_test_with_the_finding(run, bad):
+    done = run(f"amqp_lint({str(bad)!r})")
+    assert done.returncode == 1
+    assert "error[FLW-016] transfer-without-credit (client)" in done.stdout
+    assert "11 |" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "how", ["ignore=['FLW-016']", "fail_on='never'", "ignore=['transfer-without-credit']"]
+)
+def test_the_arguments_are_those_of_the_command(run, bad, how):
+    assert run(f"amqp_lint({str(bad)!r}, {how})").returncode == 0
+
+
+def test_findings_that_do_not_fail_are_returned(run, bad):
+    body = f"found = amqp_lint({str(bad)!r}, select=['FLW-016'], fail_on='never')"
+    assert run(f"{body}; assert [f.frame for f in found] == [11]").returncode == 0
+
+
+def test_the_projects_configuration_counts(run, bad):
+    done = run(f"amqp_lint({str(bad)!r})", amqpscope='ignore = ["FLW-016"]')
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("amqp_lint(tmp_path / 'none.pcap')", "none.pcap: no such file or directory"),
+        ("amqp_lint('x', select=['NOPE'])", "'NOPE' is no rule or group"),
+        ("amqp_lint('x', fail_on='fatal')", "fail_on='fatal': expected one of error, warning"),
+    ],
+)
+def test_what_cannot_be_done_fails_the_test(run, body, told):
+    done = run(body)
+    assert done.returncode == 1
+    assert told in done.stdout
+
+
+def test_a_capture_without_amqp_fails_the_test(run, tmp_path, recorded):
+    path = recorded("", name="empty.pcapng")
+    assert "empty.pcapng: no AMQP in it" in run(f"amqp_lint({str(path)!r})").stdout
