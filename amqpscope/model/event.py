@@ -72,7 +72,7 @@ KINDS: Final = (
                      # the outcomes it knows
     "listed",        # the first transfer of a delivery on a link whose attach, of either peer,
                      # lists unsettled deliveries or says that it cannot list all
-    "odd-link",      # a frame for a link without a terminus or detached with an error, or a transfer
+    "odd-link",      # a frame for a link without a terminus, detached with an error, or a transfer
                      # on a handle of which its sender is the receiver
     "odd-flow",        # a flow of whose counters or grants something is out of the ordinary
 )

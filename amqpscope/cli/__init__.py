@@ -1,0 +1,45 @@
+"""The command line: the only place that prints and decides exit codes.
+
+0: done and clean; 1: findings; 2: bad usage or input that could not be read.
+
+Each command imports what it works with when it runs, so that `amqpscope --help` starts at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import amqpscope
+from amqpscope.cli.lint import lint
+from amqpscope.cli.output import nothing
+from amqpscope.cli.read import demo, read
+from amqpscope.cli.rules import explain, rules
+from amqpscope.cli.state import state, stats
+
+
+def main() -> None:
+    """Run a command; nothing but one clear line reaches the user when something is wrong."""
+    # None where whoever started us closed it (`>&-`).
+    sys.stdin = sys.stdin or nothing("r")
+    sys.stdout = sys.stdout or nothing("w")
+    sys.stderr = sys.stderr or nothing("w")
+    cli(prog_name="amqpscope")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(amqpscope.__version__, message=f"amqpscope %(version)s ({amqpscope.build()})")
+def cli() -> None:
+    """See what went over the wire in AMQP 1.0.
+
+    \b
+    amqpscope demo                      a first look, at a capture that comes along
+    amqpscope read capture.pcapng       every frame of a capture, one line each
+    amqpscope lint capture.pcapng       what in it breaks the specification, and who
+    tcpdump -w - port 5672 | amqpscope read -
+    """
+
+
+for command in (read, demo, lint, explain, rules, stats, state):
+    cli.add_command(command)

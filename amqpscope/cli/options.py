@@ -1,0 +1,99 @@
+"""The options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import click
+
+from amqpscope.cli.output import UNREADABLE, complain
+
+PROTOCOLS: Final = ("amqp-1.0",)
+
+
+def parse_decode_as(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[int, str]:
+    """Turn `PORT=PROTOCOL` into a table."""
+    ports: dict[int, str] = {}
+    for value in values:
+        port, _, protocol = value.partition("=")
+        if not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
+            raise click.BadParameter(f"{value!r}: expected PORT=PROTOCOL, as in 5673=amqp-1.0")
+        if protocol not in PROTOCOLS:
+            raise click.BadParameter(f"{protocol!r}: expected one of {', '.join(PROTOCOLS)}")
+        ports[int(port)] = protocol
+    return ports
+
+
+def parse_filter(context: click.Context, parameter: click.Parameter, value: str | None) -> object:
+    """Compile a display filter, or show where it is wrong."""
+    if value is None:
+        return None
+    from amqpscope.filter import FilterError, compile_filter
+
+    try:
+        return compile_filter(value)
+    except FilterError as error:
+        complain(f"the filter does not parse\n{error}")
+        context.exit(UNREADABLE)
+
+
+def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that all commands share which read captures."""
+    decorators: Iterable[Callable[[Callable[..., Any]], Callable[..., Any]]] = (
+        click.option(
+            "--keylog",
+            metavar="FILE",
+            multiple=True,
+            envvar="SSLKEYLOGFILE",
+            help="TLS secrets in the NSS key log format.  [env: SSLKEYLOGFILE]",
+        ),
+        click.option(
+            "--decode-as",
+            metavar="PORT=PROTOCOL",
+            multiple=True,
+            callback=parse_decode_as,
+            help="Take a port for AMQP also where the capture begins later: 5673=amqp-1.0.",
+        ),
+        click.option("--show-secrets", is_flag=True, help="Show SASL responses and tokens too."),
+        click.option(
+            "--color",
+            "--colour",
+            type=click.Choice(("auto", "always", "never")),
+            default="auto",
+            help="auto: on a terminal, unless NO_COLOR is set.",
+        ),
+    )
+    for decorator in decorators:
+        command = decorator(command)
+    return command
+
+
+def shown_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of how frames are shown."""
+    decorators: Iterable[Callable[[Callable[..., Any]], Callable[..., Any]]] = (
+        click.option("-x", "octets", is_flag=True, help="The octets too, with the fields marked."),
+        click.option("-V", "tree", is_flag=True, help="Every field of every frame, as a tree."),
+        click.option(
+            "-Y",
+            "--filter",
+            "where",
+            metavar="FILTER",
+            callback=parse_filter,
+            help='Only frames that match: transfer && link.address contains "orders".',
+        ),
+        click.option(
+            "--format",
+            "--output-format",
+            "-T",
+            "form",
+            type=click.Choice(("text", "jsonl", "csv")),
+            default="text",
+            help="jsonl: one JSON object per frame.",
+        ),
+    )
+    for decorator in decorators:
+        command = decorator(command)
+    return command

@@ -1,0 +1,271 @@
+"""`amqpscope read` and `demo` as a user meets them: processes, pipes, terminals, signals."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "amqpscope"]
+
+
+@pytest.fixture
+def demo(root):
+    return root / "captures" / "demo.pcapng"
+
+
+def piped(command, **options):
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60,
+        check=False, **options,
+    )  # fmt: skip
+
+
+def on_terminal(*arguments, columns=80, **environment):
+    """Run on a terminal of so many columns; what it printed."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update({"COLUMNS": "", "TERM": "xterm", **environment})
+        os.environ.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
+        os.set_inheritable(1, True)
+        import fcntl
+        import struct
+        import termios
+
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        os.execv(sys.executable, [*COMMAND, *map(str, arguments)])
+    printed = b""
+    try:
+        while octets := os.read(fd, 65536):
+            printed += octets
+    except OSError:  # the other end is closed
+        pass
+    os.waitpid(pid, 0)
+    os.close(fd)
+    return printed.decode().replace("\r\n", "\n")
+
+
+def test_read_prints_frames(amqpscope, demo):
+    done = amqpscope("read", demo)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 34
+
+
+def test_demo_reads_the_capture_that_comes_along(amqpscope, demo):
+    assert amqpscope("demo").stdout == amqpscope("read", demo).stdout
+    assert amqpscope("demo", "--format", "jsonl").returncode == 0
+
+
+def test_standard_input(demo):
+    with demo.open("rb") as file:
+        done = subprocess.run([*COMMAND, "read", "-"], stdin=file, capture_output=True, check=True)
+    assert len(done.stdout.splitlines()) == 34
+
+
+def test_a_pipe_as_input(demo):
+    done = piped(f"cat {demo} | {sys.executable} -m amqpscope read --format jsonl -")
+    assert [json.loads(line)["frame"] for line in done.stdout.splitlines()] == list(range(1, 34))
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl", "csv"])
+def test_piped_to_head_it_ends_quietly(root, form):
+    big = root / "captures" / "v10_proton-labbroker_large.pcap.gz"
+    done = piped(f"{sys.executable} -m amqpscope read --format {form} {big} {big} | head -n 1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_a_full_disk_is_one_line(demo):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    done = piped(f"{sys.executable} -m amqpscope read {demo} > /dev/full")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "amqpscope: cannot write: no space left on device\n",
+    )
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), (">&-", 0), ("2>&-", 0)])
+def test_closed_streams(demo, closed, code):
+    what = "-" if closed == "<&-" else demo
+    done = piped(f"{sys.executable} -m amqpscope read {what} {closed}")
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+# ---------------------------------------------------------------- wrong usage
+
+USAGE = [
+    (["read"], "Missing argument"),
+    (["read", "--format", "xml", "x"], "xml"),
+    (["read", "--decode-as", "5673", "x"], "expected"),
+    (["read", "--decode-as", "0=amqp-1.0", "x"], "expected PORT=PROTOCOL"),
+    (["read", "--decode-as", "70000=amqp-1.0", "x"], "expected PORT=PROTOCOL"),
+    (["read", "--decode-as", "\u0663=amqp-1.0", "x"], "expected PORT=PROTOCOL"),
+    (["read", "--decode-as", "5673=mqtt", "x"], "expected one of amqp-1.0"),
+    (["read", "--nonsense", "x"], "nonsense"),
+    (["raed", "x"], "raed"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), USAGE)
+def test_wrong_usage_is_2_and_says_what_is_expected(amqpscope, arguments, words):
+    done = amqpscope(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("where", "caret"),
+    [("transfer &&", 11), ("transfer && nosuchfield == 1", 12), ("channel == ", 11), ("(flow", 5)],
+)
+def test_a_wrong_filter_has_a_caret_under_the_place(amqpscope, demo, where, caret):
+    done = amqpscope("read", "-Y", where, demo)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    said, shown, marks = done.stderr.splitlines()[:3]
+    assert said == "amqpscope: the filter does not parse"
+    assert shown == where.rstrip() or shown == where
+    assert marks.index("^") == caret
+
+
+def test_a_filter(amqpscope, demo):
+    done = amqpscope("read", "-Y", "transfer && from == client && !settled", demo)
+    assert len(done.stdout.splitlines()) == 6
+
+
+def test_bad_files_are_2_and_good_ones_are_shown(amqpscope, demo, tmp_path):
+    done = amqpscope("read", tmp_path, demo, tmp_path / "missing")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 2
+    assert done.stderr.count("amqpscope: ") == 2
+    assert "close" in done.stdout
+
+
+def test_decode_as(amqpscope, recorded):
+    path = recorded("client: close\nserver: close\n", handshake=False, port=9999)
+    assert amqpscope("read", path).stdout == ""
+    done = amqpscope("read", "--decode-as", "9999=amqp-1.0", path)
+    assert len(done.stdout.splitlines()) == 3
+
+
+# ---------------------------------------------------------------- terminals
+
+
+def test_a_terminal_gets_colours_and_its_width(demo):
+    printed = on_terminal("read", demo, columns=80)
+    assert "\x1b[32m" in printed
+    assert max(len(line) for line in re.sub(r"\x1b\[[0-9;]*m", "", printed).splitlines()) <= 80
+
+
+def test_no_color_is_respected(demo):
+    assert "\x1b[" not in on_terminal("read", demo, NO_COLOR="1")
+
+
+def test_color_can_be_forced_and_forbidden(amqpscope, demo):
+    assert "\x1b[" in amqpscope("read", "--color", "always", demo).stdout
+    assert "\x1b[" not in on_terminal("read", "--color", "never", demo)
+
+
+def test_an_ascii_terminal_gets_ascii(root):
+    path = root / "captures" / "v10_proton-labbroker_types.pcap"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for options in ([], ["-V"], ["-x"], ["--format", "jsonl"], ["--format", "csv"]):
+        done = subprocess.run(
+            [*COMMAND, "read", *options, path], capture_output=True, env=environment, check=True
+        )
+        assert done.stdout.isascii(), options
+        assert done.stderr == b""
+
+
+# ---------------------------------------------------------------- following a file that grows
+
+
+@pytest.fixture
+def follow(tmp_path, demo):
+    """Start `read --follow` on the first octets of the demo; give the process and the file."""
+    started = []
+
+    def start(size, *options):
+        path = tmp_path / "growing.pcapng"
+        path.write_bytes(demo.read_bytes()[:size])
+        process = subprocess.Popen(
+            [*COMMAND, "read", "--follow", *options, path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process, path
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_follow_shows_frames_as_they_come_and_ends_cleanly(follow, demo):
+    data = demo.read_bytes()
+    process, path = follow(len(data) // 2)
+    seen = [process.stdout.readline() for _ in range(12)]
+    assert seen[11].split()[0] == "11"
+    with path.open("ab") as file:
+        for at in range(len(data) // 2, len(data), 701):
+            file.write(data[at : at + 701])
+            file.flush()
+            time.sleep(0.01)
+    while not seen[-1].startswith("   33"):
+        seen.append(process.stdout.readline())
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    rest, told = process.communicate(timeout=10)
+    assert (process.returncode, rest, told) == (0, "", "")
+
+
+def test_follow_waits_for_a_file_that_is_still_empty(follow, demo):
+    process, path = follow(0)
+    time.sleep(0.5)
+    with path.open("ab") as file:
+        file.write(demo.read_bytes())
+    lines = [process.stdout.readline() for _ in range(34)]
+    assert lines[-1].startswith("   33")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert process.returncode == 0
+
+
+def test_interrupt_while_reading_is_quiet(root, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [*COMMAND, "read", fifo], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with fifo.open("wb") as file:
+        file.write((root / "captures" / "demo.pcapng").read_bytes()[:2000])
+        file.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert "Traceback" not in told
+
+
+# ---------------------------------------------------------------- help
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["read", "--help"], ["demo", "--help"]])
+def test_help_fits_its_columns(amqpscope, arguments):
+    done = amqpscope(*arguments)
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_version_says_the_build(amqpscope):
+    assert re.fullmatch(r"amqpscope \d+\.\d+\.\d+ \(.+\)\n", amqpscope("--version").stdout)
