@@ -1,0 +1,20 @@
+"""The benchmarks run; what they measure is for `python tests/benchmarks`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def test_quick_run_prints_its_table():
+    done = subprocess.run(
+        [sys.executable, HERE, "--quick", "--frames", "2000"],
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    table = done.stdout
+    assert table.startswith("amqpscope ")
+    assert "decode one transfer" in table
+    assert "2,001 frames" in table
+    assert "x the memory for 4 x the frames" in table

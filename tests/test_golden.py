@@ -1,0 +1,51 @@
+"""Every capture in captures/ reads as the `.txt` beside it says: frames, then the words on stderr.
+
+After a wanted change, `python tests/test_golden.py` writes these files anew; read the difference
+before you commit it.
+"""
+
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from amqpscope.reading import Options, Reading
+
+CAPTURES = Path(__file__).parent.parent / "captures"
+SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcap.zst")
+NAMES = sorted(p.name for p in CAPTURES.iterdir() if p.name.endswith(SUFFIXES))
+
+
+def golden(name):
+    return CAPTURES / f"{name.partition('.pcap')[0]}.txt"
+
+
+def needs_tshark(name):
+    return "_tls-" in name
+
+
+def read(name):
+    """What `amqpscope read` says of a capture, wide and without colours."""
+    keylog = CAPTURES / f"{name.partition('.pcap')[0]}.keys"
+    options = Options(keylogs=(str(keylog),) if keylog.exists() else ())
+    out, told = io.StringIO(), []
+    Reading(options, out, told.append).run((str(CAPTURES / name),))
+    lines = [f"! {line.replace(f'{CAPTURES}/', '')}\n" for line in told]
+    return out.getvalue() + "".join(lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_capture_reads_as_its_text_says(name):
+    if needs_tshark(name) and shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+    assert read(name) == golden(name).read_text(encoding="utf-8")
+
+
+def test_every_text_has_its_capture():
+    assert {golden(name) for name in NAMES} == set(CAPTURES.glob("*.txt"))
+
+
+if __name__ == "__main__":
+    for name in NAMES:
+        golden(name).write_text(read(name), encoding="utf-8")
