@@ -1,4 +1,4 @@
-"""Every capture in captures/ reads as the `.txt` beside it says: frames, then the words on stderr.
+"""Every capture in captures/ reads as the `.txt` beside it says: frames, notes, and findings.
 
 After a wanted change, `python tests/test_golden.py` writes these files anew; read the difference
 before you commit it.
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from amqpscope.choice import Choice
+from amqpscope.linting import Work, check
 from amqpscope.reading import Options, Reading
 
 CAPTURES = Path(__file__).parent.parent / "captures"
@@ -32,7 +34,18 @@ def read(name):
     out, told = io.StringIO(), []
     Reading(options, out, told.append).run((str(CAPTURES / name),))
     lines = [f"! {line.replace(f'{CAPTURES}/', '')}\n" for line in told]
-    return out.getvalue() + "".join(lines)
+    return out.getvalue() + "".join(lines) + findings(name, keylog)
+
+
+def findings(name, keylog):
+    """What `amqpscope lint` finds in it."""
+    keylogs = (keylog.read_bytes(),) if keylog.exists() else ()
+    checked = check(str(CAPTURES / name), Work(Choice(), keylogs, excerpts=False))
+    lines = [
+        f"{f.severity} {f.rule} frame {f.frame} ({f.peer}, {f.certainty}) {f.path}: {f.message}\n"
+        for f in checked.findings
+    ]
+    return "\n" + "".join(lines) if lines else ""
 
 
 @pytest.mark.parametrize("name", NAMES)

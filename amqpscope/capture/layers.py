@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.capture.tls import APPLICATION_DATA, HANDSHAKE, Records, Tls, is_record
-from amqpscope.stream import CLIENT, Chunk, Connection, End, Gap, Piece
+from amqpscope.stream import CLIENT, Chunk, Connection, End, Gap, Piece, Window
 
 if TYPE_CHECKING:
     from amqpscope.capture.websocket import WebSocket
@@ -84,7 +84,7 @@ class Unwrapper:
                 flows[piece.connection] = flow
             if isinstance(piece, End):
                 self._end(flow, piece, out)
-            elif flow.kind == _PLAIN or not isinstance(piece, Chunk | Gap):
+            elif flow.kind == _PLAIN or isinstance(piece, Window):
                 out.append(piece)
             else:
                 self._unwrap(flow, piece, out)

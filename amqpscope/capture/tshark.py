@@ -203,7 +203,9 @@ def _explained(error: BaseException, timeout: float) -> BaseException:
         return DecryptionError(f"tshark did not finish within {timeout:.0f} seconds")
     lines = str(error).splitlines()
     said = next((line for line in lines if line.startswith("Last error line: ")), "")
-    reason = said.removeprefix("Last error line: ") or (lines[0] if lines else repr(error))
+    # pyshark adds the command that it ran, which is of no use to anybody here.
+    first = lines[0].partition(" (command ran:")[0] if lines else repr(error)
+    reason = said.removeprefix("Last error line: ") or first
     return DecryptionError(f"tshark failed: {reason}")
 
 

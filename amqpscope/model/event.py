@@ -75,6 +75,7 @@ KINDS: Final = (
     "odd-link",      # a frame for a link without a terminus, detached with an error, or a transfer
                      # on a handle of which its sender is the receiver
     "odd-flow",        # a flow of whose counters or grants something is out of the ordinary
+    "nameless",        # a message on a link that its sender attached without a target address
 )
 # fmt: on
 KIND: Final = {name: 1 << place for place, name in enumerate(KINDS)}

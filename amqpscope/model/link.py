@@ -39,6 +39,9 @@ class LinkEnd:
         """SENDER or RECEIVER, this peer's."""
         self.address = "" if attach is None else address_of(attach)
         self.coordinator = attach is not None and isinstance(attach.target, Coordinator)
+        target = None if attach is None else attach.target
+        self.nameless = isinstance(target, Target) and target.address is None
+        """Its target has no address: a sender's messages say where they go."""
         self.snd_settle_mode = MIXED if attach is None else said(attach.snd_settle_mode, MIXED)
         """As this peer announced it; in force if it is the sender."""
         self.rcv_settle_mode = FIRST if attach is None else said(attach.rcv_settle_mode, FIRST)

@@ -13,6 +13,7 @@ from amqpscope.model.serial import unwrap, wire
 from amqpscope.model.session import MAX_SENT, SessionEnd
 from dissectors.v1_0.bodies import Flow, Transfer
 
+_NAMELESS: Final = kinds.KIND["nameless"]
 _LISTED: Final = kinds.KIND["listed"]
 _ODD_LINK: Final = kinds.KIND["odd-link"]
 
@@ -86,6 +87,8 @@ def place_transfer(event: Event, session: SessionEnd, body: Transfer) -> None:
         event.message = delivery.joined(event.payload, frame.missing)
         if event.message is not None:
             event.kinds |= kinds.MESSAGE
+            if link.nameless:
+                event.kinds |= _NAMELESS
 
 
 def begins_anew(delivery: Delivery, body: Transfer) -> bool:

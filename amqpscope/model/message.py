@@ -40,6 +40,9 @@ BODY: Final = 5
 MAX_DECODED: Final = 1024 * 1024
 """Octets of a section that are decoded to see whether it is sound; a longer one is only walked."""
 
+MAX_LEVEL: Final = 8
+"""Lists and maps in one another that are walked; what is deeper is decoded."""
+
 _WIDTH: Final = bytes((0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 1, 4, 1, 4, 1, 4))
 """Octets after a constructor by its high half; from 0xA on, octets of the size."""
 
@@ -99,7 +102,9 @@ class Message:
         self.body = 0
         """The code of the first body section, 0 if there is none."""
         self.deep = False
-        """The section at hand holds lists, maps, arrays or described values."""
+        """The section at hand holds what only a decoder can judge: arrays, described values, ..."""
+        self.level = 0
+        """How many lists and maps the value at hand is in."""
         self.values: dict[int, tuple[Value, list[Malformed]]] = {}
         self.flaws: list[Flaw] | None = None
         """What was found in a closer look; None before it."""
@@ -273,6 +278,8 @@ class Message:
         """Where a value ends; -1 for one that is not sound."""
         data = self.data
         code: i64 = data[at]
+        if 0xC0 <= code < 0xE0 and self.level < MAX_LEVEL:
+            return self.plain_compound(at, stop)
         if code >= 0xC0 or code == 0:
             self.deep = True
             return skip(data, at, stop)
@@ -295,6 +302,37 @@ class Message:
             if not raw.isascii() and (code & 0xF == 3 or not is_utf8(raw)):
                 return -1
         return end
+
+    def plain_compound(self, at: i64, stop: i64) -> i64:
+        """Where a list or map ends; -1 for one that is not sound, as far as this can tell."""
+        data = self.data
+        code: i64 = data[at]
+        width: i64 = 1 if code < 0xD0 else 4
+        begin = at + 1 + 2 * width
+        if code & 0xE != 0 or begin > stop:
+            return -1
+        size: i64 = data[at + 1] if width == 1 else u32(data, at + 1)
+        count: i64 = data[at + 2] if width == 1 else u32(data, at + 5)
+        end = at + 1 + width + size
+        pairs = code & 1 == 1
+        if end > stop or (pairs and count & 1):
+            return -1
+        names: set[bytes] = set()
+        keys = 0
+        self.level += 1
+        at = begin
+        while count > 0 and 0 <= at < end:
+            first = at
+            at = self.plain_value(at, end)
+            count -= 1
+            if pairs and count & 1 and at > 0:
+                keys += 1
+                names.add(data[first:at])
+                # The same number can be written in several ways: only a decoder can compare them.
+                if data[first] < 0xA0:
+                    self.deep = True
+        self.level -= 1
+        return end if at == end and count == 0 and len(names) == keys else -1
 
 
 def is_utf8(raw: bytes) -> bool:
@@ -322,7 +360,11 @@ def repeated_key(value: Value) -> str:
             inner = repeated_key(item)
             if inner:
                 return inner
-    elif isinstance(value, list | Body) or (isinstance(value, Array) and value.code >= 0xC0):
+    elif (
+        isinstance(value, list)
+        or isinstance(value, Body)  # noqa: SIM101 - a union would be made anew each time
+        or (isinstance(value, Array) and value.code >= 0xC0)
+    ):
         for item in value:
             inner = repeated_key(item)
             if inner:

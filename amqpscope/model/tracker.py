@@ -7,7 +7,7 @@ state is assumed, so that one fault is not reported over and over.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from amqpscope.model import event as kinds
 from amqpscope.model import flows, links, pairing, settlement
@@ -32,6 +32,7 @@ from dissectors.v1_0.bodies import (
     TransactionalState,
     Transfer,
 )
+from dissectors.v1_0.values import Value
 
 if TYPE_CHECKING:
     from amqpscope.frames import Frame
@@ -42,7 +43,18 @@ TICK: Final = 1_000_000_000
 AMQP_LAYER: Final = 0
 SASL_LAYER: Final = 3
 
-IN_SESSION: Final = (Attach, Flow, Transfer, Disposition, Detach, End)
+# fmt: off
+# The performatives by descriptor: asking a number costs nothing, asking a class does.
+OPEN:        Final = 0x10
+BEGIN:       Final = 0x11
+ATTACH:      Final = 0x12
+FLOW:        Final = 0x13
+TRANSFER:    Final = 0x14
+DISPOSITION: Final = 0x15
+DETACH:      Final = 0x16
+END:         Final = 0x17
+CLOSE:       Final = 0x18
+# fmt: on
 
 _OPEN: Final = kinds.KIND["open"]
 _BEGIN: Final = kinds.KIND["begin"]
@@ -60,14 +72,17 @@ _REVEALING: Final = _ATTACH | _FLOW | kinds.STATE
 
 def transactional(event: Event) -> bool:
     """A frame that shows for the first time that a connection knows transactions."""
-    body = event.body
-    if isinstance(body, Flow):
-        return body.properties is not None
-    if isinstance(body, Attach):
-        return isinstance(body.target, Coordinator)
-    if isinstance(body, Transfer | Disposition):
-        return isinstance(body.state, TransactionalState | Declared)
-    return False
+    code, body = event.frame.unit.code, event.body
+    if code == FLOW:
+        return cast(Flow, body).properties is not None
+    if code == ATTACH:
+        return isinstance(cast(Attach, body).target, Coordinator)
+    state: Value = None
+    if code == TRANSFER:
+        state = cast(Transfer, body).state
+    elif code == DISPOSITION:
+        state = cast(Disposition, body).state
+    return isinstance(state, TransactionalState) or isinstance(state, Declared)  # noqa: SIM101
 
 
 class Tracker:
@@ -135,47 +150,45 @@ class Tracker:
 
     def place(self, event: Event, own: ConnectionEnd) -> None:
         """Find the session, link and delivery of a performative."""
-        body = event.body
-        channel = event.frame.unit.channel
-        if isinstance(body, Open):
+        body, unit = event.body, event.frame.unit
+        channel, code = unit.channel, unit.code
+        session = own.channels.get(channel)
+        if code == OPEN:
             event.kinds |= _OPEN
             return
-        if isinstance(body, Close):
+        if code == CLOSE:
             event.kinds |= _CLOSE
             return
-        session = own.channels.get(channel)
-        if isinstance(body, Begin):
+        if code == BEGIN:
             event.kinds |= _BEGIN
             event.session = session
             return
+        if code < BEGIN or code > END:
+            event.kinds |= kinds.OTHER
+            return
         if session is None:
-            if not isinstance(body, IN_SESSION):
-                event.kinds |= kinds.OTHER
-                return
             if own.anchored:
                 event.kinds |= kinds.UNBEGUN
             session = SessionEnd(own, channel, None, event.mark)
         event.session = session
-        if isinstance(body, Transfer):
+        if code == TRANSFER:
             event.kinds |= _TRANSFER
-            links.place_transfer(event, session, body)
-        elif isinstance(body, Flow):
-            event.kinds |= _FLOW
-            links.place_flow(event, session, body)
-        elif isinstance(body, Disposition):
+            links.place_transfer(event, session, cast(Transfer, body))
+        elif code == DISPOSITION:
             event.kinds |= _DISPOSITION
-            settlement.place(event, session, body)
-        elif isinstance(body, Attach):
+            settlement.place(event, session, cast(Disposition, body))
+        elif code == FLOW:
+            event.kinds |= _FLOW
+            links.place_flow(event, session, cast(Flow, body))
+        elif code == ATTACH:
             event.kinds |= _ATTACH
-            event.link = None if body.handle is None else session.handles.get(body.handle)
-        elif isinstance(body, Detach):
+            handle = cast(Attach, body).handle
+            event.link = None if handle is None else session.handles.get(handle)
+        elif code == DETACH:
             event.kinds |= _DETACH
-            links.place_handle(event, session, body.handle)
-        elif isinstance(body, End):
-            event.kinds |= _END
+            links.place_handle(event, session, cast(Detach, body).handle)
         else:
-            event.kinds |= kinds.OTHER
-            event.session = None
+            event.kinds |= _END
 
     def apply(self, event: Event) -> None:
         """Let a frame take effect."""
@@ -215,16 +228,17 @@ class Tracker:
         session = event.session
         if session is not None and session.assumed:
             own.channels.setdefault(session.channel, session)
-        if isinstance(body, Transfer):
-            links.apply_transfer(event, body)
-        elif isinstance(body, Disposition):
-            settlement.apply(event, body)
-        elif isinstance(body, Flow):
-            flows.apply(event, body)
-        elif isinstance(body, Attach):
-            event.link = pairing.attach(event, body)
-        elif isinstance(body, Detach):
-            pairing.detach(event, body)
+        code = unit.code
+        if code == TRANSFER:
+            links.apply_transfer(event, cast(Transfer, body))
+        elif code == DISPOSITION:
+            settlement.apply(event, cast(Disposition, body))
+        elif code == FLOW:
+            flows.apply(event, cast(Flow, body))
+        elif code == ATTACH:
+            event.link = pairing.attach(event, cast(Attach, body))
+        elif code == DETACH:
+            pairing.detach(event, cast(Detach, body))
         else:
             self.rest(event)
         if self.connection.rivals:

@@ -111,14 +111,18 @@ class TextLines:
 
 
 def findings(step: Step) -> str:
-    """The rules that this frame breaks, but for mere information."""
-    broken = [found.rule for found in step.findings if found.severity != "info"]
+    """The rules that this frame breaks for sure; `lint` tells the rest too."""
+    broken = [
+        found.rule
+        for found in step.findings
+        if found.severity != "info" and found.certainty == "sure"
+    ]
     return f"[{' '.join(broken)}] " if broken else ""
 
 
 def colour_of(step: Step) -> str:
     """The colour of a line."""
     unit = step.frame.unit
-    if unit.faults or findings(step):
+    if unit.faults or any(found.severity == "error" for found in step.findings):
         return COLOURS["malformed"]
     return COLOURS.get(unit.name, COLOURS.get(unit.kind, ""))

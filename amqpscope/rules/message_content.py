@@ -453,7 +453,7 @@ def footer_checksum_mismatch(event: Event, report: Reporter) -> None:
             speak(event, report, FOOTER, text, f"footer.{key}", False)
 
 
-@rule("MSG-058", "anonymous-message-without-to", "3.2.4", ADVISORY, WARNING, on="message")
+@rule("MSG-058", "anonymous-message-without-to", "3.2.4", ADVISORY, WARNING, on="nameless")
 def anonymous_message_without_to(event: Event, report: Reporter) -> None:
     """On a link to no particular node each message says in `to` where it goes.
 

@@ -101,6 +101,8 @@ class Plan:
         self.nested = [BODIES.get(primitive(field.type)) for field in row.fields]
         self.names = [field.name for field in row.fields]
         self.padding: list[Value] = [None] * self.size
+        self.empty: Value = _make(self.made, self.padding)
+        """The body of which nothing is said: one for all, as bodies do not change."""
 
 
 PLANS: Final = {row.code: Plan(row) for row in COMPOSITES}
@@ -515,6 +517,8 @@ class Reader:
                 self.note(fault)
                 self.at = stop
                 self.depth = depth
+        if not values:
+            return plan.empty
         if len(values) < plan.size:
             values.extend(plan.padding[len(values) :])
         body: Value = _make(plan.made, values)
@@ -545,6 +549,23 @@ class Reader:
                 place += 1
                 continue
             declared: i64 = types[place] if place < size else 0
+            if trace is None and declared != 0 and TYPE_OF[constructor] == declared:
+                # The encodings that most fields have, without a call.
+                if constructor == 0x52 and at + 2 <= stop:
+                    self.at = at + 2
+                    values.append(data[at + 1])
+                    place += 1
+                    continue
+                if constructor == 0x43 or constructor == _TRUE or constructor == _FALSE:
+                    self.at = at + 1
+                    values.append(0 if constructor == 0x43 else constructor == _TRUE)
+                    place += 1
+                    continue
+                if constructor == 0x70 and at + 5 <= stop:
+                    self.at = at + 5
+                    values.append(u32(data, at + 1))
+                    place += 1
+                    continue
             before = len(self.faults)
             item: Value
             if constructor == _NULL or (declared != 0 and TYPE_OF[constructor] == declared):

@@ -61,6 +61,8 @@ class Unit:
         self.type = type
         self.doff = doff
         self.header: Header | None = None
+        self.code = 0
+        """The performative's descriptor, when it is one that we know; else 0."""
         self.body: Body | None = None
         """The performative, when it is one that we know."""
         self.other: Value = None
@@ -143,11 +145,13 @@ def read_body(unit: Unit, raw: bytes, begin: i64, trace: list[int] | None) -> No
         if plan is not None and trace is None:
             reader.at = begin + 3
             reader.depth = 1
+            unit.code = raw[begin + 2]
             unit.body = reader.composite(plan, end)
         elif raw[begin] == DESCRIBED:
             found = reader.value(end)
             if isinstance(found, Body):
                 unit.body = found
+                unit.code = found.row.code
             else:
                 unit.other = found
         else:

@@ -101,16 +101,17 @@ def broken_tshark(tmp_path, monkeypatch):
     ("script", "message"),
     [
         ("exec sleep 60", "tshark did not finish within 1 seconds"),
-        ("echo 'tshark: out of luck' >&2; exit 2", "tshark failed: tshark: out of luck"),
+        # pyshark may notice the end before it has read what was said: it depends on timing.
+        ("echo 'tshark: out of luck' >&2; exit 2", "tshark failed: .*(out of luck|crashed)"),
         ("echo nonsense", "tshark failed: "),
-        ("kill -9 $$", "tshark was killed by signal 9"),
+        ("kill -9 $$", "tshark was killed by signal 9|tshark failed: .*crashed"),
     ],
 )
 def test_a_tshark_that_hangs_or_fails(talk, tls_talk, broken_tshark, monkeypatch, script, message):
     tls = tls_talk()
     tls.say(CLIENT, b"hello")
     broken_tshark(script)
-    monkeypatch.setattr(tshark, "TIMEOUT", 1.0)
+    monkeypatch.setattr(tshark, "TIMEOUT", 1.0 if "sleep" in script else 30.0)
     with pytest.raises(DecryptionError, match=message):
         decrypt(collector((talk(), tls.messages)), Keys(tls.keylog))
 

@@ -18,10 +18,14 @@ def last(show, opened):
     """The last line of a made capture, from the performative on."""
 
     def read(text, **options):
-        line = show(opened(text), **options).lines[-1]
-        return re.sub(r"  \[[A-Z0-9 -]+\]$", "", line[51:])  # without findings
+        return said(show(opened(text), **options).lines[-1])
 
     return read
+
+
+def said(line):
+    """A line from the performative on, without the rules that it breaks."""
+    return re.sub(r" \[[A-Z]{3}-\d{3}[A-Z0-9 -]*\] ", " ", line[51:]).rstrip()
 
 
 def test_columns(show, opened):
@@ -96,7 +100,7 @@ client: transfer handle=0 delivery-id=0 delivery-tag=b"1" more=true | raw 0x0053
 client: transfer handle=0 more=true | raw 0x656c
 client: transfer handle=0 | raw 0x6c
 """
-    lines = [line[51:] for line in show(opened(LINK + text)).lines[-3:]]
+    lines = [said(line) for line in show(opened(LINK + text)).lines[-3:]]
     assert lines[0].startswith("transfer        #0 6 B unsettled more")
     assert lines[1].startswith("transfer        #0 2 B, part 2, 8 B so far unsettled more")
     assert lines[2].startswith('transfer        #0 1 B, part 3, 9 B in all unsettled "hell"')
