@@ -362,7 +362,7 @@ def repeated_key(value: Value) -> str:
                 return inner
     elif (
         isinstance(value, list)
-        or isinstance(value, Body)  # noqa: SIM101 - a union would be made anew each time
+        or isinstance(value, Body)
         or (isinstance(value, Array) and value.code >= 0xC0)
     ):
         for item in value:

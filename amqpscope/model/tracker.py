@@ -82,7 +82,7 @@ def transactional(event: Event) -> bool:
         state = cast(Transfer, body).state
     elif code == DISPOSITION:
         state = cast(Disposition, body).state
-    return isinstance(state, TransactionalState) or isinstance(state, Declared)  # noqa: SIM101
+    return isinstance(state, TransactionalState) or isinstance(state, Declared)
 
 
 class Tracker:
