@@ -288,7 +288,7 @@ def _char(value: str) -> str:
     return f'{{"char": {text(value)}}}'
 
 
-def _float(value: float) -> str:
+def _float(value: Value) -> str:
     if math.isfinite(value):
         return repr(float(value))
     return f'{{"{"double" if type(value) is float else "float"}": "{float(value)!r}"}}'
