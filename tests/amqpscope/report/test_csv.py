@@ -11,7 +11,7 @@ def rows(shown):
 
 
 def test_a_row_per_frame(show, root):
-    found = rows(show(root / "captures" / "demo.pcapng", form="csv"))
+    found = rows(show(root / "captures" / "v10_proton-labbroker_simple.pcap", form="csv"))
     assert len(found) == 33
     assert tuple(found[0]) == COLUMNS
     assert found[0] | {"summary": ""} == found[0] | {
@@ -24,7 +24,7 @@ def test_a_row_per_frame(show, root):
 
 
 def test_one_heading_for_many_captures(show, root):
-    path = root / "captures" / "demo.pcapng"
+    path = root / "captures" / "v10_proton-labbroker_simple.pcap"
     text = show(path, path, form="csv").text
     assert text.count("frame,packet,time") == 1
     assert len(text.splitlines()) == 67
