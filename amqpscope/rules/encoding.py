@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.event import Event
-from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, flaws, rule
 from amqpscope.rules.damage import told, trusted
 from dissectors.v1_0.bodies import Attach, Open
 from dissectors.v1_0.framing import MAX_FRAME_SIZE
@@ -62,7 +62,7 @@ def map_odd_items(event: Event, report: Reporter) -> None:
     tell(event, report, "TYP-015")
 
 
-@rule("TYP-023", "char-invalid", "1.6.16", IMPLIED, ERROR, on="malformed")
+@rule("TYP-023", "char-invalid", "1.6.16", IMPLIED, ERROR, on="malformed | odd-message")
 def char_invalid(event: Event, report: Reporter) -> None:
     """A char is one Unicode scalar value: at most 0x10FFFF, and no half of a surrogate pair.
 
@@ -77,9 +77,17 @@ def char_invalid(event: Event, report: Reporter) -> None:
         client: open container-id="c" properties={:c=raw 0x730010ffff}
     """
     tell(event, report, "TYP-023")
+    flaws.tell(event, report, "TYP-023")
 
 
-@rule("TYP-024", "string-invalid-utf8", "1.6.20", IMPLIED, ERROR, on="malformed | open | attach")
+@rule(
+    "TYP-024",
+    "string-invalid-utf8",
+    "1.6.20",
+    IMPLIED,
+    ERROR,
+    on="malformed | open | attach | odd-message",
+)
 def string_invalid_utf8(event: Event, report: Reporter) -> None:
     """A string is UTF-8.
 
@@ -97,6 +105,7 @@ def string_invalid_utf8(event: Event, report: Reporter) -> None:
         client: open container-id="ä\U0001f600"
     """
     tell(event, report, "TYP-024")
+    flaws.tell(event, report, "TYP-024")
     body = event.body
     if isinstance(body, Open):
         path, text = "open.container-id", body.container_id
@@ -108,7 +117,7 @@ def string_invalid_utf8(event: Event, report: Reporter) -> None:
         report.sure(event, f"{path} begins with a byte order mark", path, severity=WARNING)
 
 
-@rule("TYP-025", "symbol-not-ascii", "1.6.21", IMPLIED, ERROR, on="malformed")
+@rule("TYP-025", "symbol-not-ascii", "1.6.21", IMPLIED, ERROR, on="malformed | odd-message")
 def symbol_not_ascii(event: Event, report: Reporter) -> None:
     """A symbol is ASCII: no octet of it is 0x80 or more.
 
@@ -123,9 +132,10 @@ def symbol_not_ascii(event: Event, report: Reporter) -> None:
         client: open container-id="c" offered-capabilities=raw 0xa302617f
     """
     tell(event, report, "TYP-025")
+    flaws.tell(event, report, "TYP-025")
 
 
-@rule("TYP-026", "boolean-octet-invalid", "1.6.2", IMPLIED, ERROR, on="malformed")
+@rule("TYP-026", "boolean-octet-invalid", "1.6.2", IMPLIED, ERROR, on="malformed | odd-message")
 def boolean_octet_invalid(event: Event, report: Reporter) -> None:
     """The octet of a boolean (format code 0x56) is 0 or 1.
 
@@ -137,6 +147,7 @@ def boolean_octet_invalid(event: Event, report: Reporter) -> None:
         server: detach[0] handle=0 closed=true
     """
     tell(event, report, "TYP-026")
+    flaws.tell(event, report, "TYP-026")
 
 
 @rule("ENC-001", "unknown-format-code", "1.2, 1.6", IMPLIED, ERROR, on="malformed")

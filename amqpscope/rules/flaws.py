@@ -53,6 +53,10 @@ HOLDS: Final = {
 DAMAGED: Final = {
     # what: the rule that tells it
     Damage.ODD_MAP: "MSG-053",
+    Damage.CHAR: "TYP-023",
+    Damage.UTF8: "TYP-024",
+    Damage.ASCII: "TYP-025",
+    Damage.BOOLEAN: "TYP-026",
     Damage.LIMIT: "",
 }
 """Other damage inside a section is MSG-007."""
