@@ -53,6 +53,8 @@ class Conversation:
             # A peer of which not one packet was captured may have said anything.
             end.anchored = connection.complete and connection.seen[end.peer]
         self.gaps = 0
+        self.labels = ["", ""]
+        """Room for a sink to keep what it says of each peer's units over and over."""
         self.last: list[Frame | None] = [None, None]
         """The newest frame of each peer."""
 
@@ -73,6 +75,8 @@ class Step:
         self.octets = 0 if delivery is None else delivery.size
         """Octets of its payload up to here."""
         self.message = event.message
+        self.parts = event.parts
+        """The message by its sections, where rules have looked into it."""
         self.covered = event.covered
         """The deliveries that a disposition speaks of."""
         self.findings = findings

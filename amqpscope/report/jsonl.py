@@ -90,6 +90,12 @@ class JsonLines:
         kind = unit.kind
         body = unit.body
         conversation = step.conversation
+        label = conversation.labels[frame.sender]
+        if not label:
+            label = conversation.labels[frame.sender] = (
+                f'"connection": {conversation.number}, "from": "{PEERS[frame.sender]}", '
+                f'"protocol": "{conversation.protocol}", "kind": "'
+            )
         channel = "null" if kind == "header" else str(unit.channel)
         name = PLANS[type(body)].quoted if body is not None else text(name_of(unit))
         size = len(frame.raw) + frame.missing
@@ -110,12 +116,12 @@ class JsonLines:
         delivery = step.delivery
         if delivery is not None and delivery.delivery_id is not None:
             rest += f', "delivery": {delivery.delivery_id}'
-        findings = ", ".join([text(found.rule) for found in step.findings])
+        findings = ""
+        if step.findings:
+            findings = ", ".join([text(found.rule) for found in step.findings])
         return (
             f'{{"frame": {frame.number}, "packet": {frame.packet}, '
-            f'"time": {self.seconds(frame.time)}, '
-            f'"connection": {conversation.number}, "from": "{PEERS[frame.sender]}", '
-            f'"protocol": "{conversation.protocol}", "kind": "{kind}", "channel": {channel}, '
+            f'"time": {self.seconds(frame.time)}, {label}{kind}", "channel": {channel}, '
             f'"name": {name}, "size": {size}, "fields": {self.fields(unit)}{rest}, '
             f'"findings": [{findings}]}}'
         )
@@ -161,7 +167,11 @@ class JsonLines:
         if not message:
             return ', "sections": []'
         hidden = not self.show_secrets and secret_message(step)
-        found, fault = walk(message)
+        parts = step.parts
+        if parts is not None:
+            found, fault = parts.sections, parts.fault
+        else:
+            found, fault = walk(message)
         items = [json_section(message, section, hidden) for section in found]
         if fault is not None:
             items.append(f'{{"malformed": {malformed(fault)}}}')
