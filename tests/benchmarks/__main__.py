@@ -42,8 +42,11 @@ class Run(NamedTuple):
 
 
 def run(*command):
-    """Run a process with its output thrown away."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """Run a process with its output thrown away, on the same build as this one."""
+    # Without this `-m` would take the sources in the current directory.
+    environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
@@ -53,6 +56,11 @@ def run(*command):
 
 def jsonl(path):
     return run(sys.executable, "-m", "amqpscope", "read", "--format", "jsonl", path)
+
+
+def lint(path):
+    options = ("--format", "json", "--fail-on", "never")
+    return run(sys.executable, "-m", "amqpscope", "lint", *options, path)
 
 
 def decode_seconds():
@@ -85,6 +93,8 @@ def measure(directory, frames):
     yield rate(f"read --format jsonl, {quarter:,} frames", quarter, small)
     grown = f"{own.megabytes / small.megabytes:.2f} x the memory for 4 x the frames"
     yield rate(f"read --format jsonl, {frames:,} frames", frames, own, grown)
+    checked = lint(path)
+    yield rate(f"lint, all rules, {frames:,} frames", frames, checked)
     if shutil.which("tshark") is None:
         yield "tshark", "not installed", "", ""
         return
@@ -92,6 +102,11 @@ def measure(directory, frames):
     times = f"amqpscope: {theirs.seconds / own.seconds:.1f} x the speed, "
     times += f"{own.megabytes / theirs.megabytes:.2f} x the memory"
     yield rate(f"tshark -T json, {frames:,} frames", frames, theirs, times)
+    fields = ("-T", "fields", "-e", "frame.number", "-e", "amqp.performative")
+    theirs = run("tshark", "-r", path, "-Y", "amqp", *fields)
+    times = f"lint: {theirs.seconds / checked.seconds:.1f} x the speed, "
+    times += f"{checked.megabytes / theirs.megabytes:.2f} x the memory"
+    yield rate(f"tshark -T fields, {frames:,} frames", frames, theirs, times)
     slow = run(sys.executable, "-c", PYSHARK, few)
     ratio = (frames / own.seconds) / (little / slow.seconds)
     yield rate(f"pyshark, {little:,} frames", little, slow, f"amqpscope: {ratio:,.0f} x the speed")
