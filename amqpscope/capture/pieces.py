@@ -21,7 +21,8 @@ from amqpscope.capture.layers import Unwrapper
 from amqpscope.capture.pcap import Capture, CaptureError, open_capture
 from amqpscope.capture.source import STDIN
 from amqpscope.capture.tshark import RecordWriter
-from amqpscope.stream import Piece, Reassembler
+from amqpscope.reassembly import Reassembler
+from amqpscope.stream import Piece
 
 
 class Pieces:

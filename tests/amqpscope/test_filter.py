@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pcap import open_capture
 from amqpscope.filter import FACTS, FilterError, compile_filter, complete, view
-from amqpscope.stream import Reassembler
+from amqpscope.reassembly import Reassembler
 from dissectors.v1_0.bodies import Disposition
 from dissectors.v1_0.values import Int, Ulong
 

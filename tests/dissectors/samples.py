@@ -5,7 +5,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from amqpscope.capture.pcap import open_capture
-from amqpscope.stream import Chunk, End, Gap, Reassembler
+from amqpscope.reassembly import Reassembler
+from amqpscope.stream import Chunk, End, Gap
 from dissectors.v1_0.framing import DAMAGED, MORE, measure
 
 ROOT = Path(__file__).parent.parent.parent

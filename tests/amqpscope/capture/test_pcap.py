@@ -12,7 +12,8 @@ from scapy.layers.inet import IP, TCP
 
 from amqpscope.capture import source
 from amqpscope.capture.pcap import CaptureError, open_capture
-from amqpscope.stream import End, Gap, Reassembler
+from amqpscope.reassembly import Reassembler
+from amqpscope.stream import End, Gap
 
 SAME = "v10_proton-rabbitmq_manylinks"
 PACKET = bytes(IP() / TCP() / b"hello")

@@ -6,20 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope import stream
+from amqpscope import reassembly
+from amqpscope.reassembly import PATIENCE, STRAYS, Reassembler
 from amqpscope.stream import (
     ACK,
     CLIENT,
     FIN,
-    PATIENCE,
+    PEERS,
     RST,
     SERVER,
-    STRAYS,
     SYN,
     Chunk,
     End,
     Gap,
-    Reassembler,
     Segment,
     Window,
 )
@@ -67,7 +66,7 @@ def told(pieces):
     """Pieces as short tuples: chunks, gaps, ends and windows as the tests below spell them."""
     lines = []
     for piece in pieces:
-        name = stream.PEERS[piece.sender]
+        name = PEERS[piece.sender]
         if isinstance(piece, Chunk):
             lines.append((name, piece.offset, piece.data))
         elif isinstance(piece, Gap):
@@ -397,16 +396,16 @@ def test_fin_behind_a_lost_segment_ends_the_direction_once_acknowledged(wire):
 
 def test_too_many_segments_behind_a_hole_give_it_up(wire):
     out = []
-    for i in range(stream.MAX_WAITING + 1):
+    for i in range(reassembly.MAX_WAITING + 1):
         out += wire.send(CLIENT, 1 + i, b"x")
     assert told(out)[0] == ("client gap", 0, 1)
-    assert len(out) == stream.MAX_WAITING + 2
+    assert len(out) == reassembly.MAX_WAITING + 2
 
 
 def test_too_many_octets_behind_a_hole_give_it_up(wire):
     size = 60000
     out = []
-    for i in range(stream.MAX_HELD // size + 1):
+    for i in range(reassembly.MAX_HELD // size + 1):
         out += wire.send(CLIENT, 1 + i * size, bytes(size))
     assert told(out[:1]) == [("client gap", 0, 1)]
 
@@ -465,22 +464,22 @@ def test_rst_with_its_zero_window_closes_no_window(wire):
 
 def test_closed_connections_are_forgotten_in_the_end():
     reassembler = Reassembler()
-    for i in range(stream.MAX_CLOSED + 50):
+    for i in range(reassembly.MAX_CLOSED + 50):
         key = A + B + (1024 + i).to_bytes(2, "big") + (5672).to_bytes(2, "big")
         reassembler.feed(Segment(i, i, key, 1, 1, ACK, 1, b"x", 0))
         reassembler.feed(Segment(i, i, key, 2, 1, RST, 1, b"", 0))
-    assert len(reassembler._flows) == 2 * stream.MAX_CLOSED
+    assert len(reassembler._flows) == 2 * reassembly.MAX_CLOSED
 
 
 def test_longest_idle_connections_are_given_up():
     reassembler = Reassembler()
     ended = []
-    for i in range(stream.MAX_OPEN + 1):
+    for i in range(reassembly.MAX_OPEN + 1):
         key = A + i.to_bytes(4, "big") + b"\xff\xff" + (5672).to_bytes(2, "big")
         pieces = reassembler.feed(Segment(i + 1, i, key, 1, 1, ACK, 1, b"x", 0))
         ended += [piece for piece in pieces if isinstance(piece, End)]
     assert {piece.reason for piece in ended} == {"idle"}
-    assert len(ended) == 2 * (stream.MAX_OPEN // 8)
+    assert len(ended) == 2 * (reassembly.MAX_OPEN // 8)
     assert ended[0].connection.server == ("0.0.0.0", 5672)
 
 
