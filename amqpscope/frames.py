@@ -55,6 +55,8 @@ class Frame:
         self.cut = False
         """Its direction ended inside it."""
         self.unit: Unit = decode_unit(raw, None, missing)
+        self.beheaded = missing > 0 and self.unit.payload >= len(raw)
+        """Octets of the performative itself, and not only of its payload, are missing."""
         if missing and self.unit.body is not None:
             excuse(self.unit)
 

@@ -326,19 +326,21 @@ def prove_credit(event: Event, link: LinkEnd, body: Flow, count: int) -> None:
         event.own.prove(first.end)
     credit = body.link_credit
     if credit is not None:
-        grant = repeated(event, pair.credit, credit, count + credit)
+        grant = repeated(event, link, pair.credit, credit, count + credit)
         if grant is not None:
             event.own.prove(grant.end)
 
 
-def repeated(event: Event, grants: Grants, credit: int, limit: int) -> Grant | None:
+def repeated(event: Event, link: LinkEnd, grants: Grants, credit: int, limit: int) -> Grant | None:
     """The only grant that a sender's credit can come from, as its rest or as it was granted."""
     entries = grants.entries
     if not entries or entries[0].end > event.known:
         return None
     oldest = entries[0]
-    # Before the first grant its credit was 0 as well; a merged grant stands for all below it.
-    if oldest.end > event.own.proved and credit == 0:
+    # Before the first grant its credit was 0 as well, but then it could not send; a merged grant
+    # stands for all below it.
+    sent = link.deliveries > 0 and link.initial_count is not None and not link.again
+    if oldest.end > event.own.proved and credit == 0 and not sent:
         return None
     if oldest.merged and (limit < oldest.limit or credit <= oldest.amount):
         return None

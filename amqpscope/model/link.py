@@ -22,6 +22,9 @@ MIXED: Final = 2
 FIRST: Final = 0
 SECOND: Final = 1
 
+MAX_FREED: Final = 1024
+"""Deliveries whose settlement by the receiver may still be on its way to the sender."""
+
 
 class LinkEnd:
     """What one peer has said of a link, from its attach to its detach."""
@@ -113,6 +116,8 @@ class LinkEnd:
         """The delivery whose last transfer is still to come."""
         self.unsettled: dict[bytes, Delivery] = {}
         """Deliveries of this sender by tag, while it has not settled them."""
+        self.freed: dict[bytes, Delivery] = {}
+        """Those that the receiver has settled, whose tags are free once the sender knows it."""
         self.deliveries = 0
         """How many this sender has begun."""
         self.last_mark: Mark | None = None
@@ -161,6 +166,12 @@ class LinkEnd:
         if self.address or self.pair is None:
             return self.address
         return self.pair.address
+
+    def free(self, tag: bytes, delivery: Delivery) -> None:
+        """The receiver has settled a delivery of this sender."""
+        if len(self.freed) >= MAX_FREED:
+            self.freed = {}
+        self.freed[tag] = delivery
 
     def label(self) -> str:
         """How to call it in a sentence."""

@@ -153,6 +153,9 @@ def apply_transfer(event: Event, body: Transfer) -> None:
             link.delivery = delivery
     else:
         end_delivery(event, session, link, delivery, bool(body.aborted))
+        if frame.unit.faults:
+            # Whether more was to follow may be among what could not be read.
+            link.lost = True
 
 
 def note_resumed(link: LinkEnd, body: Transfer) -> None:

@@ -7,6 +7,7 @@ decodes. Only a message that does not pass is `odd`, and only then do rules take
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.model import event as kinds
@@ -15,7 +16,7 @@ from amqpscope.model.link import RECEIVER
 from dissectors.errors import Malformed
 from dissectors.v1_0.bodies import Body
 from dissectors.v1_0.codec import u32
-from dissectors.v1_0.encodings import CODES, TYPE_OF
+from dissectors.v1_0.encodings import CODES, TYPE_OF, TYPES
 from dissectors.v1_0.message import Section, read_section, skip, walk
 from dissectors.v1_0.types import COMPOSITE, RESTRICTED, primitive
 from dissectors.v1_0.values import Array, Described, Map, Value, type_of
@@ -344,6 +345,28 @@ def is_utf8(raw: bytes) -> bool:
     return True
 
 
+def key_text(key: Value) -> str:
+    """A key with the types of all that is in it, the same for equal keys; empty for any NaN.
+
+    There are many kinds of NaN, which cannot be told apart here.
+    """
+    kind = type_of(key)
+    parts: list[Value]
+    if isinstance(key, Map):
+        parts = [part for pair in key for part in pair]
+    elif isinstance(key, Described):
+        parts = [key.descriptor, key.value]
+    elif isinstance(key, Array):
+        parts = [*key.descriptors, *key]
+        kind = f"{kind} of {TYPES[TYPE_OF[key.code] - 1]}"
+    elif isinstance(key, list):
+        parts = key
+    else:
+        return "" if isinstance(key, float) and math.isnan(key) else f"{kind} {key!r}"
+    texts = [key_text(part) for part in parts]
+    return f"{kind} [{', '.join(texts)}]" if all(texts) else ""
+
+
 def repeated_key(value: Value) -> str:
     """The first key that stands twice in some map within a value; empty where there is none."""
     if isinstance(value, Map):
@@ -353,8 +376,8 @@ def repeated_key(value: Value) -> str:
             if type(key) is str:
                 seen, name = texts, key
             else:
-                seen, name = others, f"{type_of(key)} {key!r}"
-            if name in seen:
+                seen, name = others, key_text(key)
+            if name in seen and (name or seen is texts):
                 return f'"{key}"' if seen is texts else name
             seen.add(name)
             inner = repeated_key(item)

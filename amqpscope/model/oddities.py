@@ -54,6 +54,7 @@ def plain_first(
         and link.delivery is None
         and link.interrupted is None
         and tag not in link.unsettled
+        and (tag not in link.freed or event.knew(link.freed[tag].rcv_settled))
         and len(event.payload) > 0
         and plain_settled(link, bool(body.settled), bool(body.more))
         and fits(event, link, delivery)

@@ -163,6 +163,8 @@ def follow_rivals(event: Event) -> None:
     for both in event.connection.rivals:
         old, new = both.old, both.new
         if not attached_still(old) or not attached_still(new):
+            if awaits_partner(old) and awaits_partner(new):
+                kept.append(both)
             continue
         kept.append(both)
         if new.pair is None or not event.kinds & (kinds.LINK_FLOW | kinds.FIRST):
@@ -180,6 +182,11 @@ def follow_rivals(event: Event) -> None:
 def attached_still(link: LinkEnd) -> bool:
     """Neither peer has detached a link or ended its session."""
     return link.live and (link.pair is None or link.pair.live)
+
+
+def awaits_partner(link: LinkEnd) -> bool:
+    """The partner has not detached a link that it has answered: it may yet call it stolen."""
+    return link.pair is not None and link.pair.live
 
 
 def detach(event: Event, body: Detach) -> None:

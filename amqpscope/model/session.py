@@ -94,6 +94,8 @@ class SessionEnd:
         self.first_delivery_id: int | None = None
         self.skipped_id: int | None = None
         """The next delivery-id had the last wrong one been right: to go on there is no fault."""
+        self.foretold = False
+        """Deliveries were settled by a disposition that was captured before their transfers."""
         self.half: dict[int, Delivery] = {}
         """Live deliveries that the receiver has stated an outcome for without settling."""
         self.echo: Mark | None = None

@@ -97,6 +97,8 @@ def apply(event: Event, body: Disposition) -> None:
         return
     sender = speaker(event, session, body)
     unsettled = bool(body.role) and not body.settled and outcome(body.state) != ""
+    if sender is not None and len(event.covered) <= event.last - event.first and event.ahead:
+        sender.foretold = True
     for delivery in event.covered:
         if body.role:
             if delivery.mark.end <= event.known:
@@ -170,6 +172,8 @@ def settle_by_receiver(delivery: Delivery, mark: Mark) -> None:
         delivery.settled = mark
     if mode_of(delivery) != SECOND and delivery.complete:
         free_tag(delivery)
+        if delivery.snd_settled is None and delivery.tag is not None:
+            delivery.link.free(delivery.tag, delivery)
 
 
 def free_tag(delivery: Delivery) -> None:

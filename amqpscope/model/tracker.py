@@ -97,7 +97,7 @@ class Tracker:
     def locate(self, frame: Frame) -> Event:
         """Where a frame belongs, before it changes anything."""
         own = self.connection.ends[frame.sender]
-        if frame.lost_before:
+        if frame.lost_before or (frame.beheaded and not frame.cut):
             self.lose(frame.sender, frame.time)
         elif not self.connection.started:
             self.connection.started = True
@@ -124,7 +124,9 @@ class Tracker:
         if frame.time - self.ticked >= TICK:
             event.kinds |= kinds.TICK
             self.ticked = frame.time
-        body = event.body = unit.body
+        # What is left of a performative that was cut says too little: fields that seem to be null,
+        # and even those that end where the capture does, are not what was sent.
+        body = event.body = None if frame.beheaded else unit.body
         if unit.kind == "empty":
             event.kinds |= kinds.EMPTY
         if unit.type == 1:
@@ -134,7 +136,7 @@ class Tracker:
         elif own.layer != AMQP_LAYER and own.anchored:
             event.kinds |= kinds.MISPLACED
         if body is None:
-            if unit.kind != "empty" and not unit.faults:
+            if unit.kind != "empty" and not unit.faults and not frame.beheaded:
                 event.kinds |= kinds.OTHER
             return event
         if unit.type == 0:
@@ -372,6 +374,8 @@ class Tracker:
     def lose(self, peer: int, time: int) -> None:
         """Octets of a peer are missing."""
         self.connection.shaken_until = time + GRACE
+        # One of two attachments may have been detached in it.
+        self.connection.rivals = []
         self.forget(self.connection.ends[peer])
 
     def unread(self, own: ConnectionEnd, channel: int) -> None:

@@ -247,6 +247,8 @@ class Transactions:
         """A declare or discharge."""
         found = self.control(event)
         if found is None or not isinstance(found.value, Declare | Discharge):
+            if not delivery.whole and not delivery.aborted:
+                self.lost = True
             return
         work = work_of(delivery)
         work.control = found.value
@@ -272,6 +274,9 @@ class Transactions:
         state = body.state
         if state is None:
             return
+        if isinstance(state, Declared) and not event.covered:
+            # It answers a declare that was not seen, or on a session that could not be told.
+            self.lost = True
         for delivery in event.covered:
             link = delivery.link
             if body.role and coordinator_link(link):

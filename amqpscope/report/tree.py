@@ -174,7 +174,7 @@ def caption(node: Node, path: list[str]) -> str:
 def describe(node: Node, path: list[str]) -> str:
     """A leaf's value, with its meaning where the rows or the known names have one."""
     value = node.value
-    if node.label == "descriptor" and node.type in {"ulong", "symbol"}:
+    if node.label == "descriptor" and node.type in {"ulong", "symbol"} and value is not None:
         known = descriptor_name(value)
         number = f"0x{int(value):02x}" if node.type == "ulong" else str(value)
         return f"{number} = {known}" if known and known != number else number

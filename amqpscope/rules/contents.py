@@ -10,12 +10,13 @@ from typing import Final
 
 from amqpscope.model.event import Event
 from amqpscope.model.fitness import FITNESS
+from amqpscope.model.message import key_text
 from amqpscope.rules import ERROR, IMPLIED, INFO, WARNING, Reporter, rule
 from amqpscope.rules.types import error_of, named, performative
 from dissectors.v1_0.bodies import Body, Open
 from dissectors.v1_0.names import EXTENSIONS, descriptor_name
 from dissectors.v1_0.types import COMPOSITES, RESTRICTED
-from dissectors.v1_0.values import Array, Described, Map, Symbol, Ulong, Value, type_of
+from dissectors.v1_0.values import Array, Described, Map, Symbol, Ulong, Value
 
 LANGUAGE_TAG: Final = re.compile(r"(?:[a-z]{2,8}|[ix](?=-))(?:-[a-z0-9]{1,8})*", re.IGNORECASE)
 """The outer shape of RFC 5646, which private and grandfathered tags have too."""
@@ -124,10 +125,8 @@ def repeated_key(pairs: Map) -> str:
     """The first key that was there before, with its type; or nothing."""
     seen: set[str] = set()
     for key, _ in pairs:
-        if isinstance(key, float) and key != key:  # noqa: PLR0124, there are many kinds of NaN
-            continue
-        token = f"{type_of(key)} {key!r}"
-        if token in seen:
+        token = key_text(key)
+        if token and token in seen:
             return token
         seen.add(token)
     return ""

@@ -233,7 +233,7 @@ def unbalanced(event: Event, link: LinkEnd, pair: LinkEnd, body: Flow) -> bool:
     before = link.flow
     if before is None or before.link_credit is None or before.delivery_count is None:
         return False
-    if body.link_credit is None or body.delivery_count is None or event.damaged:
+    if body.link_credit is None or body.delivery_count is None or event.damaged or event.ahead:
         return False
     granted = pair.flow_mark
     if granted is not None and granted.end > link.flow_proved:

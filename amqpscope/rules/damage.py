@@ -123,6 +123,9 @@ def structural(frame: Frame, fault: Malformed) -> Diagnosis:
             )
     if fault.kind == Damage.UNKNOWN_CODE:
         return Diagnosis("ENC-001", path, reason)
+    if fault.kind == Damage.TRUNCATED and reason.startswith("0x"):
+        # It is by its number that a code without a name is told.
+        return Diagnosis("ENC-001", path, f"no encoding has the code {reason[:4]}")
     # A message section behind the list shows that its size is right.
     fitting = section_at(raw, unit.payload)
     whole = not fitting and (end == len(raw) or (end > 0 and section_at(raw, end)))

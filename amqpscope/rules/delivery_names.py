@@ -149,7 +149,9 @@ def delivery_tag_not_unique(event: Event, report: Reporter) -> None:
     link = placed(event)
     if link is None or session is None or delivery is None or link.attach is None:
         return
-    old = link.unsettled.get(body.delivery_tag)
+    if session.pair is None or session.foretold:
+        return  # The old delivery may have been settled all the same.
+    old = link.unsettled.get(body.delivery_tag) or link.freed.get(body.delivery_tag)
     if old is None or old.snd_settled is not None or old.aborted or delivery.number in session.live:
         return
     if not event.partner.anchored or listed(link.attach, body.delivery_tag):
@@ -160,6 +162,8 @@ def delivery_tag_not_unique(event: Event, report: Reporter) -> None:
     )
     related = ((old.mark, "the delivery that has the tag"),)
     if old.rcv_settled is None or not event.knew(old.rcv_settled):
+        if old.rcv_settled is not None:
+            text = f"{text}; its settlement had not arrived yet"
         if not event.ahead:
             report.sure(event, text, "transfer.delivery-tag", related)
     elif old.rcv_settle_mode == SECOND or (link.pair and link.pair.rcv_settle_mode == SECOND):

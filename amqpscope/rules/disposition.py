@@ -155,7 +155,8 @@ def disposition_future_id(event: Event, report: Reporter) -> None:
         return
     next_id = reached(event, body, sender)
     if next_id is None:
-        if sender.first_delivery_id is None and not sender.live:
+        # Transfers without a delivery-id have numbers that only the two peers know.
+        if sender.first_delivery_id is None and sender.last_mark is None:
             text = f"{range_text(body)}: none was sent in that direction yet"
             report.sure(event, f"{text}{elsewhere(event, body)}", "disposition.first")
         return

@@ -175,6 +175,8 @@ def second_mode_settled_early(event: Event, report: Reporter) -> None:
         receiver = delivery.link.pair
         if receiver is None or not receiver.session.whole or not event.knew(delivery.mark):
             continue
+        if receiver.rcv_settle_mode != SECOND:
+            continue  # The transfer had no right to ask for it (DLV-017).
         report.sure(
             event,
             f"settles delivery {wire(delivery.number or 0)} on link {delivery.link.label()} in mode"

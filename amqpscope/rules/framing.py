@@ -108,7 +108,6 @@ def frame_type_wrong_layer(event: Event, report: Reporter) -> None:
     by SAS-003.)
 
     Bad:
-        client: header SASL 1.0.0
         client: header AMQP 1.0.0
         client: sasl-init mechanism=:ANONYMOUS   # <- FRM-005
 

@@ -11,6 +11,7 @@ from amqpscope.model.connection import Rivals
 from amqpscope.model.event import FINISHED, Event
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import Mark
+from amqpscope.model.pairing import awaits_partner
 from amqpscope.rules import ERROR, MUST, WARNING, Reporter, rule
 from dissectors.v1_0.bodies import Detach
 
@@ -48,6 +49,14 @@ def user(both: Rivals) -> tuple[Mark, Mark] | None:
     return old, new
 
 
+def answer_due(event: Event, both: Rivals) -> bool:
+    """The peer that attached twice detaches one: the partner's detach will say whether stolen."""
+    link = event.link
+    if event.peer != both.new.session.owner.peer or not isinstance(event.body, Detach):
+        return False
+    return link is not None and awaits_partner(link)
+
+
 def passed(event: Event, both: Rivals, used: tuple[Mark, Mark]) -> bool:
     """The partner has sent something since: a detach of the old one is not still on its way."""
     partner = 1 - both.new.session.owner.peer
@@ -59,11 +68,13 @@ def passed(event: Event, both: Rivals, used: tuple[Mark, Mark]) -> bool:
 
 def twice(event: Event, report: Reporter, other_session: bool) -> None:
     """Report what a peer has used twice, for the rule that fits."""
+    if event.ahead or (event.kinds & FINISHED and not event.partner.finished):
+        return
     for both in event.connection.rivals:
         used = user(both)
         if used is None or not ending(event, both) or not accepted(both):
             continue
-        if not passed(event, both, used):
+        if answer_due(event, both) or not passed(event, both, used):
             continue
         if (both.old.session is not both.new.session) != other_session:
             continue

@@ -25,6 +25,7 @@ from dissectors.v1_0.bodies import (
 from dissectors.v1_0.framing import Header, Unit
 
 MIN_MAX_FRAME_SIZE: Final = 512
+AMQP: Final = 0
 SASL: Final = 3
 MISPLACED: Final = KIND["misplaced"]
 SASL_HEADER: Final = Header(SASL, 1, 0, 0)
@@ -196,6 +197,8 @@ def body_not_one_type(event: Event, report: Reporter) -> None:
     unit = event.frame.unit
     if unit.kind == "empty" or event.frame.missing or broken(unit):
         return
+    if event.own.layer == AMQP and event.own.headers:
+        return  # no SASL frame at all is due here, whatever is in it: FRM-005
     body = unit.body
     if body is None:
         if not unit.faults:

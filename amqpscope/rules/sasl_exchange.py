@@ -154,7 +154,7 @@ def mechanism_not_offered(event: Event, report: Reporter) -> None:
     elif event.peer == SERVER and isinstance(body, SaslMechanisms) and sasl.mechanisms is None:
         said = body.sasl_server_mechanisms
         offered = list(said) if isinstance(said, Array) else [] if said is None else [said]
-        if sasl.mechanism and not event.frame.unit.faults and sasl.init_mark is not None:
+        if sasl.mechanism and not event.damaged and sasl.init_mark is not None:
             refuse(event, report, sasl.mechanism, offered, event.mark, sasl.init_mark)
 
 

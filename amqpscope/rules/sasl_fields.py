@@ -43,7 +43,7 @@ def mechanism_list_malformed(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok
     """
     body = event.body
-    if not isinstance(body, SaslMechanisms) or event.frame.unit.faults:
+    if not isinstance(body, SaslMechanisms) or event.damaged:
         return
     said = body.wire(0)
     if said is None:
@@ -78,7 +78,7 @@ def outcome_code_invalid(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=sys-temp
     """
     body = event.body
-    if not isinstance(body, SaslOutcome) or event.frame.unit.faults:
+    if not isinstance(body, SaslOutcome) or event.damaged:
         return
     said = body.wire(0)
     if said is None:

@@ -116,6 +116,9 @@ def commit_before_outcome(event: Event, report: Reporter) -> None:
         silent = [posting for posting in transaction.postings.values() if unspoken(posting)]
         # The same disposition may cover a posting too: that one has its (plain) outcome.
         silent = [posting for posting in silent if posting not in event.covered]
+        # What comes after the discharge is no part of what it commits (TXN-017 tells of it).
+        end = transaction.discharge
+        silent = [posting for posting in silent if end is None or posting.mark.frame < end.frame]
         if silent:
             first = silent[0]
             report.sure(

@@ -19,6 +19,7 @@ SERVER: Final = 1
 NAMES: Final = ("client", "server")
 AMQP: Final = 0
 TLS: Final = 2
+SASL_HEADER: Final = Header(3, 1, 0, 0)
 CURRENT: Final = frozenset(Header(id, 1, 0, 0) for id in PROTOCOL_IDS)
 """The headers of 1.0, in its three layers."""
 PUBLISHED: Final = CURRENT | frozenset(
@@ -327,9 +328,16 @@ def header_repeated(event: Event, report: Reporter) -> None:
     """After the header of the AMQP layer a peer sends no other header.
 
     A SASL or TLS layer ends with the header of the next one; the AMQP layer ends with the socket.
+    In a SASL layer each peer has frames to send, so no header comes right behind the header of it.
 
     Bad:
         client: header AMQP 1.0.0
+        client: header AMQP 1.0.0   # <- VER-013
+
+    Bad:
+        client: header SASL 1.0.0
+        server: header SASL 1.0.0
+        server: sasl-mechanisms sasl-server-mechanisms=[:PLAIN]
         client: header AMQP 1.0.0   # <- VER-013
 
     Good (sasl):
@@ -339,13 +347,17 @@ def header_repeated(event: Event, report: Reporter) -> None:
         server: header AMQP 1.0.0
     """
     own = event.own
-    if own.headers and own.headers[-1].header.id == AMQP and own.close is None and own.anchored:
+    if not own.headers or own.close is not None or not own.anchored:
+        return
+    last = own.headers[-1]
+    bare = last.header == SASL_HEADER and own.last_mark is last.mark
+    if last.header.id == AMQP or (bare and differing(own, event.partner) is None):
+        where = "right behind that of the SASL layer" if bare else "in the AMQP layer"
         report.sure(
             event,
-            f"the {NAMES[event.peer]} sends another header ({event.frame.unit.header}) in the AMQP"
-            " layer",
+            f"the {NAMES[event.peer]} sends another header ({event.frame.unit.header}) {where}",
             "header",
-            ((own.headers[-1].mark, "the header that began the layer"),),
+            ((last.mark, "the header that began the layer"),),
         )
 
 

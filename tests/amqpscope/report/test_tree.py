@@ -115,3 +115,10 @@ def test_times_beyond_the_calendar():
 )
 def test_octets_as_text_where_they_are_that(value, words):
     assert octets(value) == words
+
+
+def test_a_descriptor_that_is_cut_off_is_shown_as_what_is_left_of_it():
+    from amqpscope.report.tree import describe
+    from dissectors.span import Node
+
+    assert describe(Node("descriptor", "ulong", 0x53, 9, 10, None), ["body"]) == "null"

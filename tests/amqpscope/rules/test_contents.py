@@ -17,6 +17,28 @@ def test_keys_of_one_number_in_two_encodings_are_the_same():
 
 
 @pytest.mark.parametrize(
+    "keys",
+    [
+        "[int 1]=1 [long 1]=2",
+        '["a"]=1 [:a]=2',
+        "{1=int 1}=1 {1=long 1}=2",
+        "@:a int 1=1 @:a long 1=2",
+        "array int[1]=1 array long[1]=2",
+        "raw 0x727fc00001=1 raw 0x727fc00002=2",
+        "[raw 0x827ff8000000000001]=1 [raw 0x827ff8000000000002]=2",
+    ],
+)
+def test_keys_that_differ_in_a_type_inside_or_are_no_number_are_not_the_same(keys):
+    text = "client: begin[1] next-outgoing-id=0 incoming-window=1 outgoing-window=1"
+    assert rules(f"{text} properties={{:m={{{keys}}}}}") == []
+
+
+def test_keys_that_are_lists_of_the_same_are_the_same():
+    text = "client: begin[1] next-outgoing-id=0 incoming-window=1 outgoing-window=1"
+    assert rules(f"{text} properties={{:m={{[int 1]=1 [int 1'71]=2}}}}") == ["TYP-016"]
+
+
+@pytest.mark.parametrize(
     ("descriptor", "expected"),
     [
         (":apache.org:selector-filter:string", []),

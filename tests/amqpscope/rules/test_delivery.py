@@ -138,6 +138,22 @@ WRONG = {
         f"{sent(0)}server: disposition[0] role=sender first=0 settled=true state=accepted()",
         [("DSP-001", "error", "server")],
     ),
+    "an answer to a delivery without an id": (
+        f"{sent(0).replace('delivery-id=0', '')}"
+        "server: disposition[0] role=receiver first=0 settled=true state=accepted()",
+        [("DLV-001", "warning", "client")],
+    ),
+    "a tag again before its settlement has arrived": (
+        f"{sent(0, tag=7)}"
+        "server: disposition[0] role=receiver first=0 settled=true state=accepted()\n"
+        f"{sent(1, tag=7).replace('client:', 'client~1:')}",
+        [("DLV-018", "error", "client")],
+    ),
+    "mode second asked for in vain": (
+        f"{sent(0, 'rcv-settle-mode=second')}"
+        "server: disposition[0] role=receiver first=0 settled=true state=accepted()",
+        [("DLV-017", "error", "client")],
+    ),
 }
 
 

@@ -81,3 +81,10 @@ def test_an_empty_array_of_any_constructor_is_an_absent_field():
     text = 'client: attach[0] name="r" handle=0 role=receiver source=source(address="q")'
     text += " target=target() offered-capabilities=raw 0xe0020040"
     assert play(text, "session").findings == []
+
+
+@pytest.mark.parametrize("octets", ["59", "62", "8f00", "a2", "a20561", "c2"])
+def test_a_code_that_is_not_assigned_is_told_also_where_its_value_is_cut(octets):
+    body = bytes.fromhex(f"005317c0{1 + len(octets) // 2:02x}01{octets}")
+    head = (8 + len(body)).to_bytes(4, "big") + bytes.fromhex("02000000")
+    assert rules("session", head + body) == ["ENC-001"]

@@ -99,6 +99,17 @@ WRONG = {
         """,
         [("FLW-016", "error", "client")],
     ),
+    "credit taken back, and the sender says that none is left": (
+        f"""
+        {transfer(0)}
+        server: flow[0] next-incoming-id=1 next-outgoing-id=0 {OPEN} handle=0 delivery-count=1
+                link-credit=0
+        client: flow[0] next-incoming-id=0 next-outgoing-id=1 {OPEN} handle=0 delivery-count=1
+                link-credit=0
+        {transfer(1)}
+        """,
+        [("FLW-016", "error", "client")],
+    ),
     "more than the credit, told once": (
         "".join(transfer(n) for n in range(14)),
         [("FLW-016", "error", "client")],

@@ -203,6 +203,47 @@ def test_a_link_attached_twice_is_nobodys_fault_while_only_one_is_used():
     assert play(text, "sending").findings == []
 
 
+TWICE = f"""
+        client: attach[0] name="s" handle=1 {SENDER}
+        server: attach[0] name="s" handle=1 {RECEIVER}
+        server: flow[0] next-incoming-id=0 {FLOW} handle=1 delivery-count=0 link-credit=5
+        client: transfer[0] handle=0 delivery-id=0 {SENT}
+        client: transfer[0] handle=1 delivery-id=1 {SENT}
+        """
+
+
+def test_a_link_used_twice_is_told_when_the_partner_answers_the_detach():
+    text = f"""{TWICE}
+        client: detach[0] handle=0 closed=true
+        client: detach[0] handle=1 closed=true
+        server: detach[0] handle=0 closed=true
+        server: detach[0] handle=1 closed=true
+        """
+    errors = [one for one in play(text, "sending").findings if one.severity == "error"]
+    assert [(one.rule, one.peer) for one in errors] == [("LNK-007", "client")]
+
+
+def test_a_stolen_link_may_be_detached_by_both_at_once():
+    text = f"""{TWICE}
+        server: flow[0] next-incoming-id=2 {FLOW} handle=1 delivery-count=1 link-credit=5
+        client: detach[0] handle=0 closed=true
+        server~1: detach[0] handle=0 closed=true error=error(condition=:amqp:link:stolen
+                description="attached again")
+        """
+    assert [one for one in play(text, "sending").findings if one.severity == "error"] == []
+
+
+def test_a_detach_of_a_stolen_link_may_be_lost():
+    text = f"""{TWICE}
+        server: flow[0] next-incoming-id=2 {FLOW} handle=1 delivery-count=1 link-credit=5
+        client: detach[0] handle=0 closed=true
+        server: GAP
+        client: detach[0] handle=1 closed=true
+        server: detach[0] handle=1 closed=true
+        """
+    assert [one for one in play(text, "sending").findings if one.severity == "error"] == []
+
+
 def test_a_disposition_for_a_link_whose_error_was_answered_is_suspect():
     text = f"""
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")

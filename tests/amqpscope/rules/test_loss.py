@@ -1,8 +1,8 @@
 """Nobody is accused because a capture is incomplete.
 
 The rules' legal examples are played again with parts of them missing: without one direction, from
-the middle on, with a hole in the place of each unit, and without ACK numbers. What remains of a
-legal exchange is legal as far as anyone can tell, so no error may come of it.
+the middle on, with a hole in the place of each unit or of its end, and without ACK numbers. What
+remains of a legal exchange is legal as far as anyone can tell, so no error may come of it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from amqpscope.rules import ERROR, SURE, RuleSet
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
 from amqpscope.stream import Chunk, Connection, End, Gap
+from dissectors.v1_0.framing import HEADER_SIZE
 
 EXCHANGES = [
     pytest.param(exchange, id=f"{id}-{place}")
@@ -28,9 +29,18 @@ EXCHANGES = [
 
 
 def play_lossy(
-    said: list[Said], *, lost: set[int], complete: bool = True, deaf: int = -1, acks: bool = True
+    said: list[Said],
+    *,
+    lost: set[int],
+    keep: int = 0,
+    complete: bool = True,
+    deaf: int = -1,
+    acks: bool = True,
 ) -> list[Finding]:
-    """Play units of which those in `lost` are missing, and all of the peer `deaf`."""
+    """Play units of which those in `lost` are missing, and all of the peer `deaf`.
+
+    The first `keep` octets of what is lost are there.
+    """
     analyzer = Analyzer({5672: "amqp-1.0"}, RuleSet(list(load().values())))
     connection = Connection(("10.0.0.1", 50000), ("10.0.0.2", 5672), complete)
     if deaf >= 0:
@@ -50,7 +60,13 @@ def play_lossy(
             size = 100
             piece = Gap(connection, each.sender, own[-1], size, place, each.time)
         elif place in lost:
-            piece = Gap(connection, each.sender, own[-1], size, place, each.time)
+            start = own[-1] + keep
+            if keep:
+                head = each.raw[:keep]
+                begun = Chunk(connection, each.sender, own[-1], head, place, each.time, seen)
+                for step in analyzer.feed(begun):
+                    findings += step.findings
+            piece = Gap(connection, each.sender, start, size - keep, place, each.time)
         else:
             piece = Chunk(connection, each.sender, own[-1], each.raw, place, each.time, seen)
             started = True
@@ -73,6 +89,10 @@ def variants(said: list[Said]) -> Iterator[tuple[str, list[Finding]]]:
         yield f"from unit {start} on", play_lossy(said, lost=missing, complete=False)
     for place in range(len(said)):
         yield f"without unit {place}", play_lossy(said, lost={place})
+        for keep in sorted({18, len(said[place].raw) * 2 // 3}):
+            if HEADER_SIZE < keep < len(said[place].raw):
+                cut = play_lossy(said, lost={place}, keep=keep)
+                yield f"with {keep} octets of unit {place}", cut
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)

@@ -62,6 +62,11 @@ def test_each_fault_is_told_once(sections, rule):
     assert [(f.rule, f.certainty, f.peer) for f in errors] == [(rule, "sure", "client")]
 
 
+def test_keys_in_a_message_are_compared_with_the_types_inside():
+    keys = "raw 0x727fc00001=1 raw 0x727fc00002=2 @:a int 1=3 @:a long 1=4"
+    assert sent(f"amqp-value({{{keys}}})") == []
+
+
 def test_what_a_broker_hands_on_may_be_anothers_fault():
     [finding] = sent('application-properties({:a=1}) data(b"x")', "receiving", "server")
     assert (finding.rule, finding.severity, finding.certainty) == ("MSG-051", "warning", "suspect")

@@ -236,6 +236,27 @@ def test_scram_is_told_at_the_first_fault(first, challenge, final, fault):
     assert [f.peer for f in found] == ([fault] if fault else [])
 
 
+def test_a_challenge_out_of_step_is_not_judged_as_the_next_step():
+    text = (
+        SCRAM
+        + """
+        client: sasl-init mechanism=:SCRAM-SHA-256 initial-response=b"n,,n=u,r=abc"
+        server: sasl-challenge challenge=b"r=abcd,s=c2FsdA==,i=4096"
+        server: sasl-challenge challenge=b"r=abcd,s=c2FsdA==,i=4096"
+        """
+    )
+    assert told(text) == [(6, "SAS-019", "error")]
+
+
+def test_a_type_1_frame_in_the_amqp_layer_is_told_once():
+    text = """
+        client: header AMQP 1.0.0
+        server: header AMQP 1.0.0
+        client: open[0 type=1] container-id="c"
+        """
+    assert [f.rule for f in play(text).findings if f.severity == "error"] == ["FRM-005"]
+
+
 def test_no_message_holds_a_secret():
     text = LAYER + 'client: sasl-init mechanism=:PLAIN initial-response=b"joe\\0hunter2"'
     assert all("hunter2" not in f.message and "joe" not in f.message for f in play(text).findings)

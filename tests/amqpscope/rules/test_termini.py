@@ -67,6 +67,15 @@ def test_who_set_a_link_up_is_not_guessed_when_the_start_was_not_seen():
     assert told(text, "", complete=False) == []
 
 
+def test_a_bare_filter_may_be_an_echo_of_what_was_lost():
+    text = """
+        client: GAP
+        server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
+                source=source(address="q" filter={:f="a = 1"})
+        """
+    assert play(text, "session").findings == []
+
+
 def test_microsofts_bare_filters_are_a_warning():
     text = f'{ASK} source=source(address="q" filter={{:com.microsoft:session-filter="s"}})'
     [finding] = [f for f in play(text, "session").findings if f.rule[:3] == "SRC"]

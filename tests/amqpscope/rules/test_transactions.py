@@ -196,3 +196,13 @@ def test_a_long_transaction_keeps_only_what_still_matters():
     played = play("\n".join(lines), "transaction")
     assert played.findings == []
     assert not played.steps[-1].conversation.tracker.transactions.known[b"t"].postings
+
+
+def test_a_posting_after_the_discharge_is_not_what_it_commits():
+    late = """
+    client: transfer[0] handle=1 delivery-id=2 delivery-tag=b"2" message-format=0
+            state=transactional-state(txn-id=b"t") | data(b"1")
+    server: disposition[0] role=receiver first=1 settled=true state=accepted()
+    """
+    found = told(COMMIT.replace("delivery-id=2", "delivery-id=1") + late)
+    assert [(rule, severity) for _, rule, severity in found] == [("TXN-017", "error")]
