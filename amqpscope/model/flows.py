@@ -274,6 +274,8 @@ def count_deliveries(event: Event, link: LinkEnd, body: Flow) -> None:
         # The lower of the two oldest excuses more.
         del link.said[0 if link.said[0][0] >= link.said[1][0] else 1]
     prove_credit(event, link, body, value)
+    if body.link_credit:
+        link.stated = True
     low, high = link.count_low, link.count_high
     opened = link.delivery is not None
     top = value + 1 if opened else value
@@ -337,10 +339,11 @@ def repeated(event: Event, link: LinkEnd, grants: Grants, credit: int, limit: in
     if not entries or entries[0].end > event.known:
         return None
     oldest = entries[0]
-    # Before the first grant its credit was 0 as well, but then it could not send; a merged grant
-    # stands for all below it.
-    sent = link.deliveries > 0 and link.initial_count is not None and not link.again
-    if oldest.end > event.own.proved and credit == 0 and not sent:
+    # Before the first grant its credit was 0 as well, and some stacks may state 0 whatever they
+    # have; so 0 says something only of a sender that has stated more. A merged grant stands for
+    # all below it.
+    telling = link.stated and link.initial_count is not None and not link.again
+    if oldest.end > event.own.proved and credit == 0 and not telling:
         return None
     if oldest.merged and (limit < oldest.limit or credit <= oldest.amount):
         return None

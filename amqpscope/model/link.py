@@ -122,6 +122,8 @@ class LinkEnd:
         """How many this sender has begun."""
         self.last_mark: Mark | None = None
         """The newest transfer of this sender."""
+        self.stated = False
+        """This sender has stated credit that is not 0, so that 0 means something."""
         self.available: int | None = None
 
         # The receiver's side.

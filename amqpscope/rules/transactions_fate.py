@@ -141,6 +141,9 @@ def unspoken(posting: Delivery) -> bool:
     session = link.session
     if session.ended is not None or session.pair is None or session.pair.ended is not None:
         return False
+    if session.foretold:
+        # The capture has the two directions out of order: the outcome may have been the early one.
+        return False
     work = posting.work
     told = work is not None and work.outcome is not None
     return not told and posting.rcv_terminal is None

@@ -101,6 +101,8 @@ WRONG = {
     ),
     "credit taken back, and the sender says that none is left": (
         f"""
+        client: flow[0] next-incoming-id=0 next-outgoing-id=0 {OPEN} handle=0 delivery-count=0
+                link-credit=10
         {transfer(0)}
         server: flow[0] next-incoming-id=1 next-outgoing-id=0 {OPEN} handle=0 delivery-count=1
                 link-credit=0
