@@ -54,7 +54,7 @@ FITNESS: Final = {BODIES[row.name]: Fitness(row) for row in COMPOSITES}
 def unfit(body: Body) -> bool:
     """A field is missing, surplus, of another type than declared, or out of its range."""
     fitness = FITNESS.get(type(body))
-    values: tuple[Value, ...] = body
+    values = body.values
     if fitness is None or len(values) != fitness.size or body.wrong:
         return True
     for place in fitness.mandatory:

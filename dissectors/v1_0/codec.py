@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed
 from dissectors.rows import Composite
-from dissectors.v1_0.bodies import BODIES
+from dissectors.v1_0.bodies import BODIES, body_of
+from dissectors.v1_0.body import Body
 from dissectors.v1_0.decimals import read_decimal
 from dissectors.v1_0.encodings import DESCRIBED, TYPE_NUMBER, TYPE_OF, TYPES, label
 from dissectors.v1_0.types import COMPOSITES, field_numbers, primitive
@@ -94,14 +95,14 @@ class Plan:
 
     def __init__(self, row: Composite) -> None:
         self.name = row.name
-        self.made = BODIES[row.name]
+        self.code = row.code
         self.size = len(row.fields)
         self.types = field_numbers(row)
         self.multiple = [field.multiple for field in row.fields]
         self.nested = [BODIES.get(primitive(field.type)) for field in row.fields]
         self.names = [field.name for field in row.fields]
         self.padding: list[Value] = [None] * self.size
-        self.empty: Value = _make(self.made, self.padding)
+        self.empty = body_of(row.code, self.padding)
         """The body of which nothing is said: one for all, as bodies do not change."""
 
 
@@ -497,7 +498,7 @@ class Reader:
                 )
             )
 
-    def composite(self, plan: Plan, end: i64) -> Value:
+    def composite(self, plan: Plan, end: i64) -> Body:
         """A list read by its row; `at` is on the list's constructor."""
         at = self.at
         code: i64 = self.data[at]
@@ -519,9 +520,11 @@ class Reader:
                 self.depth = depth
         if not values:
             return plan.empty
-        if len(values) < plan.size:
-            values.extend(plan.padding[len(values) :])
-        body: Value = _make(plan.made, values)
+        missing: i64 = plan.size - len(values)
+        while missing > 0:
+            values.append(None)
+            missing -= 1
+        body = body_of(plan.code, values)
         if wrong is not None:
             body.wrong = wrong
         return body

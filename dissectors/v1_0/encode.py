@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from dissectors.rows import Composite
-from dissectors.v1_0.bodies import Body
+from dissectors.v1_0.body import Body
 from dissectors.v1_0.decimals import write_decimal
 from dissectors.v1_0.encodings import BY_CODE, DESCRIBED
 from dissectors.v1_0.types import COMPOSITE, SECTIONS, primitive

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dissectors.errors import Damage, Malformed
-from dissectors.v1_0.bodies import Body
+from dissectors.v1_0.body import Body
 from dissectors.v1_0.codec import PLANS, Plan, Reader, plan_of, prefix, u16, u32
 from dissectors.v1_0.encodings import DESCRIBED, label
 from dissectors.v1_0.values import Described, Value

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import dissectors.v1_0
-from dissectors.v1_0 import stubs
+from dissectors.v1_0 import generate
 from dissectors.v1_0.bodies import BODIES, Accepted, Flow, Open, Transfer
 from dissectors.v1_0.codec import decode
 from dissectors.v1_0.types import COMPOSITES
@@ -52,6 +52,6 @@ def test_a_body_has_no_room_for_fields_that_the_row_does_not_have():
         Open(nonsense=1)
 
 
-def test_the_stub_file_is_current():
-    path = Path(dissectors.v1_0.__file__).with_name("bodies.pyi")
-    assert path.read_text() == stubs.text()
+def test_the_classes_are_those_of_the_rows():
+    path = Path(dissectors.v1_0.__file__).with_name("bodies.py")
+    assert path.read_text() == generate.text()
