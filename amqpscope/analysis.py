@@ -53,8 +53,8 @@ class Conversation:
             # A peer of which not one packet was captured may have said anything.
             end.anchored = connection.complete and connection.seen[end.peer]
         self.gaps = 0
-        self.labels = ["", ""]
-        """Room for a sink to keep what it says of each peer's units over and over."""
+        self.labels: dict[int, str] = {}
+        """Room for a sink to keep what it says of units over and over."""
         self.last: list[Frame | None] = [None, None]
         """The newest frame of each peer."""
 

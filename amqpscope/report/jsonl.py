@@ -8,38 +8,32 @@ an object with the type as its key, so that no type is lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.analysis import Step
+from amqpscope.analysis import Conversation, Step
 from amqpscope.report.secrets import secret_field, secret_message, secret_unit
 from amqpscope.stream import PEERS
 from dissectors.errors import Malformed
 from dissectors.rows import Composite
 from dissectors.v1_0.bodies import BODIES, Body
+from dissectors.v1_0.codec import MAX_KEPT_SYMBOL
+from dissectors.v1_0.codec import PLANS as CODEC_PLANS
 from dissectors.v1_0.framing import SASL_FRAME, Unit
 from dissectors.v1_0.message import AMQP_VALUE, Section, read_section, walk
-from dissectors.v1_0.types import COMPOSITE, COMPOSITES
+from dissectors.v1_0.types import COMPOSITE, COMPOSITES, SECTIONS
 from dissectors.v1_0.values import (
     Array,
-    Byte,
     Char,
     Decimal32,
     Decimal64,
     Decimal128,
     Described,
     Float,
-    Int,
-    Long,
     Map,
-    Short,
     Symbol,
     Timestamp,
-    Ubyte,
-    Uint,
-    Ulong,
-    Ushort,
     Uuid,
     Value,
 )
@@ -49,19 +43,36 @@ if TYPE_CHECKING:
 
 text: Final[Callable[[str], str]] = encode_basestring_ascii
 
+TRANSFER: Final = 0x14
+"""The performative's descriptor."""
+
+SMALL: Final = [str(number) for number in range(1000)]
+PADDED: Final = [f"{number:03}" for number in range(1000)]
+"""Numbers below a thousand, ready to be put together: making a text of one anew costs more."""
+
+MAX_KEYS: Final = 4096
+"""Keys of maps kept with their quotes on. They come from a small vocabulary."""
+_keys: Final[dict[str, str]] = {}
+
 
 class Plan:
     """How the fields of one composite type are written, worked out once from its row."""
 
     def __init__(self, row: Composite) -> None:
         self.quoted = text(row.name)
-        self.keys = [f", {text(field.name)}: " for field in row.fields]
-        """Each field's name as the start of a member that is not the first."""
+        self.first = [f"{{{text(field.name)}: " for field in row.fields]
+        """Each field's name as the start of an object ..."""
+        self.later = [f", {text(field.name)}: " for field in row.fields]
+        """... and as that of a member which is not the first."""
         self.multiple = [field.multiple for field in row.fields]
         self.typed = [field.type in COMPOSITE for field in row.fields]
         """Fields whose row names a composite: the value needs no tag."""
         self.secrets = [secret_field(row.name, field.name) for field in row.fields]
         self.has_secrets = any(self.secrets)
+        self.empty: Value = CODEC_PLANS[row.code].empty
+        """The body of which nothing is said, which most outcomes are."""
+        self.tag = f'{{"described": {self.quoted}, "value": '
+        self.bare = f"{self.tag}{{}}}}"
 
 
 PLANS: Final[dict[type, Plan]] = {BODIES[row.name]: Plan(row) for row in COMPOSITES}
@@ -85,97 +96,124 @@ class JsonLines:
 
     def line(self, step: Step) -> str:
         """One unit, without the line's end."""
+        out: list[str] = ['{"frame": ']
         frame = step.frame
         unit = frame.unit
-        kind = unit.kind
-        body = unit.body
-        conversation = step.conversation
-        label = conversation.labels[frame.sender]
-        if not label:
-            label = conversation.labels[frame.sender] = (
-                f'"connection": {conversation.number}, "from": "{PEERS[frame.sender]}", '
-                f'"protocol": "{conversation.protocol}", "kind": "'
-            )
-        channel = "null" if kind == "header" else str(unit.channel)
-        name = PLANS[type(body)].quoted if body is not None else text(name_of(unit))
+        put_number(out, frame.number)
+        out.append(', "packet": ')
+        put_number(out, frame.packet)
+        out.append(', "time": ')
+        self.put_time(out, frame.time)
+        out.append(label(step.conversation, frame.sender, unit))
         size = len(frame.raw) + frame.missing
-        rest = ""
-        if unit.type == 0 and unit.payload and kind != "empty":
+        put_number(out, size)
+        out.append(', "fields": ')
+        self.put_fields(out, unit)
+        if unit.type == 0 and unit.payload and unit.kind != "empty":
             payload = size - unit.payload
-            if name == '"transfer"' or (payload and not frame.missing):
-                rest = f', "payload": {payload}'
+            transfer = unit.code == TRANSFER and unit.body is not None
+            if transfer or (payload and not frame.missing):
+                out.append(', "payload": ')
+                put_number(out, payload)
         if frame.missing:
-            rest += f', "missing": {frame.missing}'
+            out.append(f', "missing": {frame.missing}')
         if unit.faults:
-            rest += f', "malformed": [{", ".join(map(malformed, unit.faults))}]'
+            out.append(f', "malformed": [{", ".join(map(malformed, unit.faults))}]')
         if step.message is not None:
-            rest += self.sections(step, step.message)
+            self.put_sections(out, step, step.message)
         link = step.link
         if link is not None:
-            rest += f', "link": {text(link.name)}' if link.name else ', "link": null'
+            out.append(f', "link": {text(link.name)}' if link.name else ', "link": null')
         delivery = step.delivery
         if delivery is not None and delivery.delivery_id is not None:
-            rest += f', "delivery": {delivery.delivery_id}'
-        findings = ""
+            out.append(', "delivery": ')
+            put_number(out, delivery.delivery_id)
         if step.findings:
-            findings = ", ".join([text(found.rule) for found in step.findings])
-        return (
-            f'{{"frame": {frame.number}, "packet": {frame.packet}, '
-            f'"time": {self.seconds(frame.time)}, {label}{kind}", "channel": {channel}, '
-            f'"name": {name}, "size": {size}, "fields": {self.fields(unit)}{rest}, '
-            f'"findings": [{findings}]}}'
-        )
+            found = ", ".join([text(found.rule) for found in step.findings])
+            out.append(f', "findings": [{found}]}}')
+        else:
+            out.append(', "findings": []}')
+        return "".join(out)
 
-    def seconds(self, nanoseconds: int) -> str:
-        """What the function of this name gives, faster for times that are near each other."""
+    def put_time(self, out: list[str], nanoseconds: int) -> None:
+        """A time in seconds, to the microsecond, or to the nanosecond where the capture has it."""
         time: i64 = nanoseconds
         second = time // 1_000_000_000
         if second != self.second:
             self.second = second
             self.whole = f"{second}."
         part = time - second * 1_000_000_000
+        out.append(self.whole)
+        micro = part // 1000
+        out.append(PADDED[micro // 1000])
+        out.append(PADDED[micro % 1000])
         if part % 1000 != 0:
-            return self.whole + str(1_000_000_000 + part)[1:]
-        return self.whole + str(1_000_000 + part // 1000)[1:]
+            out.append(PADDED[part % 1000])
 
-    def fields(self, unit: Unit) -> str:
+    def put_fields(self, out: list[str], unit: Unit) -> None:
         """The performative's fields, or what stands in their place."""
-        if unit.type == SASL_FRAME and not self.show_secrets and secret_unit(unit):
-            return '{"masked": true}'
-        if unit.body is not None:
-            return json_body(unit.body, self.show_secrets)
         header = unit.header
-        if header is not None:
-            return (
+        if unit.type == SASL_FRAME and not self.show_secrets and secret_unit(unit):
+            out.append('{"masked": true}')
+        elif unit.body is not None:
+            put_body(out, unit.body, self.show_secrets)
+        elif header is not None:
+            out.append(
                 f'{{"protocol-id": {header.id}, "major": {header.major}, '
                 f'"minor": {header.minor}, "revision": {header.revision}}}'
             )
-        if unit.kind == "unknown":
-            return f'{{"type": {unit.type}, "doff": {unit.doff}}}'
-        if isinstance(unit.other, Described):
-            return (
-                f'{{"descriptor": {json_value(unit.other.descriptor)}, '
-                f'"value": {json_value(unit.other.value)}}}'
-            )
-        return "{}"
+        elif unit.kind == "unknown":
+            out.append(f'{{"type": {unit.type}, "doff": {unit.doff}}}')
+        elif isinstance(unit.other, Described):
+            out.append('{"descriptor": ')
+            put_value(out, unit.other.descriptor)
+            out.append(', "value": ')
+            put_value(out, unit.other.value)
+            out.append("}")
+        else:
+            out.append("{}")
 
-    def sections(self, step: Step, message: bytes) -> str:
+    def put_sections(self, out: list[str], step: Step, message: bytes) -> None:
         """The sections of the message that this transfer completes."""
         delivery = step.delivery
         if delivery is not None and (delivery.message_format or 0) >> 8:
-            return ""
-        if not message:
-            return ', "sections": []'
-        hidden = not self.show_secrets and secret_message(step)
+            return
         parts = step.parts
         if parts is not None:
             found, fault = parts.sections, parts.fault
         else:
             found, fault = walk(message)
-        items = [json_section(message, section, hidden) for section in found]
+        hidden = not self.show_secrets and secret_message(step)
+        before = ', "sections": ['
+        for section in found:
+            out.append(before)
+            put_section(out, message, section, hidden)
+            before = ", "
         if fault is not None:
-            items.append(f'{{"malformed": {malformed(fault)}}}')
-        return f', "sections": [{", ".join(items)}]'
+            out.append(f'{before}{{"malformed": {malformed(fault)}}}]')
+        elif found:
+            out.append("]")
+        else:
+            out.append(', "sections": []')
+
+
+def label(conversation: Conversation, sender: int, unit: Unit) -> str:
+    """What stands between a unit's time and its size; the same for most units of a kind."""
+    key = -1
+    if unit.code and unit.kind == "amqp":
+        key = (unit.channel << 9) | (unit.code << 1) | sender
+        known = conversation.labels.get(key)
+        if known is not None:
+            return known
+    channel = "null" if unit.kind == "header" else str(unit.channel)
+    made = (
+        f', "connection": {conversation.number}, "from": "{PEERS[sender]}", '
+        f'"protocol": "{conversation.protocol}", "kind": "{unit.kind}", '
+        f'"channel": {channel}, "name": {text(name_of(unit))}, "size": '
+    )
+    if key >= 0:
+        conversation.labels[key] = made
+    return made
 
 
 def name_of(unit: Unit) -> str:
@@ -187,7 +225,9 @@ def name_of(unit: Unit) -> str:
 
 def seconds(nanoseconds: int) -> str:
     """A time in seconds, to the microsecond, or to the nanosecond where the capture has that."""
-    return JsonLines().seconds(nanoseconds)
+    out: list[str] = []
+    JsonLines().put_time(out, nanoseconds)
+    return "".join(out)
 
 
 def malformed(fault: Malformed) -> str:
@@ -197,166 +237,204 @@ def malformed(fault: Malformed) -> str:
     )
 
 
-def json_section(message: bytes, section: Section, hidden: bool) -> str:
+def put_number(out: list[str], number: int) -> None:
+    """A whole number."""
+    if 0 <= number < 1_000_000:
+        small: i64 = number
+        if small < 1000:
+            out.append(SMALL[small])
+        else:
+            out.append(SMALL[small // 1000])
+            out.append(PADDED[small % 1000])
+    else:
+        out.append(int.__repr__(number))
+
+
+def put_section(out: list[str], message: bytes, section: Section, hidden: bool) -> None:
     """One section with its value."""
-    name = section.name
-    if hidden and name in BODY_SECTIONS:
-        return f'{{"name": "{name}", "value": {{"masked": {section.stop - section.start}}}}}'
+    out.append(SECTION_STARTS.get(section.code, UNKNOWN_SECTION))
+    if hidden and section.name in BODY_SECTIONS:
+        out.append(f'{{"masked": {section.stop - section.start}}}}}')
+        return
     value, faults = read_section(message, section)
     if section.code != AMQP_VALUE and isinstance(value, Body):
-        made = json_body(value, True)
+        put_body(out, value, True)
     else:
-        made = json_value(value)
+        put_value(out, value)
     if faults:
-        rest = ", ".join(map(malformed, faults))
-        return f'{{"name": "{name}", "value": {made}, "malformed": [{rest}]}}'
-    return f'{{"name": "{name}", "value": {made}}}'
+        out.append(f', "malformed": [{", ".join(map(malformed, faults))}]')
+    out.append("}")
 
 
-def json_body(body: Body, show_secrets: bool) -> str:
+SECTION_STARTS: Final = {code: f'{{"name": "{name}", "value": ' for code, name in SECTIONS.items()}
+UNKNOWN_SECTION: Final = '{"name": "unknown", "value": '
+
+
+def put_body(out: list[str], body: Body, show_secrets: bool) -> None:
     """A composite's fields; those that are absent are left out."""
     plan = PLANS[type(body)]
-    keys = plan.keys
+    if body is plan.empty:
+        out.append("{}")
+        return
+    names = plan.first
     covered = plan.has_secrets and not show_secrets
     wrong = body.wrong
     spoiled = len(wrong) > 0
-    values: tuple[Value, ...] = body
-    made = ""
-    place: i64 = -1
-    for key in keys:
-        place += 1
+    values = body.values
+    place: i64 = 0
+    size: i64 = len(names)
+    while place < size:
         value: Value = values[place]
         if spoiled and place in wrong:
             value = wrong[place]
-        if value is None:
-            continue
-        if covered and plan.secrets[place]:
-            made = f"{made}{key}{_masked(value)}"
-        elif type(value) is int:
-            made = f"{made}{key}{value}"
-        elif value is True:
-            made = f"{made}{key}true"
-        elif value is False:
-            made = f"{made}{key}false"
-        elif type(value) is bytes:
-            made = f'{made}{key}{{"binary": "{value.hex()}"}}'
-        elif plan.typed[place] and isinstance(value, Body):
-            made = f"{made}{key}{json_body(value, show_secrets)}"
-        elif plan.multiple[place] and isinstance(value, Array):
-            made = f"{made}{key}[{', '.join(map(json_value, value))}]"
-        else:
-            made = f"{made}{key}{json_value(value)}"
-    if len(values) > len(keys):
-        surplus = ", ".join(map(json_value, values[len(keys) :]))
-        made += f', "+": [{surplus}]'
-    return "{" + made[2:] + "}"
+        if value is not None:
+            out.append(names[place])
+            names = plan.later
+            if covered and plan.secrets[place]:
+                out.append(f'{{"masked": {len(value) if isinstance(value, bytes) else 0}}}')
+            elif plan.typed[place] and isinstance(value, Body):
+                put_body(out, value, show_secrets)
+            elif plan.multiple[place] and isinstance(value, Array):
+                put_items(out, value, "[")
+            else:
+                put_value(out, value)
+        place += 1
+    if len(values) > size:
+        put_items(out, values[size:], '{"+": [' if names is plan.first else ', "+": [')
+        names = plan.later
+    out.append("{}" if names is plan.first else "}")
 
 
 def json_value(value: Value) -> str:
-    """Any AMQP value."""
-    if value is None:
-        return "null"
-    write = WRITERS.get(type(value))
-    if write is not None:
-        return write(value)
-    return _composite(value) if isinstance(value, Body) else text(str(value))
+    """Any AMQP value by itself."""
+    out: list[str] = []
+    put_value(out, value)
+    return "".join(out)
 
 
-def _masked(value: Value) -> str:
-    return f'{{"masked": {len(value) if isinstance(value, bytes) else 0}}}'
+def put_value(out: list[str], value: Value) -> None:
+    """Any AMQP value; the types that come most, first."""
+    kind = type(value)
+    if kind is int:
+        put_number(out, value)
+    elif kind is str:
+        out.append(text(value))
+    elif value is True:
+        out.append("true")
+    elif value is False:
+        out.append("false")
+    elif value is None:
+        out.append("null")
+    elif kind is bytes:
+        out.append('{"binary": "')
+        out.append(value.hex())
+        out.append('"}')
+    elif kind is Map:
+        put_map(out, value)
+    elif kind is Timestamp:
+        out.append(f'{{"timestamp": {int.__repr__(value)}}}')
+    elif isinstance(value, int):
+        put_number(out, value)
+    elif isinstance(value, Body):
+        plan = PLANS[kind]
+        if value is plan.empty:
+            out.append(plan.bare)
+        else:
+            out.append(plan.tag)
+            put_body(out, value, True)
+            out.append("}")
+    else:
+        put_rare(out, value)
 
 
-def _bool(value: Value) -> str:
-    return "true" if value else "false"
+def put_rare(out: list[str], value: Value) -> None:
+    """The types that come less often."""
+    kind = type(value)
+    if kind is Symbol:
+        out.append(f'{{"symbol": {text(value)}}}')
+    elif kind is list:
+        put_items(out, value, "[")
+    elif kind is Array:
+        put_array(out, value)
+    elif kind is Described:
+        out.append('{"described": ')
+        put_value(out, value.descriptor)
+        out.append(', "value": ')
+        put_value(out, value.value)
+        out.append("}")
+    elif kind is float or kind is Float:
+        out.append(finite(value, "double" if kind is float else "float"))
+    elif kind is Uuid:
+        out.append(f'{{"uuid": "{value}"}}')
+    elif kind is Char:
+        out.append(f'{{"char": {text(value)}}}')
+    elif kind is Decimal32 or kind is Decimal64 or kind is Decimal128:
+        out.append(f'{{"{kind.__name__.lower()}": "{value}"}}')
+    else:
+        out.append(text(str(value)))
 
 
-def _int(value: Value) -> str:
-    return int.__repr__(value)
+def finite(value: float, tag: str) -> str:
+    """A number as JSON has it, or what it is called where JSON has none."""
+    made = repr(float(value))
+    return made if math.isfinite(value) else f'{{"{tag}": "{made}"}}'
 
 
-def _timestamp(value: Value) -> str:
-    return f'{{"timestamp": {int.__repr__(value)}}}'
+def put_items(out: list[str], values: Iterable[Value], before: str) -> None:
+    """Values in brackets, the first of which `before` ends with."""
+    out.append(before)
+    first = True
+    for value in values:
+        if not first:
+            out.append(", ")
+        first = False
+        put_value(out, value)
+    out.append("]")
 
 
-def _binary(value: bytes) -> str:
-    return f'{{"binary": "{value.hex()}"}}'
-
-
-def _uuid(value: Value) -> str:
-    return f'{{"uuid": "{value}"}}'
-
-
-def _decimal(value: Value) -> str:
-    return f'{{"{type(value).__name__.lower()}": "{value}"}}'
-
-
-def _symbol(value: str) -> str:
-    return f'{{"symbol": {text(value)}}}'
-
-
-def _char(value: str) -> str:
-    return f'{{"char": {text(value)}}}'
-
-
-def _float(value: Value) -> str:
-    if math.isfinite(value):
-        return repr(float(value))
-    return f'{{"{"double" if type(value) is float else "float"}": "{float(value)!r}"}}'
-
-
-def _list(value: list[Value]) -> str:
-    return f"[{', '.join(map(json_value, value))}]"
-
-
-def _array(value: Value) -> str:
-    items = ", ".join(map(json_value, value))
+def put_array(out: list[str], value: Array) -> None:
+    """An array, and how its elements are described if they are."""
+    put_items(out, value, '{"array": [')
     if value.descriptors:
-        described = ", ".join(map(json_value, value.descriptors))
-        return f'{{"array": [{items}], "described": [{described}]}}'
-    return f'{{"array": [{items}]}}'
+        put_items(out, value.descriptors, ', "described": [')
+    out.append("}")
 
 
-def _described(value: Value) -> str:
-    return f'{{"described": {json_value(value.descriptor)}, "value": {json_value(value.value)}}}'
-
-
-def _composite(value: Body) -> str:
-    return f'{{"described": "{value.row.name}", "value": {json_body(value, True)}}}'
-
-
-def _map(value: Value) -> str:
+def put_map(out: list[str], value: Map) -> None:
     """An object where all keys are texts, differ and are no tags; else the pairs as they are."""
-    made = ""
-    seen: set[str] = set()
+    if not simple(value):
+        before = '{"map": ['
+        for key, item in value:
+            out.append(before)
+            put_items(out, (key, item), "[")
+            before = ", "
+        out.append("]}")
+        return
+    before = "{"
     for key, item in value:
+        out.append(before)
+        out.append(_keys.get(key) or quoted(key))
+        put_value(out, item)
+        before = ", "
+    out.append("}" if value else "{}")
+
+
+def simple(value: Map) -> bool:
+    """Whether a map can be an object without loss."""
+    seen: list[str] = []
+    for key, _ in value:
         kind = type(key)
-        if (kind is not str and kind is not Symbol) or key in TAGS or key in seen:
-            return _pairs(value)
-        seen.add(key)
-        member = f"{text(key)}: {json_value(item)}"
-        made = f"{made}, {member}" if made else member
-    return "{" + made + "}"
+        if (kind is not str and kind is not Symbol) or key in TAGS:
+            return False
+        seen.append(key)
+    if len(seen) < 2:
+        return True
+    return seen[0] != seen[1] if len(seen) == 2 else len(set(seen)) == len(seen)
 
 
-def _pairs(value: Value) -> str:
-    pairs = ", ".join([f"[{json_value(key)}, {json_value(item)}]" for key, item in value])
-    return f'{{"map": [{pairs}]}}'
-
-
-WRITERS: Final[dict[type, Callable[[Value], str]]] = {
-    str: text,
-    bool: _bool,
-    **dict.fromkeys((int, Ubyte, Ushort, Uint, Ulong, Byte, Short, Int, Long), _int),
-    Timestamp: _timestamp,
-    Symbol: _symbol,
-    Char: _char,
-    bytes: _binary,
-    Uuid: _uuid,
-    float: _float,
-    Float: _float,
-    **dict.fromkeys((Decimal32, Decimal64, Decimal128), _decimal),
-    list: _list,
-    Map: _map,
-    Array: _array,
-    Described: _described,
-}
+def quoted(key: str) -> str:
+    """A key as the start of a member."""
+    made = f"{text(key)}: "
+    if len(_keys) < MAX_KEYS and len(key) <= MAX_KEPT_SYMBOL:
+        _keys[str(key)] = made
+    return made
