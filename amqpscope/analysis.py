@@ -23,6 +23,10 @@ from dissectors.v1_0.framing import Header
 
 AMQP_PORT: Final = 5672
 MAGIC: Final = b"AMQP"
+CURRENT: Final = b"\x01\x00\x00"
+"""The version in a header of 1.0."""
+MAX_ODD: Final = 4096
+"""Octets of a client that may wait for what a server does that cannot read them."""
 
 AMQP_1_0: Final = "amqp-1.0"
 OLDER: Final = {
@@ -49,6 +53,7 @@ class Conversation:
         self.protocol = protocol
         self.tracker = Tracker(connection.complete)
         self.tracker.connection.encrypted = connection.encrypted
+        self.tracker.connection.carrier = connection
         for end in self.tracker.connection.ends:
             # A peer of which not one packet was captured may have said anything.
             end.anchored = connection.complete and connection.seen[end.peer]
@@ -90,7 +95,7 @@ class Suspect:
         self.connection = connection
         self.expected = expected
         """It uses a port on which frames are expected, and its start was not seen."""
-        self.framers = (Framer(0, lost=expected), Framer(1, lost=expected))
+        self.framers = [Framer(0, lost=expected), Framer(1, lost=expected)]
         self.held: list[Chunk] = []
         """The first chunks, while they are too short to tell."""
         self.holes = [False, False]
@@ -122,6 +127,8 @@ class Analyzer:
         self.gaps = 0
         self.conversations = 0
         self.protocols: list[str] = []
+        self.speakers: set[tuple[str, int]] = set()
+        """The servers that have sent a header of AMQP."""
 
     def feed(self, piece: Piece) -> list[Step]:
         """Take the next piece; give the Steps of the units that it completed."""
@@ -167,11 +174,20 @@ class Analyzer:
             return []
         elif headless(data):
             protocol = AMQP_1_0
-        else:
+        elif not self.odd_start(suspect, chunk):
             suspect.dismissed = True
             suspect.held = []
             return []
+        else:
+            return []
         return self.accept(suspect, protocol)
+
+    def odd_start(self, suspect: Suspect, chunk: Chunk) -> bool:
+        """A server known to speak AMQP is sent something else: wait for what it does."""
+        connection = suspect.connection
+        if not connection.complete or connection.server not in self.speakers:
+            return False
+        return chunk.sender == CLIENT and sum(len(held.data) for held in suspect.held) <= MAX_ODD
 
     def accept(self, suspect: Suspect, protocol: str) -> list[Step]:
         """A connection turns out to be AMQP: give it its number and read what was held."""
@@ -227,6 +243,8 @@ class Analyzer:
         tracker.apply(event)
         steps.append(Step(conversation, event, findings))
         header = frame.unit.header
+        if header is not None and frame.sender == SERVER:
+            self.speakers.add(suspect.connection.server)
         if header is not None and foreign(header):
             # What follows is of another protocol, which other code has to read; but for the answer
             # of a server that does not speak it either.
@@ -262,11 +280,29 @@ class Analyzer:
     def end(self, suspect: Suspect, end: End) -> list[Step]:
         """One direction, or the connection, is over."""
         if suspect.conversation is None:
-            return []
+            return self.cut_short(suspect, end)
         frame = suspect.framers[end.sender].finish(end.packet, end.time)
         steps = self.last(suspect, frame)
         self.finish(suspect.conversation, end)
         return steps
+
+    def cut_short(self, suspect: Suspect, end: End) -> list[Step]:
+        """A direction ends before it was known to be AMQP: inside its header, or with none."""
+        held = suspect.held
+        if suspect.dismissed or end.reason not in ("fin", "rst") or not held:
+            return []
+        data = b"".join(chunk.data for chunk in held if chunk.sender == end.sender)
+        begun = data[:4] == MAGIC and CURRENT.startswith(data[5:])
+        refused = end.sender == SERVER and end.reason == "fin" and self.unread(held)
+        if not begun and not refused:
+            return []
+        return self.accept(suspect, AMQP_1_0) + self.end(suspect, end)
+
+    def unread(self, held: list[Chunk]) -> bool:
+        """Octets of a client, as many as a header has, that are none, and nothing else."""
+        data = b"".join(chunk.data for chunk in held)
+        ours = all(chunk.sender == CLIENT for chunk in held)
+        return ours and len(data) >= 8 and data[:4] != MAGIC
 
     def finish(self, conversation: Conversation, end: End) -> None:
         """Let the rules look for what should have come before a direction ended."""

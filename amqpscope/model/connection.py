@@ -9,6 +9,7 @@ from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.sasl import Sasl
 from amqpscope.model.session import SessionEnd
 from amqpscope.model.transaction import Transactions
+from amqpscope.stream import Connection as Carrier
 from dissectors.v1_0.bodies import Close, Open
 from dissectors.v1_0.framing import Header
 
@@ -142,9 +143,14 @@ class Connection:
     """Both ends."""
 
     def __init__(self, anchored: bool) -> None:
-        self.ends = (ConnectionEnd(0, anchored), ConnectionEnd(1, anchored))
+        # A list: compiled, a pair would be made anew each time it is indexed.
+        self.ends = [ConnectionEnd(0, anchored), ConnectionEnd(1, anchored)]
         self.encrypted = False
         """It was found inside TLS that began with the first octet, not by a header."""
+        self.carrier: Carrier | None = None
+        """The TCP connection beneath, with what was seen of its TLS and WebSocket."""
+        self.told: set[str] = set()
+        """What rules say once per connection and have said."""
         self.sasl = Sasl()
         self.transactions = Transactions()
         self.links: dict[tuple[int, str, bool], int] = {}

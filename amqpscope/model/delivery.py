@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE: Final = 64 * 1024 * 1024
 """Octets of one message that are kept to be shown whole; a longer one is followed, not kept."""
+MAX_KEPT: Final = 1024
+"""Octets of a message that are kept while it is unsettled, to know it again."""
+NO_PARTS: Final[list[bytes]] = []
+"""What a delivery of one transfer keeps; shared, so never added to."""
 
 
 class Delivery:
@@ -37,7 +41,9 @@ class Delivery:
         self.transfers = 0
         self.size = 0
         """Octets of payload so far."""
-        self.parts: list[bytes] = []
+        self.parts: list[bytes] = NO_PARTS
+        self.content = b""
+        """The message, when it is complete, unsettled and not long."""
         self.whole = True
         """Nothing of the payload is missing from the capture, and it is all in `parts`."""
         self.complete = False
@@ -85,11 +91,13 @@ class Delivery:
         self.size += len(payload) + missing
         if missing or self.size > MAX_MESSAGE:
             self.whole = False
-            self.parts = []
+            self.parts = NO_PARTS
         elif self.whole and keep and payload:
+            if self.parts is NO_PARTS:
+                self.parts = []
             self.parts.append(payload)
 
     def lose(self) -> None:
         """Transfers of it may have been missed."""
         self.whole = False
-        self.parts = []
+        self.parts = NO_PARTS

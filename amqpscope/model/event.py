@@ -76,6 +76,8 @@ KINDS: Final = (
                      # on a handle of which its sender is the receiver
     "odd-flow",        # a flow of whose counters or grants something is out of the ordinary
     "nameless",        # a message on a link that its sender attached without a target address
+    "watched",         # a message on a link whose messages are compared with earlier ones, or with
+                       # the filters that were agreed
 )
 # fmt: on
 KIND: Final = {name: 1 << place for place, name in enumerate(KINDS)}
@@ -119,6 +121,9 @@ OVERRUN:      Final = 1 << 48
 ODD_FLOW:     Final = 1 << 53
 # fmt: on
 
+NO_DELIVERIES: Final[list[Delivery]] = []
+"""What nearly all events cover; shared, so never added to."""
+
 GRACE: Final = 1_000_000_000
 """Nanoseconds after which a frame that its receiver has not reacted to was probably read."""
 
@@ -155,7 +160,7 @@ class Event:
         """The whole message, on the transfer that completes a delivery."""
         self.parts: Message | None = None
         """The same by its sections, where rules run and its format is the standard's."""
-        self.covered: list[Delivery] = []
+        self.covered: list[Delivery] = NO_DELIVERIES
         """The live or lately settled deliveries that a disposition speaks of."""
         self.first = -1
         """The bounds of a disposition in the deliveries' unwrapped count; -1: not known."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from dissectors.rows import Composite
-from dissectors.v1_0.bodies import BODIES, Body
+from dissectors.v1_0.bodies import BODIES
+from dissectors.v1_0.body import Body
 from dissectors.v1_0.types import COMPOSITES, RESTRICTED_TYPE
 from dissectors.v1_0.values import Map, Symbol, Value
 
@@ -27,16 +28,26 @@ class Fitness:
     def __init__(self, row: Composite) -> None:
         fields = list(enumerate(row.fields))
         self.size = len(fields)
-        self.mandatory = bytes(place for place, field in fields if field.mandatory)
-        self.tags = bytes(place for place, field in fields if field.type == "delivery-tag")
-        self.keyed = bytes(place for place, field in fields if field.type in _KEYED)
-        self.inner = bytes(
-            place for place, field in fields if {field.type, field.requires} & _INNER
-        )
-        self.ranged = bytes(place for place, field in fields if highest(field.type) is not None)
+        self.mandatory = [place for place, field in fields if field.mandatory]
+        self.tags = [place for place, field in fields if field.type == "delivery-tag"]
+        self.keyed = [place for place, field in fields if field.type in _KEYED]
+        self.inner = [place for place, field in fields if {field.type, field.requires} & _INNER]
+        self.ranged = [place for place, field in fields if highest(field.type) is not None]
         """Fields whose choices are the numbers from 0 on."""
         self.limits = [highest(field.type) or 0 for field in row.fields]
         """The highest of them."""
+        self.special = sorted({*self.tags, *self.keyed, *self.inner, *self.ranged})
+        """The fields of which more is asked than a type."""
+
+    def takes(self, place: int, value: Value) -> bool:
+        """Whether a special field may have this value."""
+        if place in self.ranged:
+            return bool(value <= self.limits[place])
+        if place in self.tags:
+            return len(value) <= MAX_TAG
+        if place in self.keyed:
+            return keyed_by_symbols(value)
+        return not isinstance(value, Body) or not unfit(value)
 
 
 def highest(name: str) -> int | None:
@@ -60,17 +71,9 @@ def unfit(body: Body) -> bool:
     for place in fitness.mandatory:
         if values[place] is None:
             return True
-    for place in fitness.ranged:
-        if values[place] is not None and values[place] > fitness.limits[place]:
-            return True
-    for place in fitness.tags:
-        if values[place] is not None and len(values[place]) > MAX_TAG:
-            return True
-    for place in fitness.keyed:
-        if values[place] is not None and not keyed_by_symbols(values[place]):
-            return True
-    for place in fitness.inner:  # noqa: SIM110, a generator costs on every frame
-        if isinstance(values[place], Body) and unfit(values[place]):
+    for place in fitness.special:
+        value: Value = values[place]
+        if value is not None and not fitness.takes(place, value):
             return True
     return False
 

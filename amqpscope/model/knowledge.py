@@ -18,7 +18,8 @@ from amqpscope.model.mark import Mark
 EVERYTHING: Final = 1 << 62
 """An offset past every stream: the sender may have known all that passed before."""
 MAX_GRANTS: Final = 32
-"""Grants kept; of more, the two oldest become one with the better limit, which accuses nobody."""
+"""Grants kept; of twice as many the older half becomes one with the best limit, which accuses
+nobody."""
 
 
 class Grant:
@@ -52,17 +53,22 @@ class Grants:
         if self.unsure and not self.sure_from:
             self.sure_from = mark.end
         entries.append(Grant(limit, mark, amount))
-        if len(entries) > MAX_GRANTS:
-            self.merge()
+        if len(entries) > 2 * MAX_GRANTS:
+            self.merge(MAX_GRANTS)
 
-    def merge(self) -> None:
-        """Make one of the two oldest: the better limit, known from where the older was."""
-        older, newer = self.entries[0], self.entries[1]
-        better = older if older.limit > newer.limit else newer
-        better.end = older.end
-        better.amount = max(older.amount, newer.amount)
-        better.merged = True
-        self.entries[:2] = [better]
+    def merge(self, count: int) -> None:
+        """Make one of the oldest: the best limit, known from where the oldest was."""
+        entries = self.entries
+        oldest = best = entries[0]
+        amount = 0
+        for entry in entries[:count]:
+            amount = max(amount, entry.amount)
+            if entry.limit >= best.limit:
+                best = entry
+        best.end = oldest.end
+        best.amount = amount
+        best.merged = True
+        entries[:count] = [best]
 
     def lose(self) -> None:
         """Announcements may have been missed."""
@@ -97,8 +103,15 @@ class Grants:
         The newer one then counts from where the older did, which is only kinder.
         """
         entries = self.entries
-        while len(entries) > 1 and entries[1].end <= known and entries[1].limit >= entries[0].limit:
-            self.merge()
+        count = 1
+        while (
+            count < len(entries)
+            and entries[count].end <= known
+            and entries[count].limit >= entries[count - 1].limit
+        ):
+            count += 1
+        if count > 1:
+            self.merge(count)
 
     def latest(self, known: int = EVERYTHING) -> Grant | None:
         """The last that the other peer may have known."""

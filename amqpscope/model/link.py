@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.knowledge import Grants
 from amqpscope.model.mark import Mark
+from amqpscope.model.watch import Watch
 from dissectors.v1_0.bodies import Attach, Body, Coordinator, Detach, Flow, Source, Target
 from dissectors.v1_0.values import Array, Symbol
 
@@ -125,6 +126,8 @@ class LinkEnd:
         self.stated = False
         """This sender has stated credit that is not 0, so that 0 means something."""
         self.available: int | None = None
+        self.watch: Watch | None = None
+        """What its messages are compared with; None for nearly all links."""
 
         # The receiver's side.
         self.credit = Grants()

@@ -6,7 +6,7 @@ from typing import Final
 
 from amqpscope.model import event as kinds
 from amqpscope.model import oddities, settlement
-from amqpscope.model.delivery import Delivery
+from amqpscope.model.delivery import MAX_KEPT, NO_PARTS, Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.serial import unwrap, wire
@@ -16,6 +16,7 @@ from dissectors.v1_0.bodies import Flow, Transfer
 _NAMELESS: Final = kinds.KIND["nameless"]
 _LISTED: Final = kinds.KIND["listed"]
 _ODD_LINK: Final = kinds.KIND["odd-link"]
+_WATCHED: Final = kinds.KIND["watched"]
 
 
 def place_handle(event: Event, session: SessionEnd, handle: int | None) -> LinkEnd | None:
@@ -89,6 +90,8 @@ def place_transfer(event: Event, session: SessionEnd, body: Transfer) -> None:
             event.kinds |= kinds.MESSAGE
             if link.nameless:
                 event.kinds |= _NAMELESS
+            if link.watch is not None:
+                event.kinds |= _WATCHED
 
 
 def begins_anew(delivery: Delivery, body: Transfer) -> bool:
@@ -220,7 +223,10 @@ def end_delivery(
         session.finish(delivery)
         return
     delivery.complete = True
-    delivery.parts = []
+    delivery.parts = NO_PARTS
+    message = event.message
+    if message is not None and delivery.snd_settled is None and len(message) <= MAX_KEPT:
+        delivery.content = message
     if link.count_low is not None and not link.counted_open:
         link.count_low += 1
     link.counted_open = False

@@ -106,7 +106,8 @@ class Message:
         """The section at hand holds what only a decoder can judge: arrays, described values, ..."""
         self.level = 0
         """How many lists and maps the value at hand is in."""
-        self.values: dict[int, tuple[Value, list[Malformed]]] = {}
+        self.values: dict[int, tuple[Value, list[Malformed]]] | None = None
+        """What was decoded of it, by where a section starts."""
         self.flaws: list[Flaw] | None = None
         """What was found in a closer look; None before it."""
         if not self.sound():
@@ -131,6 +132,8 @@ class Message:
 
     def read(self, section: Section) -> tuple[Value, list[Malformed]]:
         """Decode a section, once."""
+        if self.values is None:
+            self.values = {}
         found = self.values.get(section.start)
         if found is None:
             found = self.values[section.start] = read_section(self.data, section)
@@ -166,7 +169,7 @@ class Message:
                 good = self.plain_list(section, PROPERTIES_CODES, True)
             elif code == APPLICATION_PROPERTIES:
                 good = self.plain_map(section, 1)
-            elif code in (AMQP_VALUE, AMQP_SEQUENCE):
+            elif code == AMQP_VALUE or code == AMQP_SEQUENCE:
                 good = self.plain_body(section, code)
             else:
                 if code == FOOTER:
@@ -242,8 +245,7 @@ class Message:
             return False
         if count & 1:
             return False
-        names: set[bytes] = set()
-        pairs = 0
+        names: list[bytes] = []
         while count > 0:
             if at >= stop or (data[at] & 0xEF) != 0xA0 + key:
                 return False
@@ -252,8 +254,7 @@ class Message:
             if at < 0 or at >= stop:
                 return False
             name = data[begin:at]
-            names.add(name)
-            pairs += 1
+            names.append(name)
             if key == 3 and not name.startswith(b"x-opt-"):
                 self.kinds |= _KEYS
             elif key == 1 and (data[at] >= 0xC0 or data[at] == 0x45 or data[at] == 0):
@@ -262,7 +263,7 @@ class Message:
             if at < 0:
                 return False
             count -= 2
-        return at == stop and len(names) == pairs
+        return at == stop and differ(names)
 
     def plain_body(self, section: Section, code: int) -> bool:
         """Whether a value or sequence is well made."""
@@ -298,11 +299,10 @@ class Message:
         end = after + size
         if end > stop:
             return -1
-        if code & 0xF:
-            raw = data[after:end]
-            if not raw.isascii() and (code & 0xF == 3 or not is_utf8(raw)):
-                return -1
-        return end
+        kind = code & 0xF
+        if kind == 0 or ascii_only(data, after, end):
+            return end
+        return end if kind == 1 and is_utf8(data[after:end]) else -1
 
     def plain_compound(self, at: i64, stop: i64) -> i64:
         """Where a list or map ends; -1 for one that is not sound, as far as this can tell."""
@@ -318,8 +318,7 @@ class Message:
         pairs = code & 1 == 1
         if end > stop or (pairs and count & 1):
             return -1
-        names: set[bytes] = set()
-        keys = 0
+        names: list[bytes] = []
         self.level += 1
         at = begin
         while count > 0 and 0 <= at < end:
@@ -327,13 +326,30 @@ class Message:
             at = self.plain_value(at, end)
             count -= 1
             if pairs and count & 1 and at > 0:
-                keys += 1
-                names.add(data[first:at])
+                names.append(data[first:at])
                 # The same number can be written in several ways: only a decoder can compare them.
                 if data[first] < 0xA0:
                     self.deep = True
         self.level -= 1
-        return end if at == end and count == 0 and len(names) == keys else -1
+        return end if at == end and count == 0 and differ(names) else -1
+
+
+def differ(names: list[bytes]) -> bool:
+    """Whether no name stands twice; most maps have so few that a set costs more than it saves."""
+    if len(names) < 2:
+        return True
+    return names[0] != names[1] if len(names) == 2 else len(set(names)) == len(names)
+
+
+def ascii_only(data: bytes, at: i64, end: i64) -> bool:
+    """Whether all octets are below 0x80."""
+    if end - at > 64:
+        return data[at:end].isascii()
+    while at < end:
+        if data[at] > 0x7F:
+            return False
+        at += 1
+    return True
 
 
 def is_utf8(raw: bytes) -> bool:

@@ -12,8 +12,10 @@ from amqpscope.model import event as kinds
 from amqpscope.model import flows
 from amqpscope.model.connection import MAX_NAMES, MAX_RIVALS, MAX_UNPAIRED, Connection, Rivals
 from amqpscope.model.event import Event
+from amqpscope.model.knowledge import EVERYTHING
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.session import SessionEnd
+from amqpscope.model.watch import Watch, active_filters
 from dissectors.v1_0.bodies import Attach, Detach, Source, Target
 
 
@@ -29,6 +31,22 @@ def pair_sessions(session: SessionEnd, pair: SessionEnd) -> None:
     waiting, session.unpaired = session.unpaired, []
     for link in waiting:
         pair_link(session, link)
+
+
+def early_answer(event: Event, waiting: list[SessionEnd]) -> SessionEnd | None:
+    """The partner's begin that answers this one although it was captured before it.
+
+    Its ACK number covers this begin, so its sender had read what only now passes the tap.
+    """
+    channel = event.frame.unit.channel
+    for place, other in enumerate(waiting):
+        begin = other.begin
+        if begin is None or begin.remote_channel != channel:
+            continue
+        if event.mark.end <= other.known_then < EVERYTHING:
+            other.replied = True
+            return waiting.pop(place)
+    return None
 
 
 def attach(event: Event, body: Attach) -> LinkEnd | None:
@@ -48,6 +66,8 @@ def attach(event: Event, body: Attach) -> LinkEnd | None:
     old = session.handles.get(body.handle)
     if old is not None:
         let_go(event.connection, event.peer, old)
+    if body.unsettled and link.role is False:
+        recall(session, link)
     session.handles[body.handle] = link
     session.detached.pop(body.handle, None)
     pair_link(session, link)
@@ -55,6 +75,14 @@ def attach(event: Event, body: Attach) -> LinkEnd | None:
     if link.replied and link.clear and without_address(link):
         event.connection.nameless.append(link)
     return link
+
+
+def recall(session: SessionEnd, link: LinkEnd) -> None:
+    """A sender comes back with deliveries that it has not settled: know what they were."""
+    for old in session.detached.values():
+        if old.named and old.name == link.name and old.role == link.role and old.unsettled:
+            link.watch = Watch()
+            link.watch.before = old.unsettled
 
 
 def without_address(link: LinkEnd) -> bool:
@@ -85,6 +113,10 @@ def pair_link(session: SessionEnd, link: LinkEnd) -> None:
     if partner.detach is not None:
         link.odd = True
     receiver, sender = (link, partner) if link.role else (partner, link)
+    filters = active_filters(sender.attach, receiver.attach)
+    if filters and sender.clear and receiver.clear:
+        sender.watch = sender.watch or Watch()
+        sender.watch.filters = filters
     flows.grant_early_credit(receiver, sender)
 
 

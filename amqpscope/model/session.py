@@ -121,7 +121,8 @@ class SessionEnd:
     def finish(self, delivery: Delivery) -> None:
         """A delivery is settled as far as the wire will show."""
         number = delivery.number
-        if number is not None and self.live.pop(number, None) is not None:
+        if number is not None and number in self.live:
+            del self.live[number]
             if self.half:
                 self.half.pop(number, None)
             self.done[number] = delivery

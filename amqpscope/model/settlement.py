@@ -35,6 +35,8 @@ def odd_state(state: Value, deliveries: list[Delivery]) -> bool:
 
 def outcome(state: Value) -> str:
     """The name of a terminal state; empty for any other, also one inside a transaction."""
+    if isinstance(state, Accepted):
+        return "accepted"
     if isinstance(state, Body) and state.row.name in OUTCOMES:
         return state.row.name
     return ""

@@ -213,6 +213,11 @@ class RuleSet:
         self.rules = rules
         self.masks = [(mask, rule) for rule in rules for mask in rule.masks]
         self.table: dict[int, list[Rule]] = {}
+        self.recent = [-1] * 256
+        """The kinds of the newest event of each performative, by its descriptor; the next one is
+        mostly of the same."""
+        self.chosen: list[list[Rule]] = [[]] * 256
+        """The rules that look at such an event."""
         self.ids = frozenset(rule.id for rule in rules)
 
     def of(self, kinds: int) -> list[Rule]:
@@ -223,11 +228,20 @@ class RuleSet:
             found = self.table[kinds] = list(chosen.values())
         return found
 
+    def lately(self, code: int, kinds: int) -> list[Rule]:
+        """The same, found faster for what has just been asked of this performative."""
+        if self.recent[code] == kinds:
+            return self.chosen[code]
+        found = self.of(kinds)
+        self.recent[code] = kinds
+        self.chosen[code] = found
+        return found
+
     def check(self, event: Event, reporter: Reporter) -> None:
         """Run them."""
         if event.message is not None:
             look_into(event)
         reporter.active = self.ids
-        for rule in self.of(event.kinds):
+        for rule in self.lately(event.frame.unit.code, event.kinds):
             reporter.rule = rule
             rule.check(event, reporter)

@@ -56,6 +56,9 @@ MAX_SYMBOLS: Final = 4096
 MAX_KEPT_SYMBOL: Final = 64
 """Octets of a symbol worth keeping."""
 
+NO_FAULTS: Final[list[Malformed]] = []
+"""What sound octets have; shared, so never added to."""
+
 _NULL: Final = 0x40
 _TRUE: Final = 0x41
 _FALSE: Final = 0x42
@@ -107,6 +110,8 @@ class Plan:
 
 
 PLANS: Final = {row.code: Plan(row) for row in COMPOSITES}
+PLAN_OF: Final = [PLANS.get(code) for code in range(256)]
+"""The same, for the descriptor of one octet that nearly all have."""
 PLANS_BY_SYMBOL: Final = {row.symbol.encode(): PLANS[row.code] for row in COMPOSITES}
 
 
@@ -117,7 +122,7 @@ class Reader:
         self.data = data
         self.at: i64 = at
         self.trace = trace
-        self.faults: list[Malformed] = []
+        self.faults: list[Malformed] = NO_FAULTS
         self.depth: i64 = 0
         self.empty: i64 = 0
         """Array elements without octets so far."""
@@ -463,7 +468,7 @@ class Reader:
             if self.trace is not None:
                 self.trace.append(at)
             self.at = at + 2
-            plan = PLANS.get(data[at + 1])
+            plan = PLAN_OF[data[at + 1]]
             if plan is None:
                 descriptor = Ulong(data[at + 1])
         else:
@@ -505,25 +510,20 @@ class Reader:
         if self.trace is not None:
             self.trace.append(at)
         self.at = at + 1
-        values: list[Value] = []
-        wrong: dict[int, Value] | None = None
-        if code != 0x45:
-            depth = self.depth
-            stop = self.stop(code, end)
-            try:
-                count = self.count(code, stop)
-                wrong = self.fields(plan, values, count, stop, code)
-                self.settle(code, stop)
-            except Malformed as fault:
-                self.note(fault)
-                self.at = stop
-                self.depth = depth
-        if not values:
+        if code == 0x45:
             return plan.empty
-        missing: i64 = plan.size - len(values)
-        while missing > 0:
-            values.append(None)
-            missing -= 1
+        values = plan.padding[:]
+        wrong: dict[int, Value] | None = None
+        depth = self.depth
+        stop = self.stop(code, end)
+        try:
+            count = self.count(code, stop)
+            wrong = self.fields(plan, values, count, stop, code)
+            self.settle(code, stop)
+        except Malformed as fault:
+            self.note(fault)
+            self.at = stop
+            self.depth = depth
         body = body_of(plan.code, values)
         if wrong is not None:
             body.wrong = wrong
@@ -532,7 +532,10 @@ class Reader:
     def fields(
         self, plan: Plan, values: list[Value], count: i64, stop: i64, code: i64
     ) -> dict[int, Value] | None:
-        """Read a composite's positions into `values`; return those of a wrong type."""
+        """Read a composite's positions into `values`, which are all None; return the wrong ones.
+
+        What stands past the row's last position is added at the end.
+        """
         wrong: dict[int, Value] | None = None
         data = self.data
         trace = self.trace
@@ -546,9 +549,8 @@ class Reader:
                     Damage.SIZE, at, f"{label(code)} claims {count} items, octets end after {place}"
                 )
             constructor: i64 = data[at]
-            if constructor == _NULL and trace is None:
+            if constructor == _NULL and trace is None and place < size:
                 self.at = at + 1
-                values.append(None)
                 place += 1
                 continue
             declared: i64 = types[place] if place < size else 0
@@ -556,17 +558,17 @@ class Reader:
                 # The encodings that most fields have, without a call.
                 if constructor == 0x52 and at + 2 <= stop:
                     self.at = at + 2
-                    values.append(data[at + 1])
+                    values[place] = data[at + 1]
                     place += 1
                     continue
                 if constructor == 0x43 or constructor == _TRUE or constructor == _FALSE:
                     self.at = at + 1
-                    values.append(0 if constructor == 0x43 else constructor == _TRUE)
+                    values[place] = 0 if constructor == 0x43 else constructor == _TRUE
                     place += 1
                     continue
                 if constructor == 0x70 and at + 5 <= stop:
                     self.at = at + 5
-                    values.append(u32(data, at + 1))
+                    values[place] = u32(data, at + 1)
                     place += 1
                     continue
             before = len(self.faults)
@@ -583,7 +585,10 @@ class Reader:
                         wrong = {}
                     wrong[place] = item
                     item = usable(item, declared)
-            values.append(item)
+            if place < size:
+                values[place] = item
+            else:
+                values.append(item)
             if len(self.faults) > before:
                 self.name_faults(before, field_name(plan, place))
             place += 1
@@ -616,6 +621,12 @@ class Reader:
         """Keep a fault and go on."""
         if len(self.faults) >= MAX_FAULTS:
             raise Malformed(Damage.LIMIT, fault.offset, f"more than {MAX_FAULTS} faults")
+        self.fail(fault)
+
+    def fail(self, fault: Malformed) -> None:
+        """Keep the fault at which reading ended."""
+        if self.faults is NO_FAULTS:
+            self.faults = []
         self.faults.append(fault)
 
     def name_faults(self, before: int, name: str) -> None:
@@ -690,5 +701,5 @@ def decode(data: bytes) -> tuple[Value, list[Malformed]]:
             left = len(data) - reader.at
             reader.note(Malformed(Damage.TRAILING, reader.at, f"{left} octets after the value"))
     except Malformed as fault:
-        reader.faults.append(fault)
+        reader.fail(fault)
     return result, reader.faults

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dissectors.errors import Damage, Malformed
 from dissectors.v1_0.body import Body
-from dissectors.v1_0.codec import PLANS, Plan, Reader, plan_of, prefix, u16, u32
+from dissectors.v1_0.codec import NO_FAULTS, PLAN_OF, Plan, Reader, plan_of, prefix, u16, u32
 from dissectors.v1_0.encodings import DESCRIBED, label
 from dissectors.v1_0.values import Described, Value
 
@@ -32,9 +32,6 @@ MORE: Final = 0
 """`measure` needs more octets to tell."""
 DAMAGED: Final = -1
 """No unit can begin with these octets."""
-
-NO_FAULTS: Final[list[Malformed]] = []
-"""What a sound unit has; shared, so never added to."""
 
 
 class Header(NamedTuple):
@@ -161,7 +158,7 @@ def read_body(unit: Unit, raw: bytes, begin: i64, trace: list[int] | None) -> No
             )
         unit.payload = reader.at
     except Malformed as fault:
-        reader.faults.append(fault)
+        reader.fail(fault)
     if reader.faults:
         unit.kind = "malformed"
         unit.faults = reader.faults
@@ -175,7 +172,7 @@ def fast_plan(raw: bytes, begin: i64, end: i64) -> Plan | None:
     code = raw[begin + 3]
     if code != 0xC0 and code != 0xD0 and code != 0x45:
         return None
-    return PLANS.get(raw[begin + 2])
+    return PLAN_OF[raw[begin + 2]]
 
 
 def name_faults(unit: Unit) -> None:

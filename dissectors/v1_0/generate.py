@@ -81,11 +81,11 @@ class {title}(Body):
         return restore, (self.row.name, self.values, self.wrong)
 '''
 
-PROPERTY = '''
+PROPERTY = """
     @property
     def {name}(self) -> {type}:
         return self.values[{place}]
-'''
+"""
 
 
 def python_type(field: Field) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed
-from dissectors.v1_0.codec import PLANS, Reader, prefix, u32
+from dissectors.v1_0.codec import PLAN_OF, Reader, prefix, u32
 from dissectors.v1_0.encodings import DESCRIBED, TYPE_OF, label
 from dissectors.v1_0.types import SECTION_SYMBOLS, SECTIONS
 from dissectors.v1_0.values import Described, Symbol, Ulong, Value
@@ -27,6 +27,8 @@ _DESCRIPTORS: Final = b"\x80\xa3\xb3"
 
 LISTS: Final = b"\x45\xc0\xd0"
 """The constructors of a list."""
+FIRST_SECTION: Final = 0x70
+LAST_SECTION: Final = 0x78
 DATA: Final = 0x75
 AMQP_SEQUENCE: Final = 0x76
 AMQP_VALUE: Final = 0x77
@@ -35,13 +37,13 @@ AMQP_VALUE: Final = 0x77
 class Section:
     """Where a section lies in its message."""
 
-    def __init__(self, code: int, start: int, content: int, stop: int) -> None:
-        self.code = code
+    def __init__(self, code: i64, start: i64, content: i64, stop: i64) -> None:
+        self.code: i64 = code
         """The descriptor, or -1 for one that is no section's."""
-        self.start = start
-        self.content = content
+        self.start: i64 = start
+        self.content: i64 = content
         """Where the constructor of the described value is."""
-        self.stop = stop
+        self.stop: i64 = stop
 
     @property
     def name(self) -> str:
@@ -82,7 +84,7 @@ def section_at(data: bytes, at: i64, end: i64) -> Section:
         content = skip(data, at + 1, end)
         if data[at + 1] in _DESCRIPTORS:
             code = section_code(Reader(data, at + 1).value(content))
-    if code not in SECTIONS:
+    if code < FIRST_SECTION or code > LAST_SECTION:
         code = -1
     return Section(code, at, content, skip(data, content, end))
 
@@ -129,7 +131,7 @@ def skip_primitive(data: bytes, at: i64, end: i64) -> i64:
 
 def read_section(data: bytes, section: Section) -> tuple[Value, list[Malformed]]:
     """A section's value: a Body for header and properties, else what the descriptor describes."""
-    plan = PLANS.get(section.code)
+    plan = PLAN_OF[section.code] if section.code > 0 else None
     # The walk has read the descriptor; a list, or what is no composite, needs no second look.
     known = section.code > 0 and (plan is None or data[section.content] in LISTS)
     reader = Reader(data, section.content if known else section.start)
@@ -141,7 +143,7 @@ def read_section(data: bytes, section: Section) -> tuple[Value, list[Malformed]]
         else:
             value = reader.value(section.stop)
     except Malformed as fault:
-        reader.faults.append(fault)
+        reader.fail(fault)
     if not known and isinstance(value, Described):
         value = value.value
     for damage in reader.faults:
