@@ -38,6 +38,8 @@ A conversation is lines of units with who sent them, and when if that matters:
                                     description="no")   # <- CON-001
 
 A line indented deeper goes on with the one before. `#` begins a comment, `# <- ID` marks the line.
+Units of the older family (`basic.publish[1] exchange="x"`) are told by `notation_older`; in a
+conversation they are of the dialect that its header, and then `connection.start`, announce.
 """
 
 from __future__ import annotations
@@ -45,11 +47,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from dissectors.notation_older import announced, is_older, read_older
 from dissectors.notation_parse import Parser
 from dissectors.notation_scan import NAME, WORD, NotationError
 from dissectors.notation_text import hex_text, text_value
 from dissectors.notation_write import Inexact, Writer
 from dissectors.span import Node, section_tree, unit_tree
+from dissectors.v0_9.dialects import DEFAULT
 from dissectors.v1_0.encode import encode_header
 from dissectors.v1_0.framing import HEADER_SIZE, PROTOCOL_IDS
 from dissectors.v1_0.types import COMPOSITE
@@ -165,16 +169,19 @@ def _frame_text(raw: bytes, limit: int) -> str:
     return " ".join(words)
 
 
-def parse(text: str) -> bytes:
-    """The octets of one unit."""
-    return _unit(Parser(text))
+def parse(text: str, dialect: str = DEFAULT) -> bytes:
+    """The octets of one unit; `dialect` is that of an older one which does not say it itself."""
+    return _unit(Parser(text), dialect)
 
 
-def _unit(parser: Parser) -> bytes:
+def _unit(parser: Parser, dialect: str) -> bytes:
     parser.space()
     start = parser.at
     name = parser.take(NAME, "header, open, transfer, empty, frame, octets, ...")[0]
-    octets = _read_unit(parser, name, start)
+    if is_older(parser, name):
+        octets = read_older(parser, name, start, dialect)
+    else:
+        octets = _read_unit(parser, name, start)
     if parser.peek():
         parser.fail("expected nothing more")
     return octets
@@ -272,13 +279,15 @@ def parse_conversation(text: str) -> list[Line]:
     """The units of a conversation in order."""
     lines: list[Line] = []
     time = 0.0
+    dialect = DEFAULT
     for number, block, marks in _blocks(text):
         found = _START.match(block)
         if found is None:
             column = len(block) - len(block.lstrip()) + 1
             raise NotationError(number, column, "expected client: or server:")
         time = float(found["time"]) if found["time"] else time
-        raw = _unit(Parser(block, found.end(), number))
+        raw = _unit(Parser(block, found.end(), number), dialect)
+        dialect = announced(raw, dialect)
         lines.append(Line(found["peer"], time, raw, number, marks))
     return lines
 

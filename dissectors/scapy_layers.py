@@ -287,7 +287,7 @@ class AMQPComposite(AMQPLayer):
     def amqp(self) -> Body:
         """The composite value."""
         values = (plain(self.getfieldval(f.name)) for f in self.fields_desc)
-        return restore(self.row.name, (*values, *self.beyond), {})
+        return restore(self.row.name, [*values, *self.beyond], {})
 
     def take(self, value: Value) -> bool:
         """Fill the fields with what was on the wire, also of a wrong type."""
