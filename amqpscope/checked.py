@@ -20,6 +20,16 @@ class Excerpt(NamedTuple):
     text: str
 
 
+class Kind(NamedTuple):
+    """What findings have in common of which only so many are kept."""
+
+    rule: str
+    name: str
+    severity: str
+    peer: str
+    connection: int
+
+
 @dataclass
 class Checked:
     """One capture and what was found in it."""
@@ -37,5 +47,23 @@ class Checked:
     """Nothing of it could be read, or checking broke off."""
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    counts: dict[Kind, int] = field(default_factory=dict)
+    """How many there are of each kind, where not all may be kept."""
+    more: dict[Kind, int] = field(default_factory=dict)
+    """Those that were found and are not in `findings`, since there are so many of their kind."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
     """The frames that the findings speak of, by number."""
+
+    def keep(self, finding: Finding, limit: int) -> bool:
+        """Keep a finding; only count it if `limit` (0: any number) of its kind are kept already."""
+        if limit:
+            kind = Kind(
+                finding.rule, finding.name, finding.severity, finding.peer, finding.connection
+            )
+            number = self.counts.get(kind, 0)
+            self.counts[kind] = number + 1
+            if number >= limit:
+                self.more[kind] = number + 1 - limit
+                return False
+        self.findings.append(finding)
+        return True

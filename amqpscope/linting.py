@@ -44,6 +44,8 @@ class Work:
     decode_as: dict[int, str] = field(default_factory=dict)
     excerpts: bool = True
     """Whether the frames behind the findings are wanted as text."""
+    limit: int = 0
+    """How many findings of one rule, peer and connection are kept, others being counted; 0: all."""
 
 
 def captures_in(folder: str) -> list[str]:
@@ -159,26 +161,32 @@ def check(path: str, work: Work, watch: Watch | None = None) -> Checked:
 
 def _read(checked: Checked, analyzer: Analyzer, work: Work, watch: Watch | None) -> None:
     """Let the rules see every frame."""
-    path, found, excerpts = checked.path, checked.findings, work.excerpts
-    with Pieces(path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
+    with Pieces(checked.path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
         try:
             for batch in pieces:
                 for piece in batch:
                     for step in analyzer.feed(piece):
-                        if step.findings:
-                            found.extend(step.findings)
-                            if excerpts:
-                                checked.excerpts[step.frame.number] = excerpt(step)
+                        if step.findings and _keep(checked, step.findings, work) and work.excerpts:
+                            checked.excerpts[step.frame.number] = excerpt(step)
+                if analyzer.late:
+                    _keep(checked, analyzer.late, work)
+                    analyzer.late = []
                 if watch is not None:
                     watch(pieces, analyzer.frames)
         finally:
-            found.extend(analyzer.late)
-            checked.findings = [f for f in found if work.choice.judge(f, path)]
+            _keep(checked, analyzer.late, work)
             checked.findings.sort(key=lambda f: (f.frame, f.rule))
             checked.packets = pieces.capture.packets
         checked.error = pieces.capture.problem
         checked.notes = list(pieces.notes)
         checked.unreadable = checked.error is not None and not checked.packets
+
+
+def _keep(checked: Checked, found: list[Finding], work: Work) -> bool:
+    """Take the findings that are wanted; whether one of them was kept."""
+    judge, path = work.choice.judge, checked.path
+    kept = [checked.keep(finding, work.limit) for finding in found if judge(finding, path)]
+    return any(kept)
 
 
 def _look_up(checked: Checked, work: Work) -> None:

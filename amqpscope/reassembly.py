@@ -1,10 +1,9 @@
 """TCP octets put back in order: segments in, pieces of streams out.
 
-How it works. Each direction is a `_Flow` that knows the sequence number it expects and the stream
-offset that number stands for. A segment that begins right there becomes a Chunk at once; that is
-the whole of `_take` and nearly all traffic. Everything else goes to `_unusual`: segments ahead of a
-hole wait in offset order without overlap, the first copy of an octet wins, and a hole becomes a Gap
-when the peer has acknowledged it for a while, when too much waits behind it, or when the
+How it works. Each direction is a `Flow` (see `ordering`) that knows the sequence number it expects.
+A segment that begins right there becomes a Chunk at once; that is the whole of `_take` and nearly
+all traffic. Everything else goes to `_unusual`: segments ahead of a hole wait, and a hole becomes a
+Gap when the peer has acknowledged it for a while, when too much waits behind it, or when the
 connection or the capture ends.
 """
 
@@ -15,10 +14,12 @@ from collections.abc import Iterable
 from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final
 
+from amqpscope.ordering import SEQ_HALF, SEQ_MASK, Flow, Order, distance
 from amqpscope.stream import (
     ACK,
     CLIENT,
     FIN,
+    INSIDE_TLS,
     RST,
     SERVER,
     SYN,
@@ -38,14 +39,6 @@ PATIENCE: Final = 8
 """Packets of the receiver that acknowledge octets we have not seen before these count as lost:
 a capture of several queues may hold them a little later."""
 
-MAX_WAITING: Final = 8192
-"""Segments of one direction behind a hole."""
-MAX_HELD: Final = 8 << 20
-"""Octets of one direction behind a hole."""
-MAX_HELD_IN_ALL: Final = 64 << 20
-HELD_OVERHEAD: Final = 200
-"""What a waiting segment costs besides its octets."""
-
 MAX_OPEN: Final = 65536
 """Connections followed at the same time; then the longest idle ones are given up."""
 MAX_CLOSED: Final = 1024
@@ -57,75 +50,6 @@ REACH_BACK: Final = 1 << 26
 """A retransmission is never this old."""
 STRAYS: Final = 8
 """So many segments in a row out of reach mean that the capture slept: start anew there."""
-
-_SEQ_MASK: Final = 0xFFFFFFFF
-_SEQ_HALF: Final = 0x80000000
-
-
-class _Waiting:
-    """A part of a segment that cannot be delivered yet."""
-
-    __slots__ = ("ack", "data", "missing", "offset", "packet", "stop", "time")
-
-    def __init__(
-        self, offset: int, data: bytes, missing: int, packet: int, time: int, ack: int
-    ) -> None:
-        self.offset = offset
-        self.data = data
-        self.missing = missing
-        self.stop = offset + len(data) + missing
-        self.packet = packet
-        self.time = time
-        self.ack = ack
-
-
-class _Flow:
-    """One direction of a connection."""
-
-    __slots__ = (
-        "connection", "covered", "doubts", "ended", "fin", "held", "isn", "key", "known", "last",
-        "offset", "peer", "peer_ack", "sender", "seq", "strays", "waiting", "zero",
-    )  # fmt: skip
-
-    def __init__(self, key: bytes, connection: Connection, sender: int) -> None:
-        self.key = key
-        self.connection = connection
-        self.sender = sender
-        self.peer: _Flow = self
-        self.known = False
-        """`seq` and `isn` mean something: a segment of this direction fixed them."""
-        self.isn = 0
-        """The sequence number before offset 0: that of the SYN, if there was one in the capture."""
-        self.seq = 0
-        """The sequence number expected next, and below it its offset."""
-        self.offset = 0
-        self.fin = -1
-        """The offset of the FIN, once seen."""
-        self.ended = False
-        self.zero = False
-        """The last window announced was zero."""
-        self.waiting: list[_Waiting] = []
-        self.held = 0
-        self.doubts = 0
-        """Packets in a row that acknowledge octets up to `covered` which we have not seen."""
-        self.covered = 0
-        self.peer_ack = -1
-        """What the peer acknowledged before this direction was known."""
-        self.strays = 0
-        self.last = 0
-        """The packet of the last segment."""
-
-    def begin(self, seq: int) -> None:
-        """Let `seq` be the sequence number of offset 0."""
-        self.known = True
-        self.seq = seq & _SEQ_MASK
-        self.isn = (seq - 1) & _SEQ_MASK
-
-
-def _distance(seq: int, expected: int) -> int:
-    """How far `seq` lies ahead of `expected`, negative when behind (RFC 9293, 3.4)."""
-    ahead = (seq - expected) & _SEQ_MASK
-    return ahead if ahead < _SEQ_HALF else ahead - _SEQ_MASK - 1
 
 
 def _endpoints(key: bytes) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -146,10 +70,10 @@ class Reassembler:
 
     def __init__(self, server_ports: Iterable[int] = ()) -> None:
         self._ports = SERVER_PORTS | frozenset(server_ports)
-        self._flows: dict[bytes, _Flow] = {}
-        self._closed: deque[_Flow] = deque()
+        self._flows: dict[bytes, Flow] = {}
+        self._closed: deque[Flow] = deque()
         self._open = 0
-        self._held = 0
+        self._order = Order()
         self._last = Segment(0, 0, b"", 0, 0, 0, 0, b"", 0)
 
     def feed(self, segment: Segment) -> list[Piece]:
@@ -185,11 +109,11 @@ class Reassembler:
                 return
         flow.last = segment.packet
         peer = flow.peer
-        behind = (peer.seq - segment.ack) & _SEQ_MASK
+        behind = (peer.seq - segment.ack) & SEQ_MASK
         if (
             segment.flags & (FIN | SYN | RST | ACK) != ACK
             or segment.seq != flow.seq
-            or behind >= _SEQ_HALF
+            or behind >= SEQ_HALF
             or flow.waiting
             or flow.fin >= 0
             or flow.ended
@@ -212,11 +136,11 @@ class Reassembler:
             out.append(chunk)
             size = len(data)
             flow.offset += size
-            flow.seq = (flow.seq + size) & _SEQ_MASK
+            flow.seq = (flow.seq + size) & SEQ_MASK
 
     # Connections: how they begin, and who is the client.
 
-    def _meet(self, segment: Segment, out: list[Piece]) -> _Flow | None:
+    def _meet(self, segment: Segment, out: list[Piece]) -> Flow | None:
         flags = segment.flags
         if not flags & SYN and (flags & RST or not (segment.payload or segment.missing)):
             # An echo of a connection long gone: no octets, so nothing to follow.
@@ -232,8 +156,10 @@ class Reassembler:
         else:
             connection = Connection(destination, source, complete)
         connection.seen = [sender == CLIENT, sender == SERVER]
-        flow = _Flow(segment.key, connection, sender)
-        peer = _Flow(_reverse(segment.key), connection, 1 - sender)
+        if complete:
+            connection.opened = segment.time
+        flow = Flow(segment.key, connection, sender)
+        peer = Flow(_reverse(segment.key), connection, 1 - sender)
         flow.peer = peer
         peer.peer = flow
         flow.begin(segment.seq + 1 if flags & SYN else segment.seq)
@@ -251,7 +177,7 @@ class Reassembler:
             return SERVER if source in self._ports else CLIENT
         return SERVER if source < destination else CLIENT
 
-    def _give_up_idle(self, newest: _Flow, out: list[Piece]) -> None:
+    def _give_up_idle(self, newest: Flow, out: list[Piece]) -> None:
         """End the longest idle eighth of all connections, so that this is seldom needed."""
         clients = [flow for flow in self._flows.values() if flow.sender == CLIENT]
         idle = [(max(flow.last, flow.peer.last), flow.key) for flow in clients]
@@ -265,12 +191,12 @@ class Reassembler:
                     self._end(side, "idle", self._last, out)
             self._forget(flow)
 
-    def _forget(self, flow: _Flow) -> None:
+    def _forget(self, flow: Flow) -> None:
         for side in (flow, flow.peer):
             if self._flows.get(side.key) is side:
                 del self._flows[side.key]
 
-    def _syn(self, flow: _Flow, segment: Segment, out: list[Piece]) -> _Flow:
+    def _syn(self, flow: Flow, segment: Segment, out: list[Piece]) -> Flow:
         """The flow that this SYN belongs to: this one, or that of a new connection."""
         peer = flow.peer
         refused = flow.ended and flow.offset == 0 and peer.offset == 0
@@ -280,11 +206,12 @@ class Reassembler:
                 return flow
         elif not flow.ended:
             if segment.flags & ACK:
-                answers = 0 <= _distance(segment.ack, peer.isn) - 1 <= peer.offset
+                answers = 0 <= distance(segment.ack, peer.isn) - 1 <= peer.offset
             else:
                 answers = peer.offset == 0 and flow.connection.complete
             if answers:
                 flow.connection.complete = True
+                flow.connection.opened = segment.time
                 flow.begin(segment.seq + 1)
                 return flow
         for side in (flow, peer):
@@ -295,11 +222,13 @@ class Reassembler:
 
     # Segments that are not simply the next one.
 
-    def _unusual(self, flow: _Flow, segment: Segment, out: list[Piece]) -> None:
+    def _unusual(self, flow: Flow, segment: Segment, out: list[Piece]) -> None:
         flags = segment.flags
         if flags & SYN:
             flow = self._syn(flow, segment, out)
         flow.connection.seen[flow.sender] = True
+        if flags & INSIDE_TLS:
+            flow.connection.encrypted = True
         if flow.ended and flow.peer.ended:
             return
         if flags & RST:
@@ -317,7 +246,7 @@ class Reassembler:
             )
         if flow.ended:
             return
-        ahead = _distance(segment.seq, flow.seq)
+        ahead = distance(segment.seq, flow.seq)
         if flags & SYN:
             ahead += 1
         if ahead > REACH_AHEAD or ahead < -REACH_BACK:
@@ -328,17 +257,17 @@ class Reassembler:
         start = flow.offset + ahead
         if flags & FIN and flow.fin < 0:
             flow.fin = max(start + len(segment.payload) + segment.missing, flow.offset)
-        self._place(flow, start, segment, ack, out)
+        self._order.place(flow, start, segment, ack, out)
         if 0 <= flow.fin <= flow.offset:
             self._end(flow, "fin", segment, out)
 
-    def _begin_midway(self, flow: _Flow, segment: Segment) -> None:
+    def _begin_midway(self, flow: Flow, segment: Segment) -> None:
         seq = segment.seq
-        if len(segment.payload) <= 1 and (seq + 1) & _SEQ_MASK == flow.peer_ack:
+        if len(segment.payload) <= 1 and (seq + 1) & SEQ_MASK == flow.peer_ack:
             seq += 1  # a keep-alive: its sequence number is one that the peer already has
         flow.begin(seq)
 
-    def _acknowledge(self, flow: _Flow, segment: Segment, out: list[Piece]) -> int:
+    def _acknowledge(self, flow: Flow, segment: Segment, out: list[Piece]) -> int:
         """How many octets of the peer the segment acknowledges; -1: unknown."""
         peer = flow.peer
         if not peer.known:
@@ -348,7 +277,7 @@ class Reassembler:
             # The peer's SYN was not captured, but this acknowledges nothing beyond it.
             peer.begin(segment.ack)
             return 0
-        ahead = _distance(segment.ack, peer.seq)
+        ahead = distance(segment.ack, peer.seq)
         if ahead <= 0 or ahead > REACH_AHEAD or peer.ended:
             peer.doubts = 0
             return max(0, peer.offset + min(ahead, 0))
@@ -358,153 +287,35 @@ class Reassembler:
             peer.covered = peer.fin
         covered = peer.covered
         if peer.doubts >= PATIENCE:
-            self._lose(peer, covered, segment, out)
+            self._order.lose(peer, covered, segment, out)
             peer.doubts = 0
             if 0 <= peer.fin <= peer.offset:
                 self._end(peer, "fin", segment, out)
         return covered
 
-    def _found_again(self, flow: _Flow, segment: Segment, out: list[Piece]) -> bool:
+    def _found_again(self, flow: Flow, segment: Segment, out: list[Piece]) -> bool:
         """After enough segments out of reach: go on from this one."""
         if not segment.payload:
             return False
         flow.strays += 1
         if flow.strays < STRAYS:
             return False
-        self._flush(flow, segment, out)
+        self._order.flush(flow, segment, out)
         out.append(Gap(flow.connection, flow.sender, flow.offset, -1, segment.packet, segment.time))
         flow.seq = segment.seq
         flow.doubts = 0
         flow.fin = -1
         return True
 
-    def _end(self, flow: _Flow, reason: str, segment: Segment, out: list[Piece]) -> None:
-        self._flush(flow, segment, out)
+    def _end(self, flow: Flow, reason: str, segment: Segment, out: list[Piece]) -> None:
+        self._order.flush(flow, segment, out)
         out.append(End(flow.connection, flow.sender, reason, segment.packet, segment.time))
         flow.ended = True
         flow.doubts = 0
         if reason == "fin":
-            flow.seq = (flow.seq + 1) & _SEQ_MASK
+            flow.seq = (flow.seq + 1) & SEQ_MASK
         if flow.peer.ended:
             self._open -= 1
             self._closed.append(flow)
             if len(self._closed) > MAX_CLOSED:
                 self._forget(self._closed.popleft())
-
-    # Order: what waits behind a hole, and when the hole is given up.
-
-    def _place(self, flow: _Flow, start: int, segment: Segment, ack: int, out: list[Piece]) -> None:
-        data = segment.payload
-        missing = segment.missing
-        old = flow.offset - start
-        if len(data) + missing <= max(old, 0):
-            return
-        if old > 0:
-            missing -= max(0, old - len(data))
-            data = data[old:]
-            start = flow.offset
-        part = _Waiting(start, data, missing, segment.packet, segment.time, ack)
-        if old >= 0 and not flow.waiting:
-            self._deliver(flow, part, out)
-            return
-        self._hold(flow, part)
-        self._release(flow, out)
-        while flow.waiting and (
-            len(flow.waiting) > MAX_WAITING or flow.held > MAX_HELD or self._held > MAX_HELD_IN_ALL
-        ):
-            self._lose(flow, flow.waiting[0].offset, segment, out)
-
-    def _hold(self, flow: _Flow, part: _Waiting) -> None:
-        """Keep those octets of `part` that do not wait already."""
-        waiting = flow.waiting
-        low = 0
-        high = len(waiting)
-        while low < high:
-            middle = (low + high) // 2
-            if waiting[middle].offset <= part.offset:
-                low = middle + 1
-            else:
-                high = middle
-        start = part.offset
-        if low > 0:
-            start = max(start, waiting[low - 1].stop)
-        while start < part.stop:
-            stop = part.stop
-            if low < len(waiting):
-                stop = min(stop, waiting[low].offset)
-            if start < stop:
-                piece = _cut(part, start, stop)
-                waiting.insert(low, piece)
-                flow.held += len(piece.data) + HELD_OVERHEAD
-                self._held += len(piece.data) + HELD_OVERHEAD
-                low += 1
-            if low == len(waiting):
-                return
-            start = waiting[low].stop
-            low += 1
-
-    def _release(self, flow: _Flow, out: list[Piece]) -> None:
-        """Deliver what waits no more for anything before it."""
-        count = 0
-        for part in flow.waiting:
-            if part.offset != flow.offset:
-                break
-            self._deliver(flow, part, out)
-            flow.held -= len(part.data) + HELD_OVERHEAD
-            self._held -= len(part.data) + HELD_OVERHEAD
-            count += 1
-        if count:
-            del flow.waiting[:count]
-
-    def _deliver(self, flow: _Flow, part: _Waiting, out: list[Piece]) -> None:
-        if part.data:
-            out.append(
-                Chunk(
-                    flow.connection,
-                    flow.sender,
-                    flow.offset,
-                    part.data,
-                    part.packet,
-                    part.time,
-                    part.ack,
-                )
-            )
-            self._advance(flow, len(part.data))
-        if part.missing:
-            self._gap(flow, part.missing, part.packet, part.time, out)
-
-    def _lose(self, flow: _Flow, until: int, segment: Segment, out: list[Piece]) -> None:
-        """Give up the holes before `until`, and deliver what waited behind them."""
-        while flow.offset < until:
-            stop = until
-            if flow.waiting:
-                stop = min(stop, flow.waiting[0].offset)
-            elif until - flow.offset == 1:
-                # One octet more than we saw is the FIN that the capture lost, not data.
-                break
-            self._gap(flow, stop - flow.offset, segment.packet, segment.time, out)
-            self._release(flow, out)
-
-    def _flush(self, flow: _Flow, segment: Segment, out: list[Piece]) -> None:
-        """Give up every hole."""
-        while flow.waiting:
-            self._lose(flow, flow.waiting[0].offset, segment, out)
-        if flow.fin > flow.offset:
-            self._gap(flow, flow.fin - flow.offset, segment.packet, segment.time, out)
-        elif flow.doubts:
-            self._lose(flow, flow.covered, segment, out)
-
-    def _gap(self, flow: _Flow, size: int, packet: int, time: int, out: list[Piece]) -> None:
-        out.append(Gap(flow.connection, flow.sender, flow.offset, size, packet, time))
-        self._advance(flow, size)
-
-    def _advance(self, flow: _Flow, size: int) -> None:
-        flow.offset += size
-        flow.seq = (flow.seq + size) & _SEQ_MASK
-
-
-def _cut(part: _Waiting, start: int, stop: int) -> _Waiting:
-    """The octets of `part` from `start` to `stop`, captured or missing."""
-    data = part.data[start - part.offset : stop - part.offset]
-    missing = stop - start - len(data)
-    return _Waiting(start, data, missing, part.packet, part.time, part.ack)

@@ -24,6 +24,8 @@ FIN: Final = 0x01
 SYN: Final = 0x02
 RST: Final = 0x04
 ACK: Final = 0x10
+INSIDE_TLS: Final = 0x100
+"""No flag of TCP: the octets were inside TLS, which whoever recorded them has taken off."""
 
 
 class Segment:
@@ -61,20 +63,80 @@ class Segment:
         """Octets of payload that the packet had and the capture's snap length cut off."""
 
 
-class Connection:
-    """One TCP connection: who opened it, and whether the capture saw that."""
+class Certificate:
+    """What a certificate says of whom it is for, and when it counts."""
 
-    __slots__ = ("client", "complete", "encrypted", "seen", "server", "state")
+    __slots__ = ("names", "not_after", "not_before")
+
+    def __init__(self, names: list[str], not_before: int, not_after: int) -> None:
+        self.names = names
+        """The DNS names it is for, in lower case; none when it has no such list."""
+        self.not_before = not_before
+        """Nanoseconds since the Unix epoch, as all times here."""
+        self.not_after = not_after
+
+
+class Tls:
+    """What the records of a TLS connection show without its keys."""
+
+    __slots__ = (
+        "alerts", "alpn", "certificate", "hello", "plain", "quiet", "server_name", "version",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.hello = [0, 0]
+        """The packet in which each peer sent a ClientHello, client first; 0: it sent none."""
+        self.plain = [False, False]
+        """Which peers went on in the clear."""
+        self.server_name = ""
+        """The name that the ClientHello asks for (SNI), in lower case."""
+        self.alpn: list[str] = []
+        """The protocols that the ClientHello offers."""
+        self.version = 0
+        """What the ServerHello chose: 0x0303 for TLS 1.2, 0x0304 for 1.3; 0: not seen."""
+        self.certificate: Certificate | None = None
+        """The server's own, where it passes in the clear: up to TLS 1.2."""
+        self.alerts: list[tuple[int, int, int]] = []
+        """Alerts in the clear: who sent it, its description, and the packet."""
+        self.quiet = 0
+        """When the client's last record passed before any that held octets of its own."""
+
+
+class WebSocket:
+    """What the peers of a WebSocket agreed on, and how they send."""
+
+    __slots__ = ("agreed", "asked", "text")
+
+    def __init__(self) -> None:
+        self.asked: list[str] | None = None
+        """The subprotocols of the request; None when the request was not captured."""
+        self.agreed: str | None = None
+        """The subprotocol of the response; None when it names none."""
+        self.text = [0, 0]
+        """The packet of each peer's first text message; 0: it sent none."""
+
+
+class Connection:
+    """One TCP connection: who opened it, and what was seen of how it was set up."""
+
+    __slots__ = (
+        "client", "complete", "encrypted", "opened", "seen", "server", "state", "tls", "websocket",
+    )  # fmt: skip
 
     def __init__(self, client: tuple[str, int], server: tuple[str, int], complete: bool) -> None:
         self.client = client
         self.server = server
         self.complete = complete
         """The capture holds its beginning (a SYN of either side)."""
+        self.opened = 0
+        """When the newest SYN of it passed; 0: none was captured."""
         self.seen = [complete, complete]
         """Of which peers the capture has packets, client first."""
         self.encrypted = False
         """Its octets came out of TLS."""
+        self.tls: Tls | None = None
+        """Set as soon as it turns out to be TLS, by a header or from its first octet on."""
+        self.websocket: WebSocket | None = None
         self.state: object = None
         """Whatever the reader of the pieces keeps for this connection."""
 

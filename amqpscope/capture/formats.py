@@ -10,7 +10,7 @@ from struct import Struct
 from typing import Final
 
 from amqpscope.capture.packets import Packets
-from amqpscope.stream import Segment
+from amqpscope.stream import INSIDE_TLS, Segment
 
 MAX_RECORD: Final = 16 << 20
 """No tool writes larger records (Wireshark refuses them too), so a larger length is damage."""
@@ -36,6 +36,7 @@ SIMPLE_PACKET: Final = 3
 ENHANCED_PACKET: Final = 6
 SECRETS: Final = 10
 TLS_KEY_LOG: Final = 0x544C534B
+IF_NAME: Final = 2
 IF_TSRESOL: Final = 9
 IF_TSOFFSET: Final = 14
 
@@ -117,7 +118,7 @@ class Pcap(Format):
 
 
 class _Interface:
-    __slots__ = ("divisor", "factor", "link", "offset", "snaplen")
+    __slots__ = ("divisor", "factor", "flags", "link", "offset", "snaplen")
 
     def __init__(self, link: int, snaplen: int) -> None:
         self.link = link
@@ -126,6 +127,8 @@ class _Interface:
         """Nanoseconds a tick are `factor / divisor`."""
         self.divisor = 1
         self.offset = 0
+        self.flags = 0
+        """Added to those of each segment."""
 
 
 class Pcapng(Format):
@@ -216,6 +219,8 @@ class Pcapng(Format):
                 _set_resolution(interface, value[0])
             elif code == IF_TSOFFSET and len(value) == 8:
                 interface.offset = self._int64.unpack(value)[0] * 1000000000
+            elif code == IF_NAME and value == b"amqpscope proxy, TLS removed":
+                interface.flags = INSIDE_TLS
             elif code == 0:
                 return
             at += 4 + (length + 3 & ~3)
@@ -270,6 +275,7 @@ class Pcapng(Format):
         packets = self.packets
         segment = packets.segment(interface.link, self._time, data, start, end, wire_end)
         if segment is not None:
+            segment.flags |= interface.flags
             out.append(segment)
 
 

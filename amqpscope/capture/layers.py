@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.capture.tls import APPLICATION_DATA, HANDSHAKE, Records, Tls, is_record
+from amqpscope.capture.handshake import HANDSHAKE
+from amqpscope.capture.tls import APPLICATION_DATA, Records, Tls, is_record
 from amqpscope.stream import CLIENT, Chunk, Connection, End, Gap, Piece, Window
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Unwrapper:
         if kind == _WEBSOCKET:
             from amqpscope.capture.websocket import WebSocket
 
-            flow.websocket = WebSocket()
+            flow.websocket = WebSocket(connection)
         elif kind == _TLS:
             connection.encrypted = True
             flow.tls = Tls(connection, self._records, 0)

@@ -74,8 +74,17 @@ class Capture:
 
     @property
     def position(self) -> int:
-        """Octets of the file read so far."""
+        """Octets of the file read so far; of a rotated recording those of all its files."""
         return self._source.position
+
+    @property
+    def lost_files(self) -> int:
+        """Files of a rotated recording that were removed before they were read."""
+        return self._source.lost_files
+
+    def finish(self) -> None:
+        """Whoever writes this growing capture has stopped: end where it ends."""
+        self._source.ending = True
 
     def __iter__(self) -> Iterator[list[Segment]]:
         while (batch := self.read()) is not None:

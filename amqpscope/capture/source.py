@@ -2,7 +2,8 @@
 
 A `Source` gives block after block and never the whole, so memory does not grow with the file.
 Compression is told by the first octets. With `follow`, the end of a regular file means
-"nothing new yet" until the reader is interrupted.
+"nothing new yet" until the reader is interrupted; and the end of `run-00001.pcapng` that
+`run-00002.pcapng` follows it, once that is there: so a recording that is rotated reads as one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import stat
 import sys
 import time
@@ -21,7 +23,11 @@ BLOCK: Final = 256 * 1024
 PIECE: Final = 2048
 """Compressed octets unpacked at a time: 1 KiB of zstd may stand for 32 MiB of zeros."""
 POLL: Final = 0.1
-"""Seconds between two looks at a file that grows."""
+"""Seconds between two looks at a file that grows, when nothing came for a while."""
+FIRST_POLL: Final = 0.005
+"""The same right after something came; each look without success takes twice as long."""
+SERIES: Final = re.compile(r"(.*-)([0-9]{5,})(\.pcapng)", re.DOTALL)
+"""The name of a file in a rotated recording: before, the number, and behind."""
 
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
@@ -67,7 +73,11 @@ class Source:
         self.problem: str | None = None
         """Why the octets stop before the file's end."""
         self.stopped = False
-        """The reader was interrupted while it waited."""
+        """The reader was interrupted while it waited, or nothing more will come."""
+        self.ending = False
+        """Whoever writes has stopped: follow to the end of what is there, and no longer."""
+        self.lost_files = 0
+        """Files of the series that were gone when we came to them."""
         self._fd = _open(path)
         self._owned = path != STDIN
         status = os.fstat(self._fd)
@@ -78,6 +88,10 @@ class Source:
         self._inflater: Decompressor | None = None
         self._format = ""
         self._packed = b""
+        self._poll = FIRST_POLL
+        self._current = path
+        """The file of a series that is read now, and below where it begins in `position`."""
+        self._begin = 0
 
     def read(self) -> bytes | None:
         """The next octets; none yet (`b""`, only when following); or None at the end."""
@@ -101,25 +115,62 @@ class Source:
 
     def _read_block(self) -> bytes | None:
         try:
+            # Asked before we look: what is written between the two is still found then.
+            ending = self.ending
             block = os.read(self._fd, BLOCK)
             if not block and self.follow:
-                return self._wait()
+                block = self._go_on()
+                if not block:
+                    return self._wait(ending)
         except OSError as error:
             raise CaptureError(self.path, _reason(error)) from error
+        self._poll = FIRST_POLL
         self.position += len(block)
         return block or None
 
-    def _wait(self) -> bytes | None:
+    def _wait(self, ending: bool) -> bytes | None:
         """Let the file grow for a moment."""
-        if os.fstat(self._fd).st_size < self.position:
+        if os.fstat(self._fd).st_size < self.position - self._begin:
             self.problem = f"the file shrank below byte {self.position} while it was followed"
             return None
+        if ending:
+            self.stopped = True
+            return None
         try:
-            time.sleep(POLL)
+            time.sleep(self._poll)
         except KeyboardInterrupt:
             self.stopped = True
             return None
+        self._poll = min(2 * self._poll, POLL)
         return b""
+
+    def _go_on(self) -> bytes:
+        """Octets of the next file in a series, or those that came while we looked for it."""
+        following = self._successor()
+        if not following:
+            return b""
+        block = os.read(self._fd, BLOCK)
+        if block:
+            return block
+        fd = _open(following)
+        os.close(self._fd)
+        self._fd = fd
+        self.lost_files += number_of(following) - number_of(self._current) - 1
+        self._current = following
+        self._begin = self.position
+        return os.read(fd, BLOCK)
+
+    def _successor(self) -> str:
+        """The next file of a series, if it is there: then this one is complete."""
+        name = SERIES.fullmatch(self._current)
+        if name is None:
+            return ""
+        number = int(name[2]) + 1
+        path = f"{name[1]}{number:05}{name[3]}"
+        if os.path.exists(path):
+            return path
+        # Removed before we came to it, and others behind it too?
+        return "" if os.path.exists(self._current) else oldest_after(name)
 
     def _accept(self, block: bytes) -> bytes:
         """Take a block as stored; what it means."""
@@ -179,6 +230,24 @@ class Source:
                 "before its end marker"
             )
         return None
+
+
+def number_of(path: str) -> int:
+    """The number of a file in its series."""
+    name = SERIES.fullmatch(path)
+    return 0 if name is None else int(name[2])
+
+
+def oldest_after(name: re.Match[str]) -> str:
+    """The file with the lowest number above this one's in the same series."""
+    folder, before = os.path.split(name[1])
+    numbers = [
+        number
+        for entry in os.listdir(folder or os.curdir)
+        if (other := SERIES.fullmatch(entry)) and other[1] == before
+        if (number := int(other[2])) > int(name[2])
+    ]
+    return f"{name[1]}{min(numbers):05}{name[3]}" if numbers else ""
 
 
 def _open(path: str) -> int:

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.capture.handshake import CLIENT_HELLO, HANDSHAKE, RECORD_HEADER, Handshake
 from amqpscope.capture.lane import Lane
 from amqpscope.stream import CLIENT, Chunk, Connection, Gap, Piece
+from amqpscope.stream import Tls as Facts
 
-HANDSHAKE: Final = 22
 APPLICATION_DATA: Final = 23
 
-RECORD_HEADER: Final = 5
+MAGIC: Final = b"AMQP"
 MAX_RECORD: Final = 16384 + 2048
 """RFC 5246, 6.2.3: what the length field of a record may say."""
 
-_CLIENT_HELLO: Final = 1
 _RANDOM: Final = 11
 """Where the random lies in the record of a ClientHello: after both headers and the version."""
 
@@ -61,23 +61,25 @@ class Records:
 class Tls:
     """The TLS layer of one connection."""
 
-    __slots__ = ("_buffers", "_clear", "_lanes", "_plain", "_records", "stream")
+    __slots__ = (
+        "_buffers", "_clear", "_facts", "_handshake", "_lanes", "_records", "stream",
+    )  # fmt: skip
 
     def __init__(self, connection: Connection, records: Records, clear: int) -> None:
         self.stream = TlsStream(connection, clear > 0)
+        self._facts = connection.tls = Facts()
+        self._handshake = Handshake(self._facts)
         self._records = records
         self._clear = clear
         """Octets before the first record of each direction."""
         self._lanes = (Lane(), Lane())
         self._buffers = [bytearray(), bytearray()]
-        self._plain = [False, False]
-        """Directions that turned out to be no TLS."""
 
     def feed(self, piece: Chunk | Gap) -> list[Piece]:
         """Take the next octets of either direction; the plaintext of the records they complete."""
         out: list[Piece] = []
         lane = self._lanes[piece.sender]
-        if self._plain[piece.sender]:
+        if self._facts.plain[piece.sender]:
             out.append(piece)
         elif lane.lost:
             return out
@@ -108,30 +110,35 @@ class Tls:
                 return
             record = bytes(buffer[:size])
             del buffer[:size]
-            plain = self._plaintext(chunk.sender, record)
+            plain = self._plaintext(chunk, record)
             lane.emit(plain, end - len(buffer), chunk, ack, out)
 
-    def _plaintext(self, sender: int, record: bytes) -> bytes:
-        stream = self.stream
+    def _plaintext(self, chunk: Chunk, record: bytes) -> bytes:
+        stream, sender = self.stream, chunk.sender
+        self._handshake.record(sender, record, chunk.packet)
         if (
             not stream.client_random
             and sender == CLIENT
             and record[0] == HANDSHAKE
             and len(record) >= _RANDOM + 32
-            and record[RECORD_HEADER] == _CLIENT_HELLO
+            and record[RECORD_HEADER] == CLIENT_HELLO
         ):
             stream.client_random = record[_RANDOM : _RANDOM + 32]
         plain = self._records.record(stream, sender, record)
         if plain:
             stream.found = True
+        elif sender == CLIENT and not self._lanes[CLIENT].inside:
+            self._facts.quiet = chunk.time
         return plain
 
     def _not_tls(self, lane: Lane, chunk: Chunk, ack: int, out: list[Piece]) -> None:
-        """After AMQP's TLS header no TLS came: the peer went on in the clear, or it is damage."""
+        """No TLS came, after AMQP's TLS header or at all: the peer is in the clear, or damaged."""
         data = bytes(self._buffers[chunk.sender])
         self._buffers[chunk.sender] = bytearray()
-        if lane.outside - len(data) == self._clear > 0:
-            self._plain[chunk.sender] = True
+        first = lane.outside - len(data) == self._clear
+        if first and (self._clear or data.startswith(MAGIC)):
+            self._facts.plain[chunk.sender] = True
+            self.stream.connection.encrypted = False
             lane.emit(data, lane.outside, chunk, ack, out)
         else:
             lane.lose(chunk, out)

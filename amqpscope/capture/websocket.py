@@ -21,7 +21,8 @@ from wsproto.frame_protocol import (
 )
 
 from amqpscope.capture.lane import Lane
-from amqpscope.stream import CLIENT, SERVER, Chunk, Gap, Piece
+from amqpscope.stream import CLIENT, SERVER, Chunk, Connection, Gap, Piece
+from amqpscope.stream import WebSocket as Facts
 
 MAX_HEAD: Final = 64 * 1024
 """Octets of an HTTP request or response before its empty line."""
@@ -78,7 +79,8 @@ class _Direction:
 class WebSocket:
     """The WebSocket layer of one connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, connection: Connection) -> None:
+        self._facts = connection.websocket = Facts()
         self._client = _Direction()
         self._server = _Direction()
         self._refused = False
@@ -126,6 +128,7 @@ class WebSocket:
         if size and not _upgrades(bytes(head[:size]), chunk.sender):
             self._refuse()
             return
+        self._note(bytes(head[:size]), chunk.sender)
         direction.upgraded = True
         direction.lane.outside = chunk.offset + len(chunk.data) - len(rest)
         if chunk.sender == SERVER:
@@ -137,6 +140,18 @@ class WebSocket:
             self._client.early = []
             for held in early:
                 self._frames(self._client, held, held.data, out)
+
+    def _note(self, head: bytes, sender: int) -> None:
+        """Remember which subprotocols the client asks for, and which the server takes."""
+        if not head:
+            return
+        values = [v for name, v in _fields(head) if name == b"sec-websocket-protocol"]
+        words = b",".join(values).decode("ascii", "replace").split(",")
+        named = [word.strip() for word in words if word.strip()]
+        if sender == CLIENT:
+            self._facts.asked = named
+        else:
+            self._facts.agreed = named[0] if named else None
 
     def _agree(self, response: bytes) -> None:
         """Set up both directions as the server's response says."""
@@ -160,6 +175,8 @@ class WebSocket:
             decoder.receive_bytes(data)
             while (frame := decoder.process_buffer()) is not None:
                 payload = frame.payload
+                if frame.opcode is Opcode.TEXT and not self._facts.text[chunk.sender]:
+                    self._facts.text[chunk.sender] = chunk.packet
                 if not frame.opcode.iscontrol() and isinstance(payload, bytes):
                     lane.emit(payload, lane.outside - len(decoder.buffer), chunk, ack, out)
         except ParseFailed:

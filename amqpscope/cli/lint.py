@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amqpscope.checked import Checked
     from amqpscope.choice import Choice
 
-FORMATS: Final = ("text", "json", "sarif", "junit", "github")
+FORMATS: Final = ("text", "json", "sarif", "junit", "github", "html")
 
 
 @click.command()
@@ -58,6 +58,14 @@ FORMATS: Final = ("text", "json", "sarif", "junit", "github")
 @click.option("--write-baseline", metavar="FILE", help="Keep all findings of this run as known.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
 @click.option(
+    "--max-findings",
+    type=click.IntRange(0),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="List so many of a rule, peer and connection, count the rest; 0 for all.",
+)
+@click.option(
     "--config",
     metavar="FILE",
     help="Instead of the nearest amqpscope.toml or [tool.amqpscope] in pyproject.toml.",
@@ -77,6 +85,7 @@ def lint(captures: tuple[str, ...], **options: Any) -> None:
     amqpscope lint capture.pcapng
     amqpscope lint --format github --fail-on warning recordings/
     amqpscope lint --select FLW,DLV --ignore FLW-028 capture.pcap
+    amqpscope lint --format html --output report.html capture.pcapng
     amqpscope lint --write-baseline known.json recordings/
     amqpscope lint --baseline known.json recordings/
 
@@ -94,11 +103,16 @@ def lint(captures: tuple[str, ...], **options: Any) -> None:
 def run_lint(captures: tuple[str, ...], options: dict[str, Any]) -> int:
     """Check and report; the exit code."""
     from amqpscope.baseline import BaselineError
+    from amqpscope.capture.source import CaptureError
     from amqpscope.choice import ConfigError
+    from amqpscope.cli.html import kept
 
     try:
-        return Lint(options).run(captures)
-    except (ConfigError, BaselineError) as error:
+        if options["form"] != "html":
+            return Lint(options).run(captures)
+        with kept(captures) as places:
+            return Lint(options, places).run(captures)
+    except (ConfigError, BaselineError, CaptureError) as error:
         complain(str(error))
         return UNREADABLE
     except KeyboardInterrupt:
@@ -109,11 +123,14 @@ def run_lint(captures: tuple[str, ...], options: dict[str, Any]) -> int:
 class Lint:
     """One run of `lint`."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(self, options: dict[str, Any], places: dict[str, str] | None = None) -> None:
         self.options = options
+        self.places = places or {}
+        """Where captures that come from pipes are kept, if they have to be read twice."""
         self.choice = self.chosen()
         self.failed = False
         """Something could not be read."""
+        self.read_keylogs: tuple[bytes, ...] = ()
 
     def chosen(self) -> Choice:
         """The configuration and the command line together."""
@@ -164,16 +181,25 @@ class Lint:
 
         options = self.options
         excerpts = options["form"] == "text" and not options["statistics"]
-        work = Work(self.choice, self.keylogs(), options["decode_as"], excerpts)
+        self.read_keylogs = self.keylogs()
+        # Known findings have to be compared one by one.
+        known = options["baseline"] or options["write_baseline"]
+        limit = 0 if known else options["max_findings"]
+        work = Work(self.choice, self.read_keylogs, options["decode_as"], excerpts, limit)
         # Each once, also when it lies in a directory that is given too.
         paths = list(dict.fromkeys(path for given in captures for path in self.expand(given)))
+        real = [self.places.get(path, path) for path in paths]
         calm_collector()
         if len(paths) == 1:
             with CaptureBar(paths[0]) as bar:
-                return [check(paths[0], work, bar.update)]
-        jobs = options["jobs"] or os.cpu_count() or 1
-        with CapturesBar(len(paths)) as bars:
-            return check_all(paths, work, jobs, bars.advance)
+                checked = [check(real[0], work, bar.update)]
+        else:
+            jobs = options["jobs"] or os.cpu_count() or 1
+            with CapturesBar(len(paths)) as bars:
+                checked = check_all(real, work, jobs, bars.advance)
+        for each, path in zip(checked, paths, strict=True):
+            each.path = path
+        return checked
 
     def expand(self, path: str) -> list[str]:
         """A file as it is given, or the captures in a directory."""
@@ -210,8 +236,11 @@ class Lint:
             places = "1 place" if checked.gaps == 1 else f"{checked.gaps} places"
             complain(f"{checked.path}: octets are missing at {places}; less can be proved there")
         for protocol in checked.protocols:
-            if protocol != "amqp-1.0":
+            if protocol == "amqp-0-10":
                 complain(f"{checked.path}: {protocol} is not checked beyond its protocol header")
+        if checked.more and self.options["form"] not in ("text", "json"):
+            left = sum(checked.more.values())
+            complain(f"{checked.path}: {left:,} findings are not listed, --max-findings 0 does")
         if not checked.frames and not checked.error and not checked.notes:
             complain(f"{checked.path}: no AMQP in {checked.packets} packets")
 
@@ -231,11 +260,28 @@ class Lint:
         options = self.options
         if options["write_baseline"] and options["form"] == "text":
             return
+        if options["form"] == "html":
+            self.write_html(checked)
+            return
         text, output = self.report(checked), options["output"]
         if output:
             Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
         else:
             self.show(text)
+
+    def write_html(self, checked: list[Checked]) -> None:
+        """The page, as it comes."""
+        from amqpscope.cli.html import Report
+
+        options = self.options
+        report = Report(
+            self.read_keylogs, options["decode_as"], options["show_secrets"], places=self.places
+        )
+        if options["output"]:
+            with open(options["output"], "w", encoding="utf-8", errors="backslashreplace") as file:
+                report.write(file, checked)
+            return
+        report.print(checked)
 
     def show(self, text: str) -> None:
         """Print the report; who reads it may stop early (`| head`), which changes no exit code."""

@@ -289,8 +289,8 @@ class Tracker:
             if len(own.unpaired) > MAX_UNPAIRED:
                 del own.unpaired[0]
         else:
-            session.replied = True
-            if event.knew(pair.mark):
+            session.replied = not pair.replied
+            if session.replied and event.knew(pair.mark):
                 own.prove(pair.mark.end)
             pairing.pair_sessions(session, pair)
         return session
@@ -300,7 +300,10 @@ class Tracker:
         channel, partner = body.remote_channel, event.partner
         waiting = partner.unpaired
         if channel is None:
-            return waiting.pop(0) if event.damaged and waiting else None
+            early = pairing.early_answer(event, waiting) if waiting else None
+            if early is not None or not event.damaged or not waiting:
+                return early
+            return waiting.pop(0)
         here = [other for other in waiting if other.channel == channel]
         if here:
             return self.oldest(event, here)

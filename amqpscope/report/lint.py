@@ -20,12 +20,19 @@ VERSION: Final = 1
 def counted(captures: Sequence[Checked]) -> dict[str, int]:
     """How many findings there are of each severity."""
     counts = Counter(f.severity for checked in captures for f in checked.findings)
+    for checked in captures:
+        for kind, number in checked.more.items():
+            counts[kind.severity] += number
     return {severity: counts[severity] for severity in SEVERITIES}
 
 
 def document(captures: Sequence[Checked]) -> dict[str, Any]:
-    """The whole result, as `lint --format json` prints it."""
-    return {
+    """The whole result, as `lint --format json` prints it.
+
+    The summary counts all findings; where there are too many of a kind to list, `omitted` tells
+    how many are left out.
+    """
+    whole: dict[str, Any] = {
         "version": VERSION,
         "captures": [capture_object(checked) for checked in captures],
         "findings": [
@@ -35,6 +42,14 @@ def document(captures: Sequence[Checked]) -> dict[str, Any]:
         ],
         "summary": counted(captures),
     }
+    omitted = [
+        {**kind._asdict(), "capture": checked.path, "count": number}
+        for checked in captures
+        for kind, number in checked.more.items()
+    ]
+    if omitted:
+        whole["omitted"] = omitted
+    return whole
 
 
 def capture_object(checked: Checked) -> dict[str, Any]:
@@ -92,6 +107,9 @@ def tallies(captures: Sequence[Checked]) -> list[Tally]:
     counts = Counter(
         (f.rule, f.name, f.severity, f.peer) for checked in captures for f in checked.findings
     )
+    for checked in captures:
+        for kind, number in checked.more.items():
+            counts[kind[:4]] += number
     found = [Tally(times, *what) for what, times in counts.items()]
     return sorted(found, key=lambda tally: (-tally.times, tally.rule, tally.peer))
 

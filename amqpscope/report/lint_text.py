@@ -50,7 +50,18 @@ class LintText:
             for finding in checked.findings:
                 yield from self.finding(finding, checked)
                 yield ""
+            if checked.more:
+                yield from self.rest(checked)
+                yield ""
         yield self.sum(captures)
+
+    def rest(self, checked: Checked) -> Iterator[str]:
+        """How many findings are not listed."""
+        for kind, number in checked.more.items():
+            mark = self.styled(f"{kind.severity}[{kind.rule}]", COLOURS[kind.severity])
+            where = f"{kind.peer}, connection {kind.connection}"
+            yield f"... and {number:,} more {mark} {kind.name} ({where})"
+        yield from self.headed("=", f"{printable(checked.path)}: --max-findings 0 lists all", "  ")
 
     def finding(self, finding: Finding, checked: Checked) -> Iterator[str]:
         """One finding with its evidence."""

@@ -1,31 +1,28 @@
-"""What must not be shown unless it is asked for: SASL responses and the tokens put to `$cbs`."""
+"""What must not be shown unless it is asked for: SASL responses and the tokens put to `$cbs`.
+
+Which fields and nodes these are is said in `dissectors.v1_0.names`.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
 from amqpscope.analysis import Step
+from dissectors.v0_9.framing import OlderUnit
 from dissectors.v1_0.framing import SASL_FRAME, Unit
+from dissectors.v1_0.names import PUT_TOKEN, is_secret_field, is_secret_node
 
-SECRET_FIELDS: Final = {
-    ("sasl-init", "initial-response"),
-    ("sasl-response", "response"),
-}
-CBS_NODE: Final = "$cbs"
-"""The node that takes tokens (claims-based security)."""
-PUT_TOKEN: Final = b"put-token"
-"""The operation that such a request names."""
 MASK: Final = "********"
 
 
 def secret_field(composite: str, field: str) -> bool:
     """Whether this field of a composite holds a credential."""
-    return (composite, field) in SECRET_FIELDS
+    return is_secret_field(composite, field)
 
 
 def secret_unit(unit: Unit) -> bool:
     """Whether a SASL frame is not what it should be, so that a credential may stand anywhere."""
-    if unit.type != SASL_FRAME or unit.header is not None:
+    if unit.type != SASL_FRAME or unit.header is not None or isinstance(unit, OlderUnit):
         return False
     body = unit.body
     return body is None or len(unit.faults) > 0 or len(body) > len(body.row.fields)
@@ -38,4 +35,4 @@ def secret_message(step: Step) -> bool:
         return False
     node = link.node()
     # Of a link whose attach was not seen the address is not known, but the request tells.
-    return node == CBS_NODE or (not node and PUT_TOKEN in step.frame.raw)
+    return is_secret_node(node) if node else PUT_TOKEN in step.frame.raw

@@ -130,7 +130,8 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
 
     It cannot know the count yet. qpid-proton sends 0 all the same when it pipelines credit, and
     nothing breaks while senders start at 0; where the sender starts elsewhere it is an error,
-    since credit then counts from the wrong place. Only a link's first attachment is judged.
+    since credit then counts from the wrong place. Only a link's first attachment is judged, and
+    what does no harm is told once for all links of a peer.
 
     Bad (session):
         client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
@@ -184,6 +185,11 @@ def say_too_early(
 ) -> None:
     """Report a count that was sent too early, at the flow that had it."""
     wrong = initial is not None and initial != count
+    peer = link.session.owner.peer
+    once = f"FLW-012 {peer}"
+    if not wrong and once in event.connection.told:
+        return
+    event.connection.told.add(once)
     told = f"; the sender starts at {initial}" if wrong else ""
     report.sure(
         event,
@@ -193,7 +199,7 @@ def say_too_early(
         ((link.mark, "the receiver's attach"), (event.mark if event.mark is not mark else None,
           "the sender's attach")),
         severity=ERROR if wrong else "",
-        peer=link.session.owner.peer,
+        peer=peer,
         mark=mark,
     )  # fmt: skip
 
@@ -211,7 +217,8 @@ def receiver_delivery_count_missing(event: Event, report: Reporter) -> None:
 
     Without it credit counts from the initial count: the sender gets less with every message, and
     after as many as the credit it stops for good. Attaches of one name may cross, so a receiver
-    that seems to answer the sender's attach is only suspected to have it. It is told once per link.
+    that seems to answer the sender's attach is only suspected to have it. It is told once for all
+    links of a peer.
 
     Bad (receiving):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
@@ -229,21 +236,26 @@ def receiver_delivery_count_missing(event: Event, report: Reporter) -> None:
     if link is None or not isinstance(body, Flow) or body.delivery_count is not None:
         return
     pair = link.pair
-    if pair is None or pair.attach is None or unreadable(event) or "FLW-013" in link.told:
+    if pair is None or pair.attach is None or unreadable(event):
+        return
+    told, once = event.connection.told, f"FLW-013 {event.peer}"
+    if once in told:
         return
     text = f"receiver {link.label()} sends a flow without delivery-count"
     related = ((pair.mark, "the sender's attach"), (link.flow_mark, "the receiver's flow before"))
     if link.last_count is not None or event.surely_knew(pair.mark):
         text = f"{text}, though it had the sender's attach"
-        link.told.add("FLW-013")
+        told.update((once, f"{once} suspect"))
         report.sure(event, text, "flow.delivery-count", related)
+    elif f"{once} suspect" in told:
+        return
     elif link.replied and pair.mark.end <= link.known_then:
         text = f"{text}, though its own attach answers the sender's"
-        link.told.add("FLW-013")
+        told.add(f"{once} suspect")
         report.suspect(event, text, "flow.delivery-count", related)
     elif event.knew(pair.mark) and event.since(pair.mark) > GRACE:
         text = f"{text} {event.since(pair.mark) / 1e9:.1f} s after the sender's attach"
-        link.told.add("FLW-013")
+        told.add(f"{once} suspect")
         report.suspect(event, text, "flow.delivery-count", related)
 
 

@@ -45,7 +45,8 @@ def documents() -> dict[str, Document]:
     """All of them by the rule's id."""
     found: dict[str, Document] = {}
     for module, _ in GROUPS:
-        source = files("amqpscope.rules").joinpath(f"{module}.py").read_text(encoding="utf-8")
+        path = f"{module.replace('.', '/')}.py"
+        source = files("amqpscope.rules").joinpath(path).read_text(encoding="utf-8")
         for node in ast.parse(source).body:
             if isinstance(node, ast.FunctionDef):
                 for id in _ids(node):

@@ -7,6 +7,7 @@ from typing import Final
 from amqpscope.model.event import Event
 from amqpscope.model.link import LinkEnd
 from amqpscope.rules import ERROR, IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
+from amqpscope.rules.wording import a
 from dissectors.v1_0.bodies import Close, Detach, End, Error
 from dissectors.v1_0.names import CONDITIONS
 from dissectors.v1_0.values import type_of
@@ -50,9 +51,9 @@ def error_not_composite(event: Event, report: Reporter) -> None:
     place, name = len(body.row.fields) - 1, body.row.name
     if place in body.wrong:
         found = type_of(body.wire(place))
-        report.sure(event, f"the error of a {name} is a {found}, not an error", f"{name}.error")
+        report.sure(event, f"the error of {a(name)} is {a(found)}, not an error", f"{name}.error")
     elif body.error is not None and body.error.wire(0) is None:
-        report.sure(event, f"the error of a {name} has no condition", f"{name}.error.condition")
+        report.sure(event, f"the error of {a(name)} has no condition", f"{name}.error.condition")
 
 
 @rule(
@@ -86,7 +87,7 @@ def error_condition_unknown(event: Event, report: Reporter) -> None:
         name = event.frame.unit.name
         report.sure(
             event,
-            f'the condition "{condition}" of a {name} is none of the specification',
+            f'the condition "{condition}" of {a(name)} is none of the specification',
             f"{name}.error.condition",
         )
 
@@ -117,7 +118,7 @@ def error_condition_scope(event: Event, report: Reporter) -> None:
         if condition == "amqp:session:handle-in-use" and name == "close":
             continue
         report.suspect(
-            event, f"a {name} tells {condition}, which belongs in {carrier}", f"{name}.error"
+            event, f"{a(name)} tells {condition}, which belongs in {carrier}", f"{name}.error"
         )
 
 
@@ -142,7 +143,7 @@ def error_without_detail(event: Event, report: Reporter) -> None:
         name = event.frame.unit.name
         report.sure(
             event,
-            f"the error {error.condition} of a {name} has neither a description nor info",
+            f"the error {error.condition} of {a(name)} has neither a description nor info",
             f"{name}.error",
         )
 

@@ -28,6 +28,7 @@ from amqpscope.model.message import (
     repeated_key,
 )
 from amqpscope.rules import Reporter
+from amqpscope.rules.wording import a
 from dissectors.errors import Damage, Malformed
 from dissectors.v1_0.bodies import Body, Error
 from dissectors.v1_0.encodings import DESCRIBED, TYPE_OF, TYPES, label
@@ -174,7 +175,7 @@ def stranger(message: Message, section: Section, place: int) -> Flaw:
     first = message.data[section.start + 1]
     path = f"section[{place}]"
     if first not in _DESCRIPTORS:
-        kind = "a described value" if first == DESCRIBED else f"a {label(first)}"
+        kind = "a described value" if first == DESCRIBED else a(label(first))
         return Flaw("MSG-009", -1, path, f"section {place + 1} has {kind} as its descriptor")
     raw = message.data[section.start + 1 : section.content]
     called = raw[-8:].hex().lstrip("0") if first in b"\x53\x80" else ""
@@ -201,7 +202,7 @@ def find_inside(message: Message, section: Section, found: list[Flaw]) -> None:
     declared = HOLDS.get(code, "")
     constructor = message.data[section.content]
     if declared and type_name(constructor) != declared:
-        text = f"{section.name} holds {holding(constructor)}, not a {declared}"
+        text = f"{section.name} holds {holding(constructor)}, not {a(declared)}"
         found.append(Flaw("MSG-008", code, section.name, text))
         return
     if code == DATA or section.stop - section.start > MAX_DECODED:

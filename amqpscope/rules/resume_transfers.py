@@ -10,7 +10,9 @@ from typing import Final
 
 from amqpscope.model.event import Event
 from amqpscope.model.link import LinkEnd
+from amqpscope.model.pairing import attached_still
 from amqpscope.rules import ERROR, MUST, WARNING, Reporter, rule
+from amqpscope.rules.owed import judging
 from amqpscope.rules.resume import lists, tag_of
 from dissectors.v1_0.bodies import Detach, Transfer
 
@@ -324,3 +326,71 @@ def owed(event: Event, report: Reporter, link: LinkEnd, what: str) -> None:
         ((link.mark, "the incomplete list"),),
         mark=breach,
     )
+
+
+@rule("RES-013", "incomplete-then-reattach", "2.6.13", MUST, WARNING, on="tick | finished")
+def incomplete_then_reattach(event: Event, report: Reporter) -> None:
+    """A link whose list of unsettled deliveries is incomplete is detached and attached once more.
+
+    When all that it lists is resumed and settled, the rest comes with the next list. Until the
+    lists are complete nothing new may be sent, so a link that lives on without it stands still.
+    When it should detach is not said, so this is a suspicion, after ten seconds.
+
+    Bad (session):
+        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
+                unsettled={b"7"=null} incomplete-unsettled=true
+                initial-delivery-count=0   # <- RES-013
+        server: attach[0] name="s" handle=0 role=receiver source=source()
+                target=target(address="q")
+                unsettled={b"7"=received(section-number=0 section-offset=0)}
+        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
+                settled=true | data(b"7")
+        @15s server: empty
+
+    Good (session):
+        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
+                unsettled={b"7"=null} incomplete-unsettled=true initial-delivery-count=0
+        server: attach[0] name="s" handle=0 role=receiver source=source()
+                target=target(address="q")
+                unsettled={b"7"=received(section-number=0 section-offset=0)}
+        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
+                settled=true | data(b"7")
+        client: detach[0] handle=0
+        server: detach[0] handle=0
+        @15s server: empty
+    """
+    if not judging(event) or not event.own.anchored or not event.partner.anchored:
+        return
+    for end in event.connection.ends:
+        for session in end.channels.values():
+            for link in session.handles.values():
+                if link.lists and stays(event, link) and "RES-013" not in link.told:
+                    link.told.add("RES-013")
+                    report.suspect(
+                        event,
+                        f"link {link.label()} lives on although all deliveries of its incomplete"
+                        " list are resumed and settled",
+                        "attach.incomplete-unsettled",
+                        peer=end.peer,
+                        mark=link.mark,
+                        about=link,
+                    )
+
+
+def stays(event: Event, link: LinkEnd) -> bool:
+    """A link with an incomplete list has nothing more to resume, and neither peer detaches it."""
+    attach, pair = link.attach, link.pair
+    if attach is None or pair is None or not attached_still(link) or not attach.unsettled:
+        return False
+    if not attach.incomplete_unsettled or link.breached is not None or pair.breached is not None:
+        return False
+    sender = pair if link.role else link
+    mark = sender.last_mark
+    if mark is None or event.since(mark) < PATIENCE:
+        return False
+    tags = [key for key, _ in attach.unsettled if type(key) is bytes]
+    return all(tag in sender.resumed and tag not in sender.unsettled for tag in tags)

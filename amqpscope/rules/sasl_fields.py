@@ -9,7 +9,7 @@ from typing import Final
 
 from amqpscope.model.event import Event
 from amqpscope.model.sasl import CLIENT
-from amqpscope.rules import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules import ADVISORY, ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from dissectors.v1_0.bodies import (
     Open,
     SaslChallenge,
@@ -166,6 +166,42 @@ def host(name: str) -> str:
     if colon and port.isdigit():
         name = head
     return name.rstrip(".").lower()
+
+
+@rule("SAS-026", "sasl-hostname-differs-from-sni", "5.3.3.2", SHOULD, WARNING, on="sasl")
+def hostname_differs_from_sni(event: Event, report: Reporter) -> None:
+    """The host name of sasl-init is the one that TLS was begun with, or absent.
+
+    A server that serves several hosts has chosen its certificate by the name in the ClientHello,
+    and chooses the users by this one. Through a proxy the first may name the proxy.
+
+    Bad:
+        client: TLS client-hello one.example
+        server: TLS server-hello
+        client: header SASL 1.0.0
+        server: header SASL 1.0.0
+        server: sasl-mechanisms sasl-server-mechanisms=[:PLAIN]
+        client: sasl-init mechanism=:PLAIN hostname="two.example"   # <- SAS-026
+
+    Good:
+        client: TLS client-hello one.example
+        server: TLS server-hello
+        client: header SASL 1.0.0
+        server: header SASL 1.0.0
+        server: sasl-mechanisms sasl-server-mechanisms=[:ANONYMOUS]
+        client: sasl-init mechanism=:ANONYMOUS hostname="One.Example:5671"
+        server: sasl-outcome code=ok
+    """
+    body, carrier = event.body, event.connection.carrier
+    if not isinstance(body, SaslInit) or event.peer != CLIENT or event.damaged:
+        return
+    tls = None if carrier is None else carrier.tls
+    name = body.hostname
+    if tls is None or not tls.server_name or not name or name.startswith("vhost:"):
+        return
+    if host(name) != host(tls.server_name):
+        text = f'sasl-init names the host "{name}", TLS was begun for "{tls.server_name}"'
+        report.sure(event, text, "sasl-init.hostname")
 
 
 @rule("SAS-028", "sasl-field-type-wrong", "5.3.3", MUST, ERROR, on="sasl")

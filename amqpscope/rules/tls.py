@@ -22,10 +22,9 @@ TLS_HEADER: Final = Header(TLS, 1, 0, 0)
 def layer_start_broken(event: Event, report: Reporter) -> None:
     """Each peer that agrees to TLS sends the header "AMQP" 2 1 0 0, and then nothing but TLS.
 
-    Frames right behind that header are either in the clear, which is what TLS was to prevent, or
-    inside TLS without the header of the layer that they belong to. A server that answers with TLS
-    records has left out its own header. TLS without any such header, as on port 5671, is another
-    way to begin and is not meant.
+    Frames right behind that header are in the clear, which is what TLS was to prevent. A server
+    that answers with TLS records has left out its own header. TLS without any such header, as on
+    port 5671, is another way to begin and is not meant; frames inside TLS are told by TLS-011.
 
     Bad:
         client: header TLS 1.0.0
@@ -48,7 +47,7 @@ def layer_start_broken(event: Event, report: Reporter) -> None:
     if not own.anchored or frame.missing:
         return
     if own.headers:
-        if own.layer == TLS and not broken(frame.unit):
+        if own.layer == TLS and not broken(frame.unit) and not inside(event):
             report.sure(
                 event,
                 f"the {NAMES[event.peer]} goes on with {frame.unit.name} after its TLS header",
@@ -68,12 +67,55 @@ def layer_start_broken(event: Event, report: Reporter) -> None:
         )
 
 
+def inside(event: Event) -> bool:
+    """Whether TLS records of this peer were opened, so that what it sends is inside them."""
+    carrier = event.connection.carrier
+    tls = None if carrier is None else carrier.tls
+    return tls is not None and any(tls.hello) and not tls.plain[event.peer]
+
+
 def record(raw: bytes) -> bool:
     """Whether octets begin a TLS handshake.
 
     An alert is what a server says that expects TLS without any header, and no fault of its own.
     """
     return len(raw) >= 3 and raw[0] == 0x16 and raw[1] == 3 and raw[2] <= 4
+
+
+@rule("TLS-011", "tls-inner-header-missing", "5.1", IMPLIED, WARNING, on="misplaced")
+def inner_header_missing(event: Event, report: Reporter) -> None:
+    """Inside TLS that a header has begun, each peer starts anew with a header of its own.
+
+    The TLS header names the TLS layer and no other: which layer comes next, SASL or AMQP, is told
+    by the first eight octets inside. Seen only where the records can be decrypted.
+
+    Bad:
+        client: header TLS 1.0.0
+        server: header TLS 1.0.0
+        client: TLS client-hello
+        server: TLS server-hello
+        client: open container-id="c"   # <- TLS-011
+
+    Good:
+        client: header TLS 1.0.0
+        server: header TLS 1.0.0
+        client: TLS client-hello
+        server: TLS server-hello
+        client: header AMQP 1.0.0
+        client: open container-id="c"
+        server: header AMQP 1.0.0
+        server: open container-id="s"
+    """
+    own, unit = event.own, event.frame.unit
+    if own.layer != TLS or not own.anchored or event.frame.missing or broken(unit):
+        return
+    if inside(event):
+        report.sure(
+            event,
+            f"the {NAMES[event.peer]} begins with {unit.name} inside TLS, without a header",
+            "header",
+            ((own.headers[-1].mark, "its TLS header"),),
+        )
 
 
 @rule("TLS-012", "tls-inside-tls", "5.1", IMPLIED, INFO, on="header")

@@ -16,6 +16,7 @@ from amqpscope.model.transaction import (
     txn_id,
 )
 from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.wording import a
 from dissectors.v1_0.bodies import (
     Declare,
     Discharge,
@@ -101,7 +102,7 @@ def unknown_control_body(event: Event, report: Reporter) -> None:
     else:
         name = type_of(found.value)
         report.sure(
-            event, f"a control message holds a {name}, not declare or discharge", "amqp-value"
+            event, f"a control message holds {a(name)}, not declare or discharge", "amqp-value"
         )
 
 

@@ -2,10 +2,12 @@
 
 Headers are compared in order, the first of one peer with the first of the other and so on: SASL
 and TLS layers have headers too. That they differ is a refusal and no fault; the fault is to go on.
+Headers that are late, cut short or none at all are in `version_start`.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from amqpscope.model.connection import ConnectionEnd, SeenHeader
@@ -96,7 +98,8 @@ def supported_version_echoed(event: Event, report: Reporter) -> None:
     """A server that answers with the client's own header goes on with its open.
 
     To refuse a client it opens and closes with an error, or answers with another header. A crash
-    looks the same, so this is a suspicion.
+    looks the same, so this is a suspicion; and a client that sends no open, or anything that is
+    not in order, has given the server its reason.
 
     Bad:
         client: header AMQP 1.0.0
@@ -115,6 +118,8 @@ def supported_version_echoed(event: Event, report: Reporter) -> None:
         return
     if not (own.anchored and partner.anchored) or partner.damaged or not own.headers:
         return
+    if partner.open is None or doubled(partner) or not event.connection.clean(CLIENT):
+        return
     last = own.headers[-1]
     if last.header.id == AMQP and own.last_mark is last.mark and same_header(own, partner):
         report.suspect(
@@ -130,6 +135,11 @@ def same_header(own: ConnectionEnd, partner: ConnectionEnd) -> bool:
     """Both peers' headers of this layer are there, and equal."""
     layer = len(own.headers)
     return len(partner.headers) >= layer and differing(own, partner) is None
+
+
+def doubled(end: ConnectionEnd) -> bool:
+    """A peer has sent a header twice in a row, so that its layers cannot be counted by them."""
+    return any(one.header == other.header for one, other in pairwise(end.headers))
 
 
 def differing(own: ConnectionEnd, partner: ConnectionEnd) -> SeenHeader | None:
@@ -198,6 +208,8 @@ def goes_on(event: Event, report: Reporter, ids: bool) -> None:
     own, partner = event.own, event.partner
     other = differing(own, partner)
     if other is None or not own.anchored or not partner.anchored:
+        return
+    if partner.damaged or doubled(partner):
         return
     mine = own.headers[-1]
     if layers_differ(other.header, mine.header) != ids or own.last_mark is not mine.mark:
@@ -358,31 +370,4 @@ def header_repeated(event: Event, report: Reporter) -> None:
             f"the {NAMES[event.peer]} sends another header ({event.frame.unit.header}) {where}",
             "header",
             ((last.mark, "the header that began the layer"),),
-        )
-
-
-@rule("VER-014", "header-truncated", "2.2", IMPLIED, WARNING, on="finished")
-def header_truncated(event: Event, report: Reporter) -> None:
-    """A protocol header has eight octets.
-
-    A stream that ends inside it is left by a crash or a port scanner, hence a suspicion.
-
-    Bad:
-        client: header AMQP 1.0.0
-        server: octets 0x414d515000
-        server: FIN   # <- VER-014
-
-    Good:
-        client: header AMQP 1.0.0
-        server: header SASL 1.0.0
-        server: FIN
-    """
-    frame, own = event.frame, event.own
-    if not frame.cut or frame.sender != event.peer or own.finished not in {"fin", "rst"}:
-        return
-    if frame.raw[:4] == b"AMQP"[: len(frame.raw)]:
-        report.suspect(
-            event,
-            f"the {NAMES[event.peer]} ends its stream after {len(frame.raw)} octets of a header",
-            "header",
         )

@@ -105,6 +105,21 @@ def good(opened):
 
 
 @pytest.fixture
+def many(opened):
+    """A capture in which the server rejects ten deliveries without saying why: OUT-010."""
+    sent = "".join(
+        f'client: transfer handle=0 delivery-id={n} delivery-tag=b"{n}" | data(b"")\n'
+        f"server: disposition role=receiver first={n} settled=true state=rejected()\n"
+        for n in range(10)
+    )
+    flow = """
+server: flow next-incoming-id=0 incoming-window=99 next-outgoing-id=0 outgoing-window=99 handle=0
+             delivery-count=0 link-credit=50
+"""
+    return opened(SENDER + flow + sent, name="many.pcapng")
+
+
+@pytest.fixture
 def checked(bad):
     """What `lint` finds in `bad`: one finding, of FLW-016."""
     found = check(str(bad), Work(Choice(select=("FLW-016",))))

@@ -118,3 +118,24 @@ def test_the_client_random_names_the_connection(talk):
 )
 def test_the_beginning_of_a_record(head, answer):
     assert is_record(bytes.fromhex(head)) is answer
+
+
+@pytest.mark.parametrize("cut", [None, 1, 5])
+def test_a_server_that_answers_tls_in_the_clear_is_heard(talk, inside, cut):
+    conversation = talk()
+    conversation.connection.encrypted = True
+    layer = Tls(conversation.connection, Echo(), 0)
+    hello = record(b"\x01\0\0\x26\x03\x03" + bytes(36), 22)
+    pieces = conversation.chunks([(CLIENT, hello), (SERVER, HEADER)], cut)
+    assert inside(unwrap(layer, pieces)) == [b"", HEADER]
+    facts = conversation.connection.tls
+    assert (facts.plain, facts.hello[CLIENT] > 0) == ([False, True], True)
+    assert not conversation.connection.encrypted
+
+
+def test_the_client_is_quiet_until_its_first_octets_inside(talk):
+    conversation = talk()
+    layer = Tls(conversation.connection, Echo(), 0)
+    said = [record(b"hello", 22), record(b""), record(b"one"), record(b"")]
+    unwrap(layer, conversation.chunks([(CLIENT, data) for data in said]))
+    assert conversation.connection.tls.quiet == 2000

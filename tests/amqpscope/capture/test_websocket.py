@@ -38,7 +38,8 @@ def frame(sender, payload, opcode=BINARY, fin=True, compressed=False):
 
 
 def unwrap(pieces):
-    layer = WebSocket()
+    pieces = list(pieces)
+    layer = WebSocket(pieces[0].connection)
     return [inner for piece in pieces for inner in layer.feed(piece)]
 
 
@@ -86,7 +87,7 @@ def test_frames_in_the_packet_of_the_response_are_read(talk, inside):
 def test_frames_seen_before_the_response_wait_for_it(talk, inside):
     messages = [(CLIENT, REQUEST + frame(CLIENT, HEADER)), (CLIENT, frame(CLIENT, b"more"))]
     chunks = list(talk().chunks(messages))
-    layer = WebSocket()
+    layer = WebSocket(chunks[0].connection)
     assert not layer.feed(chunks[0])
     assert not layer.feed(chunks[1])
     response = Chunk(chunks[0].connection, SERVER, 0, RESPONSE, 9, 9000, len(REQUEST))
@@ -198,3 +199,33 @@ def test_a_real_conversation_chains_as_frames(root, inside):
         while place < len(stream):
             place += int.from_bytes(stream[place : place + 4], "big")
         assert place == len(stream)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "facts"),
+    [
+        ("", "", ([], None)),
+        ("Sec-WebSocket-Protocol: amqp\r\n", "", (["amqp"], None)),
+        (
+            "Sec-WebSocket-Protocol: AMQPWSB10, amqp\r\n",
+            "sec-websocket-protocol: amqp\r\n",
+            (["AMQPWSB10", "amqp"], "amqp"),
+        ),
+    ],
+)
+def test_which_subprotocol_was_agreed_is_noted(talk, asked, answered, facts):
+    conversation = talk()
+    common = "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+    request = f"GET / HTTP/1.1\r\n{common}{asked}\r\n".encode()
+    response = f"HTTP/1.1 101 Go\r\n{common}{answered}\r\n".encode()
+    unwrap(conversation.chunks([(CLIENT, request), (SERVER, response)]))
+    websocket = conversation.connection.websocket
+    assert (websocket.asked, websocket.agreed) == facts
+
+
+def test_text_messages_are_noted_and_read(talk, inside):
+    conversation = talk()
+    text = b"\x81" + frame(SERVER, HEADER)[1:]
+    pieces = unwrap(conversation.chunks(opened((SERVER, text), (CLIENT, frame(CLIENT, HEADER)))))
+    assert inside(pieces) == [HEADER, HEADER]
+    assert conversation.connection.websocket.text == [0, 3]

@@ -42,11 +42,13 @@ WAYS = [
     {"form": "jsonl"},
     {"form": "csv"},
 ]
+ELSEWHERE = CBS.replace('address="$cbs"', 'address="amqps://ns.example/$cbs"')
 SASL = "client: header SASL 1.0.0\n"
 CONVERSATIONS = {
     "login": LOGIN,
     "token": CBS + PUT,
     "token-in-parts": CBS + SPLIT,
+    "token-to-a-longer-address": ELSEWHERE + PUT,
     "wrong-type": SASL + f'client: sasl-init mechanism=:PLAIN initial-response="{PASSWORD}"\n',
 }
 

@@ -113,3 +113,34 @@ def test_a_delivery_is_resumed_as_it_should_be(own, other, fields):
 def test_settling_with_another_outcome_is_told():
     found = resume('{b"7"=null}', 'unsettled={b"7"=accepted()}', "settled=true state=released()")
     assert found == [("OUT-042", "sure", "client")]
+
+
+AGAIN = """
+    server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | {first}
+    client: disposition[0] role=receiver first=0 settled=true
+            state=modified(undeliverable-here=true)
+    server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 | {second}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ('properties(message-id="m") data(b"0")', 'properties(message-id="m") data(b"0")', True),
+        ('header() data(b"0")', 'header(delivery-count=1) data(b"0")', True),
+        ('data(b"0")', 'data(b"0")', False),
+        ('properties(message-id="m") data(b"0")', 'properties(message-id="n") data(b"0")', False),
+    ],
+)
+def test_a_message_is_known_again_by_its_bare_octets_if_it_is_one_of_a_kind(first, second, told):
+    text = AGAIN.format(first=first, second=second)
+    rules = [finding.rule for finding in play(text, "receiving").findings]
+    assert ("OUT-028" in rules) is told
+
+
+def test_a_copy_that_was_on_its_way_is_no_redelivery():
+    same = 'properties(message-id="m") data(b"0")'
+    text = AGAIN.format(first=same, second=same)
+    at = text.rindex("server: transfer")
+    text = text[:at] + text[at:].replace("server:", "server~1:", 1)
+    assert [f.rule for f in play(text, "receiving").findings if f.rule == "OUT-028"] == []

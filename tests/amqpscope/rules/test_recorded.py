@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from exchange import play, record, script
+from beneath import SEALED
+from exchange import PORTS, play, record, script
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
@@ -18,14 +19,17 @@ def test_all_examples_in_one_capture_are_judged_as_one_by_one(tmp_path):
     with path.open("wb") as file:
         writer = CaptureWriter(file)
         for document in documents().values():
+            if document.id.startswith("A09"):
+                continue
             for exchange in document.exchanges:
                 said = script(exchange.text, exchange.setup)
-                if any(each.end in {"END", "GAP"} for each in said):
+                if any(each.end in {"END", "GAP"} or each.raw[:3] == SEALED for each in said):
                     continue
                 port = 10_000 + len(expected)
-                record(said, Conversation(writer, ("10.0.0.1", port), ("10.0.0.2", 5672)))
+                server = ("10.0.0.2", PORTS.get(exchange.setup, 5672))
+                record(said, Conversation(writer, ("10.0.0.1", port), server))
                 played = play(exchange.text, exchange.setup)
-                start = played.steps[0].frame.number
+                start = played.steps[0].frame.number if played.steps else 0
                 expected[port] = sorted((f.frame - start, f.rule) for f in played.findings)
 
     found: dict[int, list[tuple[int, str]]] = {port: [] for port in expected}

@@ -145,3 +145,20 @@ def test_an_answer_without_remote_channel_is_suspect_until_a_message_goes_over_i
 def test_an_answer_without_remote_channel_is_not_told_again_as_a_missing_answer():
     found = play(SILENT_REPLY + "@11s server: empty\n    @30s client: empty", "opened").findings
     assert [one.rule for one in found] == ["SES-004"]
+
+
+def test_a_begin_that_is_captured_after_its_answer_is_paired_with_it():
+    text = """
+        server^1: begin[3] remote-channel=5 next-outgoing-id=0 incoming-window=9 outgoing-window=9
+        client~1: begin[5] next-outgoing-id=0 incoming-window=9 outgoing-window=9
+        client: attach[5] name="s" handle=0 role=sender source=source()
+                target=target(address="q") initial-delivery-count=0
+        server: attach[3] name="s" handle=0 role=receiver source=source()
+                target=target(address="q")
+    """
+    played = play(text, "opened")
+    client, server = played.steps[-1].conversation.tracker.connection.ends
+    assert played.findings == []
+    assert client.channels[5].pair is server.channels[3]
+    assert (client.channels[5].replied, server.channels[3].replied) == (False, True)
+    assert server.channels[3].handles[0].pair is client.channels[5].handles[0]
