@@ -11,18 +11,23 @@ from typing import Final
 
 from amqpscope.findings import Finding
 from amqpscope.frames import Frame, Framer
+from amqpscope.frames_older import OlderFrame
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.link import LinkEnd
+from amqpscope.model.older.event import OlderEvent
 from amqpscope.model.session import SessionEnd
 from amqpscope.model.tracker import Tracker
+from amqpscope.older import UNKNOWN, OlderTalk, older_frame, older_start, speaks_older
 from amqpscope.resync import YES, find_frame, looks
 from amqpscope.rules import Reporter, RuleSet
+from amqpscope.rules.older import OlderRuleSet
 from amqpscope.stream import CLIENT, SERVER, Chunk, Connection, End, Gap, Piece
 from dissectors.v1_0.framing import Header
 
 AMQP_PORT: Final = 5672
 MAGIC: Final = b"AMQP"
+OLDER_DEFAULT: Final = "amqp-0-9-1"
 CURRENT: Final = b"\x01\x00\x00"
 """The version in a header of 1.0."""
 MAX_ODD: Final = 4096
@@ -35,6 +40,7 @@ OLDER: Final = {
     b"\x01\x01\x00\x09": "amqp-0-9",
     b"\x01\x01\x08\x00": "amqp-0-8",
     b"\x01\x01\x09\x01": "amqp-0-8",
+    b"\x01\x01\x0a\x03": "amqp-10-3",
     b"\x01\x01\x00\x0a": "amqp-0-10",
 }
 
@@ -62,6 +68,8 @@ class Conversation:
         """Room for a sink to keep what it says of units over and over."""
         self.last: list[Frame | None] = [None, None]
         """The newest frame of each peer."""
+        self.older: OlderTalk | None = None
+        """The model, where it speaks one of the older protocols; `tracker` then knows nothing."""
 
 
 class Step:
@@ -86,6 +94,28 @@ class Step:
         """The deliveries that a disposition speaks of."""
         self.findings = findings
         """The rules that this unit breaks."""
+        self.older: OlderEvent | None = None
+        """Of a unit of the older protocols: what it is and where it belongs."""
+
+
+class OlderStep(Step):
+    """One unit of the older protocols."""
+
+    def __init__(
+        self, conversation: Conversation, event: OlderEvent, findings: list[Finding]
+    ) -> None:
+        self.conversation = conversation
+        self.frame = event.frame
+        self.session = None
+        self.link = None
+        self.delivery = None
+        self.transfers = 0
+        self.octets = 0
+        self.message = event.message
+        self.parts = None
+        self.covered = []
+        self.findings = findings
+        self.older = event
 
 
 class Suspect:
@@ -102,7 +132,9 @@ class Suspect:
         """Of which peers octets were missed before it was known."""
         self.conversation: Conversation | None = None
         self.foreign = False
-        """The client asked for one of the older protocols."""
+        """The client asked for AMQP 0-10, which is not read."""
+        self.refused = False
+        """The client asked for one of the older protocols, and the server answered with 1.0."""
         self.dismissed = False
 
 
@@ -120,6 +152,7 @@ class Analyzer:
         """The rules to check; None to decode and follow only."""
         self.until = until
         """The last frame to take, 0 for all: the model then stands as of that frame."""
+        self.older_rules = None if rules is None else OlderRuleSet(rules.rules)
         self.reporter = Reporter()
         self.late: list[Finding] = []
         """What was found about units that have been given already: an answer that did not come."""
@@ -170,10 +203,14 @@ class Analyzer:
             find_frame(data, True) >= 0 or find_frame(chunk.data, True) >= 0
         ):
             protocol = AMQP_1_0
+        elif suspect.expected and (older_frame(data) or older_frame(chunk.data)):
+            protocol = OLDER_DEFAULT
         elif suspect.expected and len(suspect.held) < 64:
             return []
         elif headless(data):
             protocol = AMQP_1_0
+        elif older_start(data):
+            protocol = OLDER_DEFAULT
         elif not self.odd_start(suspect, chunk):
             suspect.dismissed = True
             suspect.held = []
@@ -199,6 +236,13 @@ class Analyzer:
             if suspect.holes[end.peer]:
                 end.anchored = False
         held, suspect.held = suspect.held, []
+        version = announced(held)
+        # A server that has the first word refuses what it could not read, and nothing follows.
+        refusal = suspect.connection.complete and all(each.sender == SERVER for each in held)
+        if not refusal and (protocol == OLDER_DEFAULT or speaks_older(version)):
+            suspect.conversation.older = OlderTalk(
+                suspect.connection, version, suspect.holes, suspect.expected
+            )
         steps: list[Step] = []
         for chunk in held:
             if chunk.data[:4] == MAGIC:
@@ -209,6 +253,12 @@ class Analyzer:
     def chunk(self, suspect: Suspect, chunk: Chunk) -> list[Step]:
         """Octets of a connection that speaks AMQP."""
         steps: list[Step] = []
+        conversation = suspect.conversation
+        older = None if conversation is None else conversation.older
+        if older is not None and not self.refused(suspect, older, chunk):
+            for found in older.chunk(chunk):
+                self.older_step(suspect, older, found, steps)
+            return steps
         if suspect.foreign and not self.answered(suspect, chunk):
             return steps
         for frame in suspect.framers[chunk.sender].feed(chunk):
@@ -225,6 +275,38 @@ class Analyzer:
         if conversation.last[SERVER] is None and chunk.data[:4] != MAGIC[: len(chunk.data)]:
             suspect.dismissed = True
         return not suspect.dismissed
+
+    def refused(self, suspect: Suspect, older: OlderTalk, chunk: Chunk) -> bool:
+        """Whether octets are of a server that answers a client of an older protocol with 1.0."""
+        conversation = suspect.conversation
+        if chunk.sender == CLIENT or suspect.refused or conversation is None:
+            return suspect.refused and chunk.sender == SERVER
+        if conversation.last[SERVER] is None and chunk.data[:4] == MAGIC:
+            suspect.refused = protocol_of(chunk.data[4:8]) == AMQP_1_0
+        asked = older.header
+        if suspect.refused and asked is not None:
+            # The model of 1.0 has to know what its server answers.
+            header = Frame(CLIENT, 0, asked.raw, 0, asked.packet, asked.time, asked.ack)
+            header.number = asked.number
+            conversation.tracker.apply(conversation.tracker.locate(header))
+        return suspect.refused
+
+    def older_step(
+        self, suspect: Suspect, older: OlderTalk, frame: OlderFrame, steps: list[Step]
+    ) -> None:
+        """Number a frame of an older protocol, place it in its model, and give it on."""
+        conversation = suspect.conversation
+        if conversation is None or 0 < self.until <= self.frames:
+            return
+        self.frames += 1
+        frame.number = self.frames
+        conversation.last[frame.sender] = frame
+        event, findings = older.take(frame, self.older_rules, conversation.number)
+        if findings:
+            self.late.extend(found for found in findings if found.frame != frame.number)
+            findings = [found for found in findings if found.frame == frame.number]
+        conversation.protocol = older.protocol
+        steps.append(OlderStep(conversation, event, findings))
 
     def step(self, suspect: Suspect, frame: Frame, steps: list[Step]) -> None:
         """Number a frame, place it in the model, and give it on."""
@@ -269,6 +351,9 @@ class Analyzer:
             return []
         self.gaps += 1
         conversation.gaps += 1
+        older = conversation.older
+        if older is not None:
+            return self.older_gap(suspect, older, gap)
         framer = suspect.framers[gap.sender]
         frame = framer.lose(gap.size, gap.packet, gap.time)
         steps = self.last(suspect, frame)
@@ -277,10 +362,35 @@ class Analyzer:
             conversation.tracker.lose(gap.sender, gap.time)
         return steps
 
+    def older_gap(self, suspect: Suspect, older: OlderTalk, gap: Gap) -> list[Step]:
+        """Octets of an older protocol are missing."""
+        steps: list[Step] = []
+        frame = older.gap(gap)
+        if frame is not None:
+            self.older_step(suspect, older, frame, steps)
+        older.lost(gap)
+        return steps
+
+    def older_end(self, suspect: Suspect, older: OlderTalk, end: End) -> list[Step]:
+        """A direction of a connection that speaks an older protocol is over."""
+        steps: list[Step] = []
+        conversation = suspect.conversation
+        frame = older.end(end)
+        if frame is not None:
+            self.older_step(suspect, older, frame, steps)
+        if conversation is not None:
+            last = conversation.last[end.sender] or conversation.last[1 - end.sender]
+            if isinstance(last, OlderFrame):
+                self.late.extend(older.finish(end, last, self.older_rules, conversation.number))
+        return steps
+
     def end(self, suspect: Suspect, end: End) -> list[Step]:
         """One direction, or the connection, is over."""
         if suspect.conversation is None:
             return self.cut_short(suspect, end)
+        older = suspect.conversation.older
+        if older is not None and not suspect.refused:
+            return self.older_end(suspect, older, end)
         frame = suspect.framers[end.sender].finish(end.packet, end.time)
         steps = self.last(suspect, frame)
         self.finish(suspect.conversation, end)
@@ -295,6 +405,8 @@ class Analyzer:
         begun = data[:4] == MAGIC and CURRENT.startswith(data[5:])
         refused = end.sender == SERVER and end.reason == "fin" and self.unread(held)
         if not begun and not refused:
+            if end.sender == CLIENT and self.unread(held):
+                suspect.dismissed = True  # it gave up first, so nobody owes it an answer
             return []
         return self.accept(suspect, AMQP_1_0) + self.end(suspect, end)
 
@@ -323,7 +435,16 @@ class Analyzer:
 
 def protocol_of(version: bytes) -> str:
     """The protocol that the four octets after `AMQP` announce."""
-    return OLDER.get(version, AMQP_1_0)
+    return OLDER.get(version, UNKNOWN if speaks_older(version) else AMQP_1_0)
+
+
+def announced(held: list[Chunk]) -> bytes:
+    """The version in the first header among the first octets of a connection, or nothing."""
+    for sender in (CLIENT, SERVER):
+        start = b"".join([each.data for each in held if each.sender == sender])[:8]
+        if start[:4] == MAGIC:
+            return start[4:]
+    return b""
 
 
 def headless(data: bytes) -> bool:

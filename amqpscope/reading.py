@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
-from amqpscope.analysis import AMQP_1_0, Analyzer, Step
+from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.source import CaptureError
 from amqpscope.choice import Choice
@@ -20,6 +20,7 @@ from amqpscope.report.csv import CsvLines
 from amqpscope.report.jsonl import JsonLines
 from amqpscope.report.text import TextLines
 from amqpscope.report.tree import Detail
+from dissectors.v0_9.dialects import PROTOCOL_0_10
 
 if TYPE_CHECKING:
     from amqpscope.filter import Filter
@@ -166,7 +167,7 @@ class Reading:
         if analyzer.gaps:
             self.complain(f"{path}: octets are missing at {analyzer.gaps} places")
         for protocol in analyzer.protocols:
-            if protocol != AMQP_1_0:
+            if protocol == PROTOCOL_0_10:
                 self.complain(f"{path}: of {protocol} only the protocol header is decoded")
         if not analyzer.frames and not pieces.notes and (capture.packets or not capture.problem):
             self.complain(

@@ -6,139 +6,28 @@ latencies are kept as a histogram whose classes are about four percent wide.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import Final
-
 from amqpscope.analysis import Conversation, Step
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.session import SessionEnd
 from amqpscope.model.settlement import outcome
 from amqpscope.model.stall import credit_left, window_left
+from amqpscope.numbers import (
+    PERCENTILES,
+    ConnectionNumbers,
+    Histogram,
+    LinkNumbers,
+    SessionNumbers,
+    Stall,
+)
+from amqpscope.statistics_older import OlderStatistics
 from amqpscope.stream import PEERS
 from dissectors.v1_0.bodies import Attach, Begin, Body, Close, End, Open, TransactionalState
 
-WIDTH: Final = math.log(1.04)
-PERCENTILES: Final = (50, 90, 99)
-
-
-class Histogram:
-    """Durations in nanoseconds."""
-
-    def __init__(self) -> None:
-        self.classes: Counter[int] = Counter()
-        self.count = 0
-        self.largest = 0
-
-    def add(self, duration: int) -> None:
-        """Take one more."""
-        self.classes[int(math.log(max(duration, 1)) / WIDTH)] += 1
-        self.count += 1
-        self.largest = max(self.largest, duration)
-
-    def merge(self, other: Histogram) -> None:
-        """Take all of another."""
-        self.classes.update(other.classes)
-        self.count += other.count
-        self.largest = max(self.largest, other.largest)
-
-    def percentile(self, percent: int) -> float:
-        """The duration in seconds below which so many lie, within two percent."""
-        rank = max(math.ceil(self.count * percent / 100), 1)
-        for place in sorted(self.classes):
-            rank -= self.classes[place]
-            if rank <= 0:
-                return float(min(math.exp((place + 0.5) * WIDTH), self.largest)) / 1e9
-        return 0.0
-
-    def object(self) -> dict[str, float] | None:
-        """For JSON: percentiles and the largest, in seconds."""
-        if not self.count:
-            return None
-        found = {f"p{percent}": self.percentile(percent) for percent in PERCENTILES}
-        return {**found, "max": self.largest / 1e9}
-
-
-class Stall:
-    """Times during which something could not be sent."""
-
-    def __init__(self) -> None:
-        self.since = 0
-        self.count = 0
-        self.total = 0
-        self.longest = 0
-
-    def update(self, stalled: bool, time: int) -> None:
-        """It is, or is not, stalled from now on."""
-        if stalled and not self.since:
-            self.since = time
-            self.count += 1
-        elif not stalled and self.since:
-            self.add(time - self.since)
-            self.since = 0
-
-    def finish(self, time: int) -> None:
-        """Nothing more comes: a stall that goes on counts up to here."""
-        if self.since:
-            self.add(max(time - self.since, 0))
-            self.since = 0
-
-    def add(self, duration: int) -> None:
-        """Take one that is over."""
-        self.total += duration
-        self.longest = max(self.longest, duration)
-
-    def object(self) -> dict[str, float]:
-        """For JSON, in seconds."""
-        return {"count": self.count, "total": self.total / 1e9, "longest": self.longest / 1e9}
-
-
-@dataclass
-class LinkNumbers:
-    """One link."""
-
-    name: str
-    address: str
-    sender: str
-    channel: int
-    transfers: int = 0
-    deliveries: int = 0
-    bytes: int = 0
-    aborted: int = 0
-    presettled: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    latency: Histogram = field(default_factory=Histogram)
-    credit: Stall = field(default_factory=Stall)
-
-
-@dataclass
-class SessionNumbers:
-    """One peer's end of a session."""
-
-    peer: str
-    channel: int
-    transfers: int = 0
-    window: Stall = field(default_factory=Stall)
-
-
-@dataclass
-class ConnectionNumbers:
-    """One connection."""
-
-    number: int
-    client: str
-    server: str
-    protocol: str
-    containers: list[str | None] = field(default_factory=lambda: [None, None])
-    frames: list[int] = field(default_factory=lambda: [0, 0])
-    bytes: list[int] = field(default_factory=lambda: [0, 0])
-    names: Counter[str] = field(default_factory=Counter)
-    first: int = 0
-    last: int = 0
-    sessions: list[SessionNumbers] = field(default_factory=list)
-    links: list[LinkNumbers] = field(default_factory=list)
+__all__ = [
+    "PERCENTILES", "ConnectionNumbers", "Histogram", "LinkNumbers", "SessionNumbers", "Stall",
+    "Statistics", "addresses", "endpoint", "outcome_of",
+]  # fmt: skip
 
 
 class Statistics:
@@ -149,6 +38,7 @@ class Statistics:
         self.links: dict[LinkEnd, LinkNumbers] = {}
         """Those of links that are attached; what is gone stays in `connections` alone."""
         self.sessions: dict[SessionEnd, SessionNumbers] = {}
+        self.older = OlderStatistics()
 
     def take(self, step: Step) -> None:
         """One more unit."""
@@ -159,6 +49,10 @@ class Statistics:
         numbers.bytes[frame.sender] += size
         numbers.names[frame.unit.name] += 1
         numbers.last = frame.time
+        if step.older is not None:
+            numbers.protocol = step.conversation.protocol
+            self.older.take(step, step.older, numbers)
+            return
         body = frame.unit.body
         if body is None or frame.unit.type != 0:
             return
@@ -323,8 +217,11 @@ def addresses(connections: list[ConnectionNumbers]) -> dict[str, LinkNumbers]:
     found: dict[str, LinkNumbers] = {}
     for numbers in connections:
         for link in numbers.links:
-            key = f"{link.sender}\0{link.address}"
-            into = found.setdefault(key, LinkNumbers("", link.address, link.sender, 0))
+            key = f"{link.sender}\0{link.kind}\0{link.address}"
+            into = found.setdefault(
+                key, LinkNumbers("", link.address, link.sender, 0, kind=link.kind)
+            )
+            into.redelivered += link.redelivered
             into.transfers += link.transfers
             into.deliveries += link.deliveries
             into.bytes += link.bytes

@@ -26,6 +26,14 @@ Fields of the protocol, by the specification's names
   state, outcome                  the delivery state by name; outcome also within a transaction
   declare, discharge              transfers with such a message
 
+The older protocols (0-8, 0-9, 0-9-1)
+  basic.publish                   frames with this method; basic alone: of this class
+  basic.publish.routing-key       one of its arguments; routing-key alone: of any method
+  exchange, queue, routing-key    also on the frames of the content, and on its ack
+  content-header.priority         a content property; also without content-header.
+  headers.color                   on into tables
+  method, content-header, content-body, heartbeat   kinds of frame
+
 Messages, on the transfer that completes them
   message, message.size           there is one; its octets
   properties, message-annotations, application-properties, data, amqp-value, footer, ...
@@ -54,6 +62,7 @@ Values
 
 Examples
   transfer && link.address contains "orders" && !settled
+  basic.publish.routing-key contains "orders" or basic.return
   finding.severity == error and from == client
   frame.number in {10..20} or (channel == 1 and time > 1.5)
 """

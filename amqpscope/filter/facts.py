@@ -74,11 +74,16 @@ def frame_type(view: View) -> Value:
 def channel(view: View) -> Value:
     """The channel, where the frame has one."""
     unit = view.unit
+    if view.step.older is not None:
+        return None if unit.header is not None else unit.channel
     return unit.channel if unit.doff and unit.type == 0 else None
 
 
 def payload(view: View) -> Value:
-    """Octets behind the performative of a transfer."""
+    """Octets behind the performative of a transfer, or of a body frame."""
+    older = view.step.older
+    if older is not None:
+        return older.unit.size if older.unit.label == "content-body" else None
     body = view.body
     if body is None or body.row.name != "transfer":
         return None
@@ -86,13 +91,21 @@ def payload(view: View) -> Value:
 
 
 def link_address(view: View) -> Value:
-    """The node at the far end."""
+    """The node at the far end; in 0-x the queue or exchange."""
+    older = view.step.older
+    if older is not None:
+        return older.address or None
     link = view.step.link
     return None if link is None else link.node() or None
 
 
 def delivery_id(view: View) -> Value:
-    """The transfer's delivery, or all deliveries of a disposition."""
+    """The transfer's delivery, or all deliveries of a disposition; in 0-x their tags."""
+    older = view.step.older
+    if older is not None:
+        if older.delivery is not None:
+            return older.delivery.tag
+        return one_or_all([each.tag for each in older.covered])
     body = view.body
     if body is None or body.row.name != "disposition":
         delivery = view.step.delivery

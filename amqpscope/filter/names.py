@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.filter import older
 from amqpscope.filter.errors import FilterError, did_you_mean
 from amqpscope.filter.getters import (
     Getter,
@@ -30,6 +31,8 @@ from amqpscope.filter.shapes import (
     ANY,
     BINARY,
     NOTHING,
+    NUMBER,
+    TEXT,
     Holds,
     Shape,
     composite,
@@ -45,6 +48,7 @@ NESTED: Final = tuple(
     row for row in COMPOSITES if row not in PERFORMATIVES and "section" not in row.provides
 )
 SECTION_CODES: Final = {name: code for code, name in SECTIONS.items()}
+OWN: Final = frozenset(fact.name for fact in FACTS)
 WIRESHARK: Final = "amqp"
 """A first name that says nothing: `amqp.channel` is `channel`."""
 
@@ -135,6 +139,49 @@ def nested_names(roots: dict[str, Known]) -> None:
             roots.setdefault(name, Known(getter, merge(shapes[name])))
 
 
+def older_names(roots: dict[str, Known]) -> None:
+    """Classes and methods of the older protocols, their arguments, and content properties."""
+    shared: dict[str, Shape] = {}
+    for name, fields in older.methods().items():
+        class_name, _, method = name.partition(".")
+        whole = roots.setdefault(class_name, Known(older.Class(class_name), NOTHING))
+        known = whole.children[method] = Known(older.Method(name), NOTHING)
+        for field, shape in fields.items():
+            known.children[field] = Known(older.Argument(field, name), shape)
+            shared[field] = merge([shared[field], shape]) if field in shared else shape
+    header = roots["content-header"]
+    for field, attribute in older.HEADER_FIELDS.items():
+        header.children[field] = Known(older.HeaderField(attribute), NUMBER)
+    for field, shape in older.properties().items():
+        header.children[field] = Known(older.Property(field), shape)
+        also(roots, field, older.Property(field), shape)
+    for field, shape in shared.items():
+        if field not in older.CARRIED:
+            also(roots, field, older.Argument(field), shape)
+    for field in older.CARRIED:
+        also(roots, field, older.Carried(field), TEXT)
+    also(roots, "body", older.Body(), BINARY)
+
+
+def also(roots: dict[str, Known], name: str, getter: Getter, shape: Shape) -> None:
+    """Let a name mean something in the older protocols too; a fact of our own stays that alone."""
+    known = roots.get(name)
+    if known is None:
+        roots[name] = Known(getter, shape)
+    elif known.shape is NOTHING and isinstance(known.getter, older.Class):
+        # `queue` is a class, and a field that more people ask for.
+        known.getter, known.shape, known.presence = getter, shape, getter
+    elif known.getter is not None and name not in OWN:
+        both = Several([known.getter, getter])
+        if known.presence is not known.getter and known.presence is not None:
+            known.presence = Several([known.presence, getter])
+        else:
+            known.presence = both
+        known.getter = both
+        if known.shape is not NOTHING:
+            known.shape = merge([known.shape, shape])
+
+
 def all_names() -> dict[str, Known]:
     """Every first name."""
     roots: dict[str, Known] = {}
@@ -143,6 +190,7 @@ def all_names() -> dict[str, Known]:
     section_names(roots)
     shared_names(roots)
     nested_names(roots)
+    older_names(roots)
     return roots
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from amqpscope.filter import facts
+from amqpscope.filter import facts, older
 from amqpscope.filter.getters import OUTCOMES
 from amqpscope.filter.shapes import BINARY, BOOLEAN, NUMBER, TEXT, Shape, composite, one_of
 from amqpscope.stream import CLIENT, PEERS, SERVER
@@ -12,13 +12,13 @@ from dissectors.errors import Damage
 from dissectors.v1_0.framing import PROTOCOL_IDS
 from dissectors.v1_0.types import COMPOSITES, RESTRICTED_TYPE
 
-KINDS: Final = ("header", "amqp", "sasl", "empty", "unknown", "malformed")
+KINDS: Final = ("header", "amqp", "sasl", "empty", "unknown", "malformed", *older.KINDS)
 PERFORMATIVES: Final = tuple(
     row for row in COMPOSITES if "frame" in row.provides or "sasl-frame" in row.provides
 )
 _KIND: Final = one_of(*KINDS)
 _PERFORMATIVE: Final = one_of(*(row.name for row in PERFORMATIVES))
-_NAME: Final = one_of(*(row.name for row in PERFORMATIVES), *KINDS)
+_NAME: Final = one_of(*(row.name for row in PERFORMATIVES), *KINDS, *older.methods())
 _PEER: Final = one_of(*PEERS)
 _ROLE: Final = Shape(BOOLEAN.holds, RESTRICTED_TYPE["role"].choices)
 _ID: Final = Shape(NUMBER.holds, tuple((name, code) for code, name in PROTOCOL_IDS.items()))
@@ -57,11 +57,11 @@ FACTS: Final = (
     Fact("server.ip", "address of the server", TEXT, facts.end_of(SERVER, 0)),
     Fact("server.port", "TCP port of the server", NUMBER, facts.end_of(SERVER, 1)),
     Fact("protocol", "amqp-1.0, amqp-0-9-1, ...", TEXT, lambda v: v.step.conversation.protocol),
-    Fact("kind", "header, amqp, sasl, empty, unknown, malformed", _KIND, lambda v: v.unit.kind),
-    Fact("name", "performative, or kind where there is none", _NAME, lambda v: v.unit.name),
+    Fact("kind", "header, amqp, sasl, empty, method, ...", _KIND, lambda v: v.unit.kind),
+    Fact("name", "performative or method, else kind", _NAME, lambda v: v.unit.name),
     Fact("performative", "its name", _PERFORMATIVE, facts.performative),
     Fact("channel", "channel of an AMQP frame", NUMBER, facts.channel),
-    Fact("payload", "octets of message in a transfer", NUMBER, facts.payload),
+    Fact("payload", "octets of message in a transfer or body", NUMBER, facts.payload),
     Fact("protocol-header", "it as text: AMQP 1.0.0", TEXT, facts.protocol_header),
     Fact("protocol-header.id", "AMQP, TLS or SASL", _ID, facts.header("id")),
     Fact("protocol-header.major", "version", NUMBER, facts.header("major")),

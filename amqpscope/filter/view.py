@@ -27,7 +27,8 @@ class View:
     def sections(self) -> list[Section]:
         """The sections of the message that this frame completes."""
         if self.walked is None:
-            message = self.step.message
+            # A content of the older protocols has no sections.
+            message = None if self.step.older is not None else self.step.message
             self.walked = NONE if message is None else walk(message)[0]
         return self.walked
 

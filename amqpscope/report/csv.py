@@ -8,6 +8,7 @@ from typing import Final
 
 from amqpscope.analysis import Step
 from amqpscope.report.jsonl import name_of, seconds
+from amqpscope.report.older_summary import older_place
 from amqpscope.report.summary import printable, summary
 from amqpscope.stream import PEERS
 
@@ -29,9 +30,17 @@ class CsvLines:
 
     def line(self, step: Step) -> str:
         """One unit."""
-        frame, unit, link, delivery = step.frame, step.frame.unit, step.link, step.delivery
+        frame, unit, link = step.frame, step.frame.unit, step.link
         size = len(frame.raw) + frame.missing
-        payload = size - unit.payload if unit.name == "transfer" else 0
+        older = step.older
+        if older is not None:
+            payload = older.unit.body_size
+            address = printable(older_place(older))
+            delivery = None if older.delivery is None else older.delivery.tag
+        else:
+            payload = size - unit.payload if unit.name == "transfer" else 0
+            address = "" if link is None else printable(link.node())
+            delivery = None if step.delivery is None else step.delivery.delivery_id
         row = (
             frame.number,
             frame.packet,
@@ -45,8 +54,8 @@ class CsvLines:
             size,
             payload,
             "" if link is None else printable(link.name),
-            "" if link is None else printable(link.node()),
-            "" if delivery is None else delivery.delivery_id,
+            address,
+            delivery,
             summary(step, show_secrets=self.show_secrets),
             " ".join(map(str, step.findings)),
         )

@@ -13,6 +13,7 @@ from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Conversation, Step
+from amqpscope.report.older_json import older_line
 from amqpscope.report.secrets import secret_field, secret_message, secret_unit
 from amqpscope.stream import PEERS
 from dissectors.errors import Malformed
@@ -96,6 +97,10 @@ class JsonLines:
 
     def line(self, step: Step) -> str:
         """One unit, without the line's end."""
+        if step.older is not None:
+            time: list[str] = []
+            self.put_time(time, step.frame.time)
+            return older_line(step, step.older, "".join(time), self.show_secrets)
         out: list[str] = ['{"frame": ']
         frame = step.frame
         unit = frame.unit

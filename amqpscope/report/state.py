@@ -5,11 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from amqpscope.model.snapshot import ConnectionState, LinkState, SessionState
+from amqpscope.analysis import Conversation
+from amqpscope.model.older.snapshot import older_snapshot
+from amqpscope.model.snapshot import ConnectionState, LinkState, SessionState, snapshot
+from amqpscope.report.older_state import older_state_lines, older_state_object
 from amqpscope.report.stats import seconds
 from amqpscope.report.summary import printable
 from amqpscope.stream import PEERS
 from dissectors.v1_0.types import choice
+
+
+def talk_lines(talk: Conversation, now: int) -> Iterator[str]:
+    """One connection as it is now, of whatever protocol, as a tree."""
+    if talk.older is not None:
+        state = older_snapshot(talk.older.tracker.connection)
+        return older_state_lines(talk.number, state, now)
+    return state_lines(talk.number, snapshot(talk.tracker.connection), now)
+
+
+def talk_object(talk: Conversation, now: int) -> dict[str, Any]:
+    """The same for JSON."""
+    if talk.older is not None:
+        state = older_snapshot(talk.older.tracker.connection)
+        return older_state_object(talk.number, state, now)
+    return state_object(talk.number, snapshot(talk.tracker.connection), now)
 
 
 def state_lines(number: int, state: ConnectionState, now: int) -> Iterator[str]:

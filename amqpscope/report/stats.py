@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from amqpscope.report.summary import printable, size
 from amqpscope.statistics import (
@@ -14,6 +14,23 @@ from amqpscope.statistics import (
     Stall,
     addresses,
 )
+
+
+class Words(NamedTuple):
+    """What the numbers of a link, or of what stands for one, are called."""
+
+    deliveries: str
+    transfers: str
+    presettled: str
+    settled: str
+    credit: str
+
+
+WORDS: Final = {
+    "link": Words("deliveries", "transfers", "sent settled", "settled", "out of credit"),
+    "exchange": Words("messages", "body frames", "", "confirmed", "blocked"),
+    "queue": Words("messages", "body frames", "without ack", "acked", "prefetch reached"),
+}
 
 
 def stats_lines(connections: list[ConnectionNumbers]) -> Iterator[str]:
@@ -57,19 +74,28 @@ def session_lines(session: SessionNumbers) -> Iterator[str]:
 
 def link_lines(link: LinkNumbers, title: str) -> Iterator[str]:
     """One link or address."""
-    address = f"  {printable(link.address)}" if link.name and link.address else ""
-    yield f"  {title}{address}  (sent by the {link.sender})"
-    parts = [f"{link.deliveries} deliveries", f"{link.transfers} transfers", size(link.bytes)]
+    words = WORDS[link.kind]
+    published = link.kind != "link" and link.sender == "client"
+    other = link.name and link.address and link.kind == "link"
+    address = f"  {printable(link.address)}" if other else ""
+    kind = "" if link.name or link.kind == "link" else f"{link.kind} "
+    yield f"  {kind}{title}{address}  (sent by the {link.sender})"
+    parts = [f"{link.deliveries} {words.deliveries}", f"{link.transfers} {words.transfers}"]
+    parts.append(size(link.bytes))
     parts += [f"{count} {name}" for name, count in link.outcomes.most_common()]
     if link.presettled:
-        parts.append(f"{link.presettled} sent settled")
+        parts.append(f"{link.presettled} {words.presettled}")
+    if link.redelivered:
+        parts.append(f"{link.redelivered} redelivered")
     if link.aborted:
         parts.append(f"{link.aborted} aborted")
     yield f"    {', '.join(parts)}"
     if link.latency.count:
-        yield f"    settled after {latency(link.latency)}"
+        settled = "confirmed" if published else words.settled
+        yield f"    {settled} after {latency(link.latency)}"
     if link.credit.count:
-        yield f"    {stalls(link.credit, 'out of credit').removeprefix(', ')}"
+        held = "blocked" if published else words.credit
+        yield f"    {stalls(link.credit, held).removeprefix(', ')}"
 
 
 def latency(histogram: Histogram) -> str:
@@ -113,6 +139,7 @@ def address_object(link: LinkNumbers) -> dict[str, Any]:
 def link_object(link: LinkNumbers) -> dict[str, Any]:
     """For JSON."""
     return {
+        "kind": link.kind,
         "name": link.name or None,
         "address": link.address or None,
         "sender": link.sender,

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import Final
 
 from amqpscope.analysis import Step
+from amqpscope.report.older_summary import older_summary
 from amqpscope.report.secrets import secret_message
+from amqpscope.report.words import PREVIEW, printable, shortened, size, text_of
 from dissectors.notation_text import text_value
 from dissectors.v1_0.bodies import (
     Accepted,
@@ -34,14 +36,16 @@ from dissectors.v1_0.message import DATA, Section, read_section, walk
 from dissectors.v1_0.types import choice
 from dissectors.v1_0.values import Array, Described, Map, Value
 
-PREVIEW: Final = 60
-"""Characters of a message's body that are worth a place on the line."""
+__all__ = ["printable", "short", "size", "state", "summary"]
+
 LONGEST: Final = 200
 """Characters of one field; -V and JSON have the whole."""
 
 
 def summary(step: Step, *, show_secrets: bool = False) -> str:
     """One line, without line breaks and control characters."""
+    if step.older is not None:
+        return older_summary(step.older, show_secrets=show_secrets)
     unit = step.frame.unit
     words: list[str] = []
     if unit.faults:
@@ -62,23 +66,6 @@ def summary(step: Step, *, show_secrets: bool = False) -> str:
     elif unit.kind == "unknown":
         words.append(f"frame type {unit.type}")
     return printable(" ".join(filter(None, words)))
-
-
-def printable(text: str) -> str:
-    """Control characters and line breaks as escapes: captured text must not move the cursor."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def size(octets: int) -> str:
-    """A number of octets as people say it."""
-    if octets < 1000:
-        return f"{octets} B"
-    for unit, limit in (("kB", 1e6), ("MB", 1e9)):
-        if octets < limit:
-            return f"{octets * 1000 / limit:.3g} {unit}"
-    return f"{octets / 1e9:.3g} GB"
 
 
 def named(body: Body, names: list[str]) -> str:
@@ -111,11 +98,6 @@ def short(value: Value, declared: str = "") -> str:
     if isinstance(value, Map | list | Described):
         return text_value(value)
     return "null" if value is None else str(value)
-
-
-def shortened(text: str, most: int) -> str:
-    """A text, cut when it has more characters than this."""
-    return text if len(text) <= most else text[:most] + "…"
 
 
 def tag(octets: bytes) -> str:
@@ -305,15 +287,3 @@ def preview(message: bytes, section: Section, count: int) -> str:
         said = section.name
     more = f" +{count - 1}" if count > 1 else ""
     return shortened(said, PREVIEW) + more
-
-
-def text_of(octets: bytes) -> str:
-    """Octets as quoted text if they are that, else the first as hex."""
-    head = octets[:PREVIEW]
-    try:
-        said = head.decode()
-    except UnicodeDecodeError as error:
-        said = head[: error.start].decode()
-        if error.start < len(head) - 3:
-            return "0x" + head[:16].hex()
-    return f'"{said}"' if said.isprintable() else "0x" + head[:16].hex()

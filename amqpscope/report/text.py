@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.analysis import Step
+from amqpscope.report.older_summary import older_colour, older_place
 from amqpscope.report.summary import printable, summary
 
 ARROWS: Final = ("C→S", "C←S")
@@ -15,6 +16,8 @@ PLAIN_ARROWS: Final = ("C>S", "C<S")
 NARROW: Final = 100
 """Below so many columns times are shorter and link names too."""
 
+LONG_NAME: Final = 19
+"""Columns of the name of a method of the older protocols: `connection.start-ok`."""
 RESET: Final = "\x1b[0m"
 # fmt: off
 COLOURS: Final = {
@@ -82,7 +85,8 @@ class TextLines:
             f"{step.conversation.number:3} {self.arrows[frame.sender]} {channel:>3} "
             f"{self.link(step):{self.link_width}} "
         )
-        text = f"{head}{name:{self.name_width}} {findings(step)}{self.summary(step)}".rstrip()
+        wide = self.name_width if step.older is None else LONG_NAME
+        text = f"{head}{name:{wide}} {findings(step)}{self.summary(step)}".rstrip()
         if self.plain:
             text = text.replace("…", self.cut)
         if self.width and len(text) > self.width:
@@ -94,11 +98,14 @@ class TextLines:
         return summary(step, show_secrets=self.show_secrets)
 
     def link(self, step: Step) -> str:
-        """The link's name, or its handle where the name was not seen."""
+        """The link's name, or its handle where that was not seen; in 0-x the exchange or queue."""
         link = step.link
-        if link is None:
+        if step.older is not None:
+            name = printable(older_place(step.older))
+        elif link is None:
             return ""
-        name = printable(link.name) or f"handle {link.handle}"
+        else:
+            name = printable(link.name) or f"handle {link.handle}"
         if len(name) <= self.link_width:
             return name
         # Made-up names differ at their ends.
@@ -125,4 +132,6 @@ def colour_of(step: Step) -> str:
     unit = step.frame.unit
     if unit.faults or any(found.severity == "error" for found in step.findings):
         return COLOURS["malformed"]
+    if step.older is not None:
+        return COLOURS[older_colour(step.older)]
     return COLOURS.get(unit.name, COLOURS.get(unit.kind, ""))

@@ -10,11 +10,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from amqpscope.analysis import Step
+from amqpscope.model.older.event import OlderEvent
 from amqpscope.report.jsonl import seconds
 from amqpscope.report.secrets import MASK, secret_field, secret_message, secret_unit
 from amqpscope.report.summary import printable
 from amqpscope.stream import PEERS
 from dissectors.span import Node, section_tree, unit_tree
+from dissectors.span_older import unit_tree as older_tree
+from dissectors.v0_9.secrets import secret_field as older_secret_field
+from dissectors.v0_9.secrets import secret_method
+from dissectors.v0_9.values import PosixTime
 from dissectors.v1_0.bodies import Body
 from dissectors.v1_0.framing import SASL_FRAME
 from dissectors.v1_0.names import descriptor_name
@@ -27,6 +32,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _PAYLOAD: Final = frozenset(("octets", "payload", "data", "amqp-sequence", "amqp-value"))
 NARROW: Final = 100
 """Below so many columns fewer octets go on a line."""
+HEADS: Final = (7, 8)
+"""Octets of a frame's header in the older protocols."""
 LEFT_OVER: Final = "(left over)"
 """Octets behind the last item of what contains them."""
 
@@ -58,6 +65,11 @@ class Detail:
         for fault in unit.faults:
             yield f"       malformed: {printable(str(fault))}"
         self.covered = frozenset() if self.show_secrets else secret_parts(step)
+        older = step.older
+        if older is not None:
+            yield from self.part(frame_tree(older), frame.raw)
+            yield ""
+            return
         yield from self.part(unit_tree(frame.raw, frame.missing), frame.raw)
         message = step.message
         if message and not (step.delivery and (step.delivery.message_format or 0) >> 8):
@@ -88,7 +100,10 @@ class Detail:
         """Whether a node holds a secret that was not asked for."""
         if self.show_secrets:
             return False
-        return secret_field(path[-1], node.label) if path else node.label in self.covered
+        if not path:
+            return node.label in self.covered
+        name = path[-1]
+        return secret_field(name, node.label) or older_secret_field(name, node.label)
 
     def marked(self, node: Node, raw: bytes) -> Iterator[str]:
         """Octets line by line, each run with the deepest node that it belongs to."""
@@ -125,9 +140,20 @@ class Detail:
             yield at, node.end, said or (LEFT_OVER if items else ""), False
 
 
+def frame_tree(event: OlderEvent) -> Node:
+    """The tree of a unit of the older protocols."""
+    frame, unit = event.frame, event.unit
+    head = unit.doff if unit.doff in HEADS else HEADS[0]
+    return older_tree(frame.raw, unit.dialect, frame.missing, head)
+
+
 def secret_parts(step: Step) -> frozenset[str]:
     """What at the top of a frame's and a message's tree must be covered."""
     unit = step.frame.unit
+    older = step.older
+    if older is not None:
+        spoiled = older.unit.faults or older.unit.cut
+        return _PAYLOAD | {unit.name} if spoiled and secret_method(unit.name) else frozenset()
     if secret_message(step):
         return _PAYLOAD
     if secret_unit(unit) or (unit.type == SASL_FRAME and step.frame.missing):
@@ -194,6 +220,8 @@ def show(value: Value) -> str:
         return "null"
     if value is True or value is False:
         return str(value).lower()
+    if isinstance(value, PosixTime):
+        return f"{int(value)} = {instant(value, 1_000_000)}"
     if isinstance(value, Timestamp):
         return f"{int(value)} = {instant(value)}"
     if isinstance(value, Symbol):

@@ -75,6 +75,8 @@ GROUPS: Final = (
     ("older.sharing", "A09-CHN"),
     ("older.channel", "A09-CHN"),
     ("older.channel_close", "A09-CHN"),
+    ("older.channel_flow", "A09-CHN"),
+    ("older.access", "A09-CHN"),
     ("older.replies", "A09-CHN A09-EXC A09-QUE"),
     ("older.tables", "A09-TBL"),
     ("older.handshake", "A09-CON"),

@@ -1,0 +1,177 @@
+"""Placing and applying the frames of contents: headers and bodies."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.older import content as waits
+from amqpscope.model.older import event as kinds
+from amqpscope.model.older.channel import Channel
+from amqpscope.model.older.connection import Sample
+from amqpscope.model.older.content import Assembly, Content
+from amqpscope.model.older.event import OlderEvent
+from amqpscope.model.older.odd_tables import LATEST
+from amqpscope.stream import CLIENT
+from dissectors.v0_9.codec import ContentHeader
+
+BASIC: Final = 60
+STRUCTURED: Final = frozenset(("10-3", "0-8", "0-8-qpid"))
+"""Dialects in which a content can have others within it."""
+DELIVERY_MODE: Final = 3
+PRIORITY: Final = 4
+TIMESTAMP: Final = 9
+MESSAGE_ID: Final = 0x0080
+"""The flag of that property of basic contents."""
+ODD_FLAGS: Final = 0x0116
+"""Flags of basic properties that rules look at: expiration, user-id, cluster-id, undefined ones."""
+
+
+def place_header(event: OlderEvent, channel: Channel, header: ContentHeader) -> None:
+    """Find the content that a header belongs to."""
+    assembly = event.assembly = channel.assemblies[event.peer]
+    target = assembly.header_goes_to()
+    if target is None:
+        place_unwanted(event, channel, assembly)
+    else:
+        if target is not assembly.content or assembly.aside:
+            event.kinds |= kinds.ENTANGLED
+        join(event, target)
+        if not header.body_size:
+            event.kinds |= kinds.COMPLETES
+            event.message = b""
+            if header.flags & MESSAGE_ID and header.words == 1:
+                event.kinds |= kinds.IDENTIFIED
+            untangle(event, assembly, target, 0)
+    if odd_header(header, target):
+        event.kinds |= kinds.ODD_HEADER
+
+
+def odd_header(header: ContentHeader, target: Content | None) -> bool:
+    """A header of which something is out of the ordinary."""
+    if header.class_id != BASIC or header.weight or header.words > 1 or header.flags & ODD_FLAGS:
+        return True
+    if target is None or target.method is None or target.method.plan.row.class_id != BASIC:
+        return True
+    values = header.values
+    if len(values) <= TIMESTAMP:
+        return True
+    mode, priority, time = values[DELIVERY_MODE], values[PRIORITY], values[TIMESTAMP]
+    if mode is not None and mode != 1 and mode != 2:
+        return True
+    if time is not None and time > LATEST:
+        return True
+    return priority is not None and priority > 9
+
+
+def place_body(event: OlderEvent, channel: Channel, size: int) -> None:
+    """Find the content that a body frame belongs to."""
+    assembly = event.assembly = channel.assemblies[event.peer]
+    target = assembly.body_goes_to(size)
+    if target is None:
+        place_unwanted(event, channel, assembly)
+        return
+    if target is not assembly.content or assembly.aside:
+        event.kinds |= kinds.ENTANGLED
+    join(event, target)
+    if size > target.rest:
+        event.kinds |= kinds.SURPLUS
+    if size >= target.rest:
+        event.kinds |= kinds.COMPLETES
+        header = target.header
+        if header is not None and header.flags & MESSAGE_ID and header.words == 1:
+            event.kinds |= kinds.IDENTIFIED
+        event.message = whole(target, piece(event, size), size)
+        untangle(event, assembly, target, size)
+
+
+def place_unwanted(event: OlderEvent, channel: Channel, assembly: Assembly) -> None:
+    """A content frame that no content waits for."""
+    if assembly.unsure or not channel.whole[event.peer]:
+        return
+    if assembly.content is not None:
+        event.content = assembly.content
+        event.kinds |= kinds.INTERRUPTS
+    elif not event.kinds & (kinds.UNOPENED | kinds.OWN_CLOSED):
+        event.kinds |= kinds.STRAY
+
+
+def join(event: OlderEvent, content: Content) -> None:
+    """The frame belongs to this content."""
+    event.content = content
+    event.delivery = content.delivery
+    event.publish = content.publish
+
+
+def untangle(event: OlderEvent, assembly: Assembly, content: Content, size: int) -> None:
+    """See whether this frame is the last of a tangle."""
+    if assembly.untangles(content, size):
+        event.kinds |= kinds.UNTANGLES
+        event.tangle = assembly.tangle
+
+
+def piece(event: OlderEvent, size: int) -> bytes:
+    """What the capture has of a body frame's octets."""
+    start = event.unit.payload
+    return event.frame.raw[start : start + size]
+
+
+def whole(content: Content, last: bytes, size: int) -> bytes | None:
+    """The body that is complete with this frame; None where not all of it was kept."""
+    if len(last) != size:
+        return None
+    if not content.bodies:
+        return last
+    body = b"".join(content.pieces) + last
+    return body if len(body) == content.received + size else None
+
+
+def apply_header(event: OlderEvent, channel: Channel, header: ContentHeader) -> None:
+    """Let a content header take effect."""
+    assembly = channel.assemblies[event.peer]
+    content = event.content
+    if content is None or content.wants != waits.HEADER:
+        assembly.interrupt(event.mark)
+        if assembly.unsure:
+            if assembly.weight:
+                assembly.children += 1
+                assembly.weight += header.weight
+            return
+        # A content of which the method is missing: its bodies belong to it.
+        content = Content(None, event.mark)
+        assembly.begin(content)
+    content.take_header(header, event.mark)
+    if header.weight and event.connection.dialect.name in STRUCTURED:
+        # Contents within it come before its own body; nobody sends them, so they are only counted.
+        assembly.lose()
+        assembly.weight = header.weight
+        return
+    delivery, publish = content.delivery, content.publish
+    if event.kinds & kinds.IDENTIFIED:
+        identify(event, content)
+    if delivery is not None:
+        channel.deliveries.sized(delivery, header.body_size)
+    if publish is not None and content.method is not None and publish.size < 0:
+        publish.size = header.body_size
+        channel.published_bytes += header.body_size
+    assembly.follow(content, "content-header", event.mark)
+
+
+def identify(event: OlderEvent, content: Content) -> None:
+    """Remember what was published under a message-id, to compare what is delivered under it."""
+    header, body = content.header, event.message
+    name = None if header is None else header.get("message-id")
+    if event.peer == CLIENT and isinstance(name, str) and body is not None:
+        event.connection.publish(name, Sample(len(body), hash(body), event.mark))
+
+
+def apply_body(event: OlderEvent, channel: Channel, size: int) -> None:
+    """Let a body frame take effect."""
+    assembly = channel.assemblies[event.peer]
+    content = event.content
+    if content is None or content.wants != waits.BODY:
+        # Nobody waits for it; a content that waits for its header goes on waiting.
+        return
+    content.take_body(piece(event, size), size)
+    if event.kinds & kinds.IDENTIFIED:
+        identify(event, content)
+    assembly.follow(content, "content-body", event.mark)

@@ -1,0 +1,249 @@
+"""A frame of the older family in its place: what the rules look at.
+
+An event is made before its frame is applied, so everything in it is as it was before the frame.
+`kinds` tells what happens in it, and `name` which method it is; rules name the kinds and methods
+that they look at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.model.knowledge import EVERYTHING
+from amqpscope.model.mark import Mark
+from amqpscope.model.older.channel import Channel, Request
+from amqpscope.model.older.connection import OlderConnection, OlderEnd
+from amqpscope.model.older.content import Assembly, Content, Tangle
+from amqpscope.model.older.deliveries import Consumer, Delivery
+from amqpscope.model.older.publishes import Publish
+from dissectors.v0_9.framing import OlderUnit
+
+if TYPE_CHECKING:
+    from amqpscope.frames import Frame
+
+# fmt: off
+KINDS: Final = (
+    "header",         # a protocol header
+    "frame",          # any frame, of any type, also malformed
+    "malformed",      # a unit with faults
+    "method",         # a method that the dialect has, in whatever frame
+    "content-header",
+    "content-body",
+    "heartbeat",
+    "special",        # trace, out-of-band, or a type that the dialect does not have
+    "request",        # a REQUEST frame of 0-9
+    "response",       # a RESPONSE frame of 0-9
+    "unknown-method", # a method that the dialect does not have
+    "wrong-way",      # a method from a peer that may not send it
+    "wrong-channel",  # a class, content or heartbeat on a channel where it cannot be
+    "asks",           # a method that wants an answer
+    "answers",        # a method that is an answer
+    "unasked",        # ... to nothing that was asked, for sure
+    "carries",        # a method that carries a content
+    "completes",      # the frame that completes a content
+    "interrupts",     # a frame where the open content of its channel should go on
+    "stray",          # a content frame with no content open, for sure
+    "entangled",      # a content frame of a content that was interrupted, or may be
+    "surplus",        # a body frame larger than what its content still wants
+    "untangles",      # what ends a tangle of contents: all are complete, or the channel is over
+    "unopened",       # a frame on a channel that is not open, for sure
+    "own-closed",     # a frame on a channel that its sender has closed
+    "peer-closed",    # ... that its partner has closed, as the sender may have known
+    "after-close",    # a frame from a peer that has sent connection.close or its close-ok
+    "oversize",       # a frame larger than the limit that both agreed on
+    "handshake",      # a method of the handshake
+    "disorderly",     # ... out of its order, for sure
+    "tables",         # a frame with a table that is not empty
+    "odd-text",       # ... with a short string that has a zero octet or is no UTF-8
+    "delivers",       # basic.deliver, basic.get-ok and their like
+    "settles",        # the client's ack, nack and reject
+    "confirms",       # the server's ack and nack
+    # What most of them are not, found in one look so that few rules run on them:
+    "odd-publish",    # a publish on a channel, or with flags, out of the ordinary
+    "odd-deliver",    # a delivery with another tag, or to another consumer, than expected
+    "odd-settle",     # an acknowledgement of anything but deliveries that are not settled
+    "odd-confirm",    # a confirm of anything but publishes that are not confirmed
+    "odd-header",     # a content header of which something is out of the ordinary
+    "full",           # a delivery that reaches or passes a prefetch limit
+    "transactional",  # a publish, acknowledgement or end of a channel in transaction mode
+    "pause",          # this peer had not sent an octet for a second or more
+    "tick",           # a second or more has passed on this connection since the last tick
+    "finished",       # a direction has ended (FIN, RST, or the capture ends); there is no frame
+    "odd-table",      # a frame with a table of which something is out of the ordinary
+    "identified",     # the frame that completes a content with a message-id
+    "alone",          # a body frame while its sender owes another channel an answer
+)
+# fmt: on
+KIND: Final = {name: 1 << place for place, name in enumerate(KINDS)}
+
+# fmt: off
+HEADER:         Final = 1 << 0
+FRAME:          Final = 1 << 1
+MALFORMED:      Final = 1 << 2
+METHOD:         Final = 1 << 3
+CONTENT_HEADER: Final = 1 << 4
+CONTENT_BODY:   Final = 1 << 5
+HEARTBEAT:      Final = 1 << 6
+SPECIAL:        Final = 1 << 7
+REQUEST:        Final = 1 << 8
+RESPONSE:       Final = 1 << 9
+UNKNOWN_METHOD: Final = 1 << 10
+WRONG_WAY:      Final = 1 << 11
+WRONG_CHANNEL:  Final = 1 << 12
+ASKS:           Final = 1 << 13
+ANSWERS:        Final = 1 << 14
+UNASKED:        Final = 1 << 15
+CARRIES:        Final = 1 << 16
+COMPLETES:      Final = 1 << 17
+INTERRUPTS:     Final = 1 << 18
+STRAY:          Final = 1 << 19
+ENTANGLED:      Final = 1 << 20
+SURPLUS:        Final = 1 << 21
+UNTANGLES:      Final = 1 << 22
+UNOPENED:       Final = 1 << 23
+OWN_CLOSED:     Final = 1 << 24
+PEER_CLOSED:    Final = 1 << 25
+AFTER_CLOSE:    Final = 1 << 26
+OVERSIZE:       Final = 1 << 27
+HANDSHAKE:      Final = 1 << 28
+DISORDERLY:     Final = 1 << 29
+TABLES:         Final = 1 << 30
+ODD_TEXT:       Final = 1 << 31
+DELIVERS:       Final = 1 << 32
+SETTLES:        Final = 1 << 33
+CONFIRMS:       Final = 1 << 34
+ODD_PUBLISH:    Final = 1 << 35
+ODD_DELIVER:    Final = 1 << 36
+ODD_SETTLE:     Final = 1 << 37
+ODD_CONFIRM:    Final = 1 << 38
+ODD_HEADER:     Final = 1 << 39
+FULL:           Final = 1 << 40
+TRANSACTIONAL:  Final = 1 << 41
+PAUSE:          Final = 1 << 42
+TICK:           Final = 1 << 43
+FINISHED:       Final = 1 << 44
+ODD_TABLE:      Final = 1 << 45
+IDENTIFIED:     Final = 1 << 46
+ALONE:          Final = 1 << 47
+# fmt: on
+
+
+class OlderEvent:
+    """One frame, who sent it, and what it belongs to; or the end of a direction."""
+
+    def __init__(
+        self,
+        connection: OlderConnection,
+        frame: Frame,
+        unit: OlderUnit,
+        peer: int,
+        known: int,
+        time: int,
+    ) -> None:
+        self.connection = connection
+        self.frame = frame
+        """The frame; of `finished`, the last one of that direction."""
+        self.unit = unit
+        self.name = unit.name
+        """The method: `basic.publish`; else the kind of frame."""
+        self.peer = peer
+        self.time = time
+        self.mark = Mark(
+            frame.number, frame.packet, time, frame.offset + len(frame.raw) + frame.missing
+        )
+        self.own: OlderEnd = connection.ends[peer]
+        """The sender's end."""
+        self.partner: OlderEnd = connection.ends[1 - peer]
+        self.known = known
+        """Octets of the partner's stream that the sender may have read (K+)."""
+        self.kinds = 0
+        self.channel: Channel | None = None
+        """The channel; `connection.zero` for methods of the connection; None where none can be."""
+        self.request: Request | None = None
+        """What an answer answers."""
+        self.skipped = 0
+        """Requests that were asked before it and are not answered."""
+        self.assembly: Assembly | None = None
+        """The contents of this direction of the channel."""
+        self.content: Content | None = None
+        """The content that a frame begins, or belongs to."""
+        self.consumer: Consumer | None = None
+        """Whom a delivery is for, or a consume or cancel is about."""
+        self.delivery: Delivery | None = None
+        """What a deliver or get-ok, and the frames of its content, hand over."""
+        self.publish: Publish | None = None
+        """What a publish, and the frames of its content, hand over; or what is returned."""
+        self.covered: list[Delivery] = []
+        """The deliveries that an acknowledgement settles."""
+        self.confirmed: list[Publish] = []
+        """The publishes that a confirm settles."""
+        self.tangle: Tangle | None = None
+        """What this frame, or the end, untangles."""
+        self.message: bytes | None = None
+        """The whole body, on the frame that completes a content."""
+
+    def knew(self, mark: Mark | None) -> bool:
+        """Whether the sender may have read this frame of its partner's (K+)."""
+        return mark is not None and mark.end <= self.known
+
+    def surely_knew(self, mark: Mark | None) -> bool:
+        """Whether the sender's earlier frames show that it had read that frame (K-)."""
+        return mark is not None and mark.end <= self.own.proved
+
+    def surely_handled(self, mark: Mark | None) -> bool:
+        """... and had dealt with it, on this channel.
+
+        A peer may read ahead of what it does on a channel, and do several channels side by side.
+        """
+        channel = self.channel
+        return mark is not None and channel is not None and mark.end <= channel.proved[self.peer]
+
+    @property
+    def ahead(self) -> bool:
+        """The sender had octets of its partner that have not passed the tap, or not as a frame."""
+        return self.partner.last_mark.end < self.known < EVERYTHING
+
+    def since(self, mark: Mark | None) -> int:
+        """Nanoseconds since a frame; 0 for one that was not seen."""
+        return 0 if mark is None or not mark.frame else self.time - mark.time
+
+    @property
+    def address(self) -> str:
+        """The queue or exchange that the frame is about; empty where there is none."""
+        delivery, publish, consumer = self.delivery, self.publish, self.consumer
+        if delivery is not None and delivery.queue:
+            return delivery.queue
+        if publish is not None:
+            return publish.exchange or publish.routing_key
+        if consumer is not None:
+            return consumer.queue
+        if self.covered:
+            return self.covered[0].queue
+        if self.confirmed:
+            return self.confirmed[0].exchange or self.confirmed[0].routing_key
+        request = self.request
+        for source in (self.unit.method, None if request is None else request.method):
+            for name in ADDRESSES:
+                found = None if source is None else source.get(name)
+                if isinstance(found, str) and found:
+                    return found
+        return ""
+
+    @property
+    def size(self) -> int:
+        """Octets of the frame."""
+        return len(self.frame.raw) + self.frame.missing
+
+    @property
+    def trusted(self) -> bool:
+        """The frame was seen whole, and it is sure that a frame begins where we took it to."""
+        frame = self.frame
+        if frame.missing or frame.cut:
+            return False
+        return self.own.anchored or self.own.sound >= TRUSTED
+
+
+ADDRESSES: Final = ("queue", "exchange", "destination")
+"""Arguments that name what a method is about, the likeliest first."""
+TRUSTED: Final = 3
+"""Frames in a row that were sound prove that we are in step where the start was not seen."""

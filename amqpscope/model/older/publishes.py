@@ -1,0 +1,121 @@
+"""What the client publishes on a channel: counted, confirmed, returned, or in a transaction."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.mark import Mark
+from amqpscope.model.older.deliveries import MAX_OUTSTANDING, MAX_SETTLED, Delivery, Settled
+
+MAX_RETURNABLE: Final = 1024
+"""Publishes with `mandatory` or `immediate` of a channel that are remembered."""
+
+
+class Publish:
+    """One message that the client handed to the server."""
+
+    def __init__(self, number: int, mark: Mark, exchange: str, routing_key: str) -> None:
+        self.number = number
+        """Its number in confirm mode, from 1; 0 in no such mode."""
+        self.mark = mark
+        self.exchange = exchange
+        self.routing_key = routing_key
+        self.mandatory = False
+        self.immediate = False
+        self.size = -1
+        """Octets of its body, once its header was seen."""
+        self.returned: Mark | None = None
+        self.settled: Mark | None = None
+        self.outcome = ""
+        """`ack`, `nack`, or empty while it is not confirmed."""
+
+
+class Confirms:
+    """Confirm mode of a channel (RabbitMQ's extension)."""
+
+    def __init__(self) -> None:
+        self.select_mark: Mark | None = None
+        """The client's confirm.select."""
+        self.ok_mark: Mark | None = None
+        self.next_number = 1
+        self.outstanding: dict[int, Publish] = {}
+        """Published and not confirmed, in order."""
+        self.settled: dict[int, Settled] = {}
+        """The newest that are confirmed."""
+        self.unsure = False
+        """Publishes or confirms may have been missed."""
+
+    @property
+    def on(self) -> bool:
+        """Publishes are counted."""
+        return self.select_mark is not None
+
+    def lose(self) -> None:
+        """Frames were missed."""
+        self.unsure = True
+
+    def add(self, publish: Publish) -> None:
+        """A new one."""
+        self.next_number = publish.number + 1
+        self.outstanding[publish.number] = publish
+        if len(self.outstanding) > MAX_OUTSTANDING:
+            del self.outstanding[next(iter(self.outstanding))]
+            self.unsure = True
+
+    def covered(self, number: int, multiple: bool) -> list[Publish]:
+        """The outstanding ones that a confirm speaks of."""
+        if not multiple:
+            found = self.outstanding.get(number)
+            return [] if found is None else [found]
+        covered: list[Publish] = []
+        for place, publish in self.outstanding.items():
+            if number and place > number:
+                break
+            covered.append(publish)
+        return covered
+
+    def settle(self, publish: Publish, mark: Mark, outcome: str) -> None:
+        """One of them is confirmed."""
+        if self.outstanding.pop(publish.number, None) is None:
+            return
+        publish.settled, publish.outcome = mark, outcome
+        self.settled[publish.number] = Settled(mark, outcome)
+        if len(self.settled) > MAX_SETTLED:
+            del self.settled[next(iter(self.settled))]
+
+
+class Transaction:
+    """Transaction mode of a channel: what is done and not committed."""
+
+    def __init__(self, mark: Mark) -> None:
+        self.select_mark = mark
+        self.ok_mark: Mark | None = None
+        self.publishes = 0
+        self.first_mark: Mark | None = None
+        """The first publish or acknowledgement since the last commit."""
+        self.acked: list[Delivery] = []
+        """Deliveries that were acknowledged and may come back."""
+        self.ending: list[Ending] = []
+        """Commits and rollbacks that are not answered, oldest first."""
+
+    def work(self, mark: Mark) -> None:
+        """Something is done in it."""
+        if self.first_mark is None:
+            self.first_mark = mark
+
+    def end(self, mark: Mark, rollback: bool) -> None:
+        """The client commits or rolls back: what comes next is of the next transaction."""
+        self.ending.append(Ending(mark, rollback, self.publishes, self.acked))
+        self.publishes = 0
+        self.acked = []
+        self.first_mark = None
+
+
+class Ending:
+    """One commit or rollback."""
+
+    def __init__(self, mark: Mark, rollback: bool, publishes: int, acked: list[Delivery]) -> None:
+        self.mark = mark
+        self.rollback = rollback
+        self.publishes = publishes
+        self.acked = acked

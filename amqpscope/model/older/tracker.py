@@ -1,0 +1,551 @@
+"""Follows a connection of the older family: places each frame (`locate`), and applies it (`apply`).
+
+Between the two the rules look at the event, with all state as it was before the frame. `apply` is
+total: any frame in any state is taken without raising, and after a violation the most likely
+state is assumed, so that one fault is not reported over and over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.model.event import GRACE
+from amqpscope.model.knowledge import EVERYTHING
+from amqpscope.model.older import connection as stages
+from amqpscope.model.older import contents, handshake, messages
+from amqpscope.model.older import event as kinds
+from amqpscope.model.older import roles as acts
+from amqpscope.model.older.channel import Channel, Request
+from amqpscope.model.older.connection import OlderConnection, OlderEnd, Silence
+from amqpscope.model.older.content import Content
+from amqpscope.model.older.dialogue import Asked
+from amqpscope.model.older.event import OlderEvent
+from amqpscope.model.older.methods import METHODS
+from amqpscope.model.older.odd_tables import looks, odd_table
+from amqpscope.model.older.roles import Role, roles
+from amqpscope.stream import SERVER
+from dissectors.v0_9.codec import Method
+from dissectors.v0_9.dialects import dialect
+from dissectors.v0_9.framing import (
+    BODY,
+    HEADER,
+    METHOD,
+    OOB_METHOD,
+    REQUEST,
+    RESPONSE,
+    Envelope,
+    OlderUnit,
+)
+from dissectors.v0_9.plans import Dialect, Plan
+from dissectors.v0_9.values import Table, Unreadable
+from dissectors.v1_0.values import Value
+
+if TYPE_CHECKING:
+    from amqpscope.frames import Frame
+
+TICK: Final = 1_000_000_000
+"""Nanoseconds of a connection's time after which what should have followed is looked for."""
+MAX_UNANSWERED: Final = 64
+"""Requests of a channel that were passed over and are remembered."""
+MAX_CLOSED: Final = 1024
+"""Channels that are remembered after they are closed."""
+
+
+class OlderTracker:
+    """The model of one connection."""
+
+    def __init__(self, anchored: bool, spoken: Dialect) -> None:
+        self.connection = OlderConnection(anchored, spoken)
+        self.roles = roles(spoken.name)
+        self.others: dict[Plan, Role] = {}
+        """The same of methods that were read by another dialect's fields."""
+        self.look = looks(spoken.name)
+        self.ticked = 0
+
+    def heard(self, peer: int, time: int) -> None:
+        """Octets of a peer pass, whether or not they complete a frame."""
+        end = self.connection.ends[peer]
+        if end.heard and time - end.heard >= TICK:
+            silence = Silence(end.heard, time, end.last_mark)
+            if end.silence is None or silence.duration > end.silence.duration:
+                end.silence = silence
+        end.heard = time
+
+    # placing
+
+    def locate(self, frame: Frame, unit: OlderUnit) -> OlderEvent:
+        """Where a frame belongs, before it changes anything."""
+        connection = self.connection
+        own = connection.ends[frame.sender]
+        if frame.lost_before:
+            self.lose(frame.sender, frame.time)
+        elif not connection.started:
+            connection.started = True
+            if not own.anchored:
+                connection.shaken_until = frame.time + GRACE
+        # An ACK number that covers nothing yet proves nothing either: some captures have none.
+        known = max(frame.ack, own.proved) if frame.ack > 0 else EVERYTHING
+        event = OlderEvent(connection, frame, unit, frame.sender, known, frame.time)
+        closed = own.close is not None or own.close_ok_mark is not None
+        if unit.header is not None:
+            event.kinds = kinds.HEADER | (kinds.AFTER_CLOSE if closed else 0)
+            return event
+        event.kinds = kinds.FRAME
+        if closed:
+            event.kinds |= kinds.AFTER_CLOSE
+        if unit.faults:
+            event.kinds |= kinds.MALFORMED
+        if len(frame.raw) + frame.missing > own.frame_limit:
+            event.kinds |= kinds.OVERSIZE
+        if own.silence is not None:
+            event.kinds |= kinds.PAUSE
+        if frame.time - self.ticked >= TICK:
+            event.kinds |= kinds.TICK
+            self.ticked = frame.time
+        self.place(event, unit)
+        return event
+
+    def place(self, event: OlderEvent, unit: OlderUnit) -> None:
+        """By the type of frame."""
+        kind = unit.type
+        if unit.elsewhere or (kind != METHOD and not unit.label):
+            event.kinds |= kinds.SPECIAL
+            return
+        method = unit.method
+        if method is not None:
+            if kind == REQUEST:
+                event.kinds |= kinds.REQUEST
+            elif kind == RESPONSE:
+                event.kinds |= kinds.RESPONSE
+            elif kind == OOB_METHOD:
+                event.kinds |= kinds.SPECIAL
+            if not unit.cut:
+                self.place_method(event, unit, method)
+        elif kind == HEADER or kind == BODY:
+            self.place_content(event, unit)
+        elif unit.label == "heartbeat":
+            event.kinds |= kinds.HEARTBEAT
+            if unit.channel:
+                event.kinds |= kinds.WRONG_CHANNEL
+        elif kind == METHOD or kind == REQUEST or kind == RESPONSE:
+            if unit.class_id and not unit.cut:
+                event.kinds |= kinds.UNKNOWN_METHOD
+            event.channel = self.connection.channels.get(unit.channel)
+        else:
+            event.kinds |= kinds.SPECIAL
+
+    def place_method(self, event: OlderEvent, unit: OlderUnit, method: Method) -> None:
+        """Find the channel of a method, and what it answers or is about."""
+        role = self.role(method)
+        if role is None:
+            event.kinds |= kinds.UNKNOWN_METHOD
+            return
+        event.kinds |= role.kinds
+        if role.wrong == event.peer:
+            event.kinds |= kinds.WRONG_WAY
+        odd_values(event, role, method, self.look)
+        if role.of_connection:
+            self.place_on_zero(event, unit, role)
+        elif not unit.channel:
+            event.kinds |= kinds.WRONG_CHANNEL
+            return
+        else:
+            channel = self.channel(event, unit.channel, role.act == acts.OPEN)
+            if role.act != acts.CLOSE_OK:
+                self.closes(event, channel)
+            assembly = event.assembly = channel.assemblies[event.peer]
+            if assembly.content is not None:
+                event.kinds |= kinds.INTERRUPTS
+        channel_of = event.channel
+        if channel_of is None:
+            return
+        if role.kinds & kinds.ANSWERS:
+            self.place_answer(event, channel_of, role)
+        if role.replies and not (role.no_wait >= 0 and method.values[role.no_wait]):
+            event.kinds |= kinds.ASKS
+        if not event.kinds & kinds.MALFORMED:
+            self.place_message(event, channel_of, role.act, method)
+
+    def role(self, method: Method) -> Role | None:
+        """A method's part in the model, by the fields that it was read with."""
+        plan = method.plan
+        role = self.roles.get(plan.name)
+        if role is None or role.plan is plan:
+            return role
+        # A sibling's method of this name, with other fields.
+        other = self.others.get(plan)
+        if other is None:
+            answer = role.kinds & kinds.ANSWERS != 0
+            other = self.others[plan] = Role(plan, answer, role.wrong < 0)
+        return other
+
+    def place_message(self, event: OlderEvent, channel: Channel, act: int, method: Method) -> None:
+        """What a method that moves messages is about."""
+        if act == acts.PUBLISH:
+            messages.place_publish(event, channel, method)
+        elif act == acts.DELIVER:
+            messages.place_deliver(event, channel, method)
+        elif act == acts.SETTLE:
+            messages.place_settle(event, channel, method)
+        elif act == acts.GET_OK:
+            messages.place_get_ok(event, channel, method)
+        elif act == acts.RETURN:
+            messages.place_return(event, channel, method)
+        elif act == acts.CLOSE or act == acts.CLOSE_OK:
+            if channel.transaction is not None:
+                event.kinds |= kinds.TRANSACTIONAL
+            self.place_end(event, channel)
+
+    def place_end(self, event: OlderEvent, channel: Channel) -> None:
+        """A channel is over: a tangle of contents that is left is told now."""
+        for assembly in channel.assemblies:
+            if assembly.tangle is not None and not assembly.tangle.told:
+                event.kinds |= kinds.UNTANGLES
+                event.tangle = assembly.tangle
+
+    def place_on_zero(self, event: OlderEvent, unit: OlderUnit, role: Role) -> None:
+        """A method of the connection itself."""
+        connection = self.connection
+        event.channel = connection.zero
+        if unit.channel:
+            event.kinds |= kinds.WRONG_CHANNEL
+        client, server = connection.ends
+        known = connection.stage != stages.UNKNOWN and client.anchored and server.anchored
+        if role.kinds & kinds.HANDSHAKE and known:
+            closing = client.close is not None or server.close is not None
+            if role.name not in stages.NEXT[connection.stage] and not closing:
+                event.kinds |= kinds.DISORDERLY
+        if role.name == "connection.close":
+            for channel in connection.channels.values():
+                self.place_end(event, channel)
+
+    def channel(self, event: OlderEvent, number: int, opens: bool) -> Channel:
+        """The channel of this number, or one that is assumed."""
+        connection = self.connection
+        channel = connection.channels.get(number)
+        if channel is None:
+            channel = Channel(number, True, event.mark)
+            if not opens and connection.ends[0].anchored and connection.ends[1].anchored:
+                event.kinds |= kinds.UNOPENED
+        event.channel = channel
+        return channel
+
+    def closes(self, event: OlderEvent, channel: Channel) -> None:
+        """See whether the channel is closed, for its sender or for its partner."""
+        if channel.closes[event.peer] is not None:
+            event.kinds |= kinds.OWN_CLOSED
+        other = channel.closes[1 - event.peer]
+        if other is not None and event.knew(other.mark):
+            event.kinds |= kinds.PEER_CLOSED
+
+    def place_answer(self, event: OlderEvent, channel: Channel, role: Role) -> None:
+        """Find what a reply answers."""
+        pending = channel.pending[1 - event.peer]
+        for place, request in enumerate(pending):
+            if role.name in request.replies:
+                event.request = request
+                event.skipped = place
+                event.consumer = request.consumer
+                return
+        if event.peer == SERVER:
+            for request in channel.unanswered:
+                # Some brokers answer a consume later than what was asked after it.
+                if role.name in request.replies and request.method.plan.row.sender != "server":
+                    event.request = request
+                    event.consumer = request.consumer
+                    return
+        if channel.sure and not channel.doubtful[1 - event.peer] and not event.unit.envelope:
+            event.kinds |= kinds.UNASKED
+
+    def place_content(self, event: OlderEvent, unit: OlderUnit) -> None:
+        """A content header or body."""
+        body = unit.type == BODY
+        event.kinds |= kinds.CONTENT_BODY if body else kinds.CONTENT_HEADER
+        if not unit.channel:
+            event.kinds |= kinds.WRONG_CHANNEL
+            return
+        channel = self.channel(event, unit.channel, False)
+        if channel.closing:
+            self.closes(event, channel)
+        if body:
+            contents.place_body(event, channel, unit.size)
+            if event.kinds & kinds.TICK and self.owes(event):
+                event.kinds |= kinds.ALONE
+        elif unit.content is not None and not unit.cut:
+            for value in unit.content.values:
+                kind = type(value)
+                if kind is str or kind is Unreadable:
+                    odd_text(event, value)
+                elif kind is Table and value:
+                    event.kinds |= kinds.TABLES
+                    if odd_table(value, self.look, 1):
+                        event.kinds |= kinds.ODD_TABLE
+            contents.place_header(event, channel, unit.content)
+
+    def owes(self, event: OlderEvent) -> bool:
+        """Whether the sender of a body has not answered on another channel."""
+        for channel in self.connection.channels.values():
+            if channel is not event.channel and channel.pending[1 - event.peer]:
+                return True
+        return False
+
+    # applying
+
+    def apply(self, event: OlderEvent) -> None:
+        """Let a frame take effect."""
+        own, unit = event.own, event.unit
+        own.frames += 1
+        own.last_mark = event.mark
+        own.silence = None
+        if unit.faults:
+            own.sound = 0
+            if own.damaged is None:
+                own.damaged = event.mark
+        else:
+            own.sound += 1
+        if unit.header is not None:
+            handshake.apply_header(event)
+            return
+        if event.kinds & kinds.HEARTBEAT:
+            own.heartbeats += 1
+            own.heartbeat_mark = event.mark
+            return
+        if unit.label == "trace":
+            own.trace_mark = event.mark
+        if event.kinds & (kinds.WRONG_WAY | kinds.SPECIAL):
+            return
+        if event.kinds & kinds.UNKNOWN_METHOD:
+            own.sent[unit.class_id << 16 | unit.method_id] = event.mark
+        channel = event.channel
+        if channel is None:
+            self.unread(event, unit)
+            return
+        if channel.number and channel.assumed:
+            self.connection.channels.setdefault(channel.number, channel)
+        if event.kinds & kinds.PEER_CLOSED:
+            channel.after_close[event.peer] += 1
+        method = unit.method
+        if method is not None:
+            self.apply_method(event, unit, channel, method)
+        elif unit.type == BODY:
+            contents.apply_body(event, channel, unit.size)
+        elif unit.content is not None and event.kinds & kinds.CONTENT_HEADER and not unit.cut:
+            contents.apply_header(event, channel, unit.content)
+        else:
+            channel.lose(event.peer)
+
+    def unread(self, event: OlderEvent, unit: OlderUnit) -> None:
+        """A frame that could not be read may have been anything of its channel."""
+        if event.kinds & (kinds.HEARTBEAT | kinds.WRONG_CHANNEL):
+            return
+        connection, number = self.connection, unit.channel
+        if not number:
+            event.own.anchored = False
+            connection.zero.lose(event.peer)
+            if connection.stage != stages.OPEN:
+                connection.stage = stages.UNKNOWN
+            return
+        channel = connection.channels.get(number)
+        if channel is None:
+            # It may have opened the channel.
+            channel = connection.channels[number] = Channel(number, True, event.mark)
+        channel.lose(event.peer)
+
+    def apply_method(
+        self, event: OlderEvent, unit: OlderUnit, channel: Channel, method: Method
+    ) -> None:
+        """Let a method take effect."""
+        code = method.plan.code
+        channel.sent[event.peer][code] = event.mark
+        event.own.sent[code] = event.mark
+        assembly = channel.assemblies[event.peer]
+        assembly.unsure = False
+        assembly.last = None
+        assembly.weight = assembly.children = 0
+        if assembly.content is not None:
+            assembly.interrupt(event.mark)
+        if unit.envelope is not None:
+            self.converse(event, channel, method, unit.envelope)
+        elif event.kinds & kinds.ASKS:
+            channel.ask(event.peer, Request(method, event.mark, method.plan.row.replies))
+        elif method.plan.row.replies:
+            for reply in method.plan.row.replies:
+                channel.unawaited[reply] = event.mark
+        if event.request is not None:
+            self.answer(event, channel)
+        content: Content | None = None
+        if event.kinds & kinds.CARRIES and channel.number:
+            content = event.content = Content(method, event.mark)
+            assembly.begin(content)
+        self.act(event, channel, method, content)
+
+    def converse(
+        self, event: OlderEvent, channel: Channel, method: Method, envelope: Envelope
+    ) -> None:
+        """A request or response frame (0-9)."""
+        own, other = channel.dialogues[event.peer], channel.dialogues[1 - event.peer]
+        if event.unit.type == REQUEST:
+            row = method.plan.row
+            own.ask(Asked(envelope.id, method.plan.name, row.replies, event.mark))
+            own.seen = max(own.seen, envelope.mark)
+            return
+        own.response_id, own.response_mark = envelope.id, event.mark
+        for asked in other.answered(envelope.mark, envelope.batch):
+            del other.open[asked.id]
+            messages.prove(event, channel, asked.mark.end)
+
+    def answer(self, event: OlderEvent, channel: Channel) -> None:
+        """A request has its answer; those before it will not have theirs any more."""
+        request = event.request
+        if request is None:
+            return
+        if request in channel.unanswered:
+            channel.unanswered = [each for each in channel.unanswered if each is not request]
+            messages.prove(event, channel, request.mark.end)
+            return
+        pending = channel.pending[1 - event.peer]
+        if event.skipped and not channel.doubtful[1 - event.peer]:
+            channel.unanswered = [*channel.unanswered, *pending[: event.skipped]][-MAX_UNANSWERED:]
+        del pending[: event.skipped + 1]
+        messages.prove(event, channel, request.mark.end)
+        if not pending:
+            channel.doubtful[1 - event.peer] = not channel.sure
+
+    def act(
+        self, event: OlderEvent, channel: Channel, method: Method, content: Content | None
+    ) -> None:
+        """What a method changes."""
+        role = self.roles.get(method.plan.name)
+        if role is None:
+            return
+        act = role.act
+        if act == acts.PUBLISH:
+            messages.apply_publish(event, channel, content)
+        elif act == acts.DELIVER or act == acts.GET_OK:
+            messages.apply_delivery(event, channel, content)
+        elif act == acts.SETTLE:
+            messages.apply_settle(event, channel, method)
+        elif act == acts.RETURN:
+            messages.apply_return(event, channel, content)
+        elif act == acts.OPEN:
+            self.open(event, method)
+        elif act == acts.CLOSE:
+            channel.closes[event.peer] = handshake.closed(event, method)
+        elif act == acts.CLOSE_OK:
+            self.close_ok(event, channel)
+        elif role.kinds & kinds.HANDSHAKE:
+            handshake.apply_handshake(event, method)
+            if role.name == "connection.start":
+                self.speak(handshake.refined(self.connection))
+        else:
+            self.rest(event, channel, method, role.name)
+
+    def rest(self, event: OlderEvent, channel: Channel, method: Method, name: str) -> None:
+        """What happens seldom."""
+        if name == "channel.open-ok":
+            channel.ok_mark = event.mark
+        elif name == "connection.close":
+            handshake.apply_close(event, method)
+        elif name == "connection.close-ok":
+            handshake.apply_close_ok(event)
+        else:
+            found = METHODS.get(name)
+            if found is not None:
+                found(event, channel, method)
+
+    def speak(self, name: str) -> None:
+        """The server's own words tell which dialect is spoken."""
+        self.connection.dialect = dialect(name)
+        self.roles = roles(name)
+        self.look = looks(name)
+
+    def open(self, event: OlderEvent, method: Method) -> None:
+        """The client opens a channel: what was under its number is over."""
+        number = event.unit.channel
+        old = event.channel
+        channel = Channel(number, False, event.mark)
+        channel.out_of_band = messages.text(method, "out-of-band")
+        partner = event.partner
+        if not partner.anchored and not partner.sound:
+            # Nothing of the partner is seen, or nothing again since it was lost.
+            channel.whole[partner.peer] = False
+            channel.doubtful[event.peer] = True
+        before = self.connection.closed.pop(number, None)
+        if old is not None and not old.assumed:
+            before = old
+        channel.generation = 0 if before is None else before.generation + 1
+        if before is not None:
+            self.remember(before)
+        channel.ask(event.peer, Request(method, event.mark, method.plan.row.replies))
+        channel.sent[event.peer][method.plan.code] = event.mark
+        self.connection.channels[number] = channel
+        event.channel = channel
+
+    def close_ok(self, event: OlderEvent, channel: Channel) -> None:
+        """A close is answered; with all of them answered, the number is free."""
+        close = channel.closes[1 - event.peer]
+        if close is not None:
+            close.answer = event.mark
+        if all(each is None or each.answer is not None for each in channel.closes):
+            self.connection.channels.pop(channel.number, None)
+            self.remember(channel)
+
+    def remember(self, channel: Channel) -> None:
+        """Keep a channel that is over, for a while."""
+        closed = self.connection.closed
+        closed.pop(channel.number, None)
+        closed[channel.number] = channel
+        if len(closed) > MAX_CLOSED:
+            del closed[next(iter(closed))]
+
+    # losses and ends
+
+    def lose(self, peer: int, time: int) -> None:
+        """Octets of a peer are missing: what they would have said is unknown."""
+        connection = self.connection
+        connection.shaken_until = time + GRACE
+        self.forget(connection.ends[peer])
+        connection.zero.lose(peer)
+        connection.closed.clear()
+        if connection.stage != stages.OPEN:
+            connection.stage = stages.UNKNOWN
+        for channel in connection.channels.values():
+            channel.lose(peer)
+
+    def forget(self, own: OlderEnd) -> None:
+        """This peer was not seen from its start on any more."""
+        own.anchored = False
+        own.sound = 0
+        own.silence = None
+
+    def finish(self, peer: int, reason: str, time: int, last: Frame, unit: OlderUnit) -> OlderEvent:
+        """A direction has ended; an event without a frame of its own."""
+        own = self.connection.ends[peer]
+        event = OlderEvent(self.connection, last, unit, peer, EVERYTHING, time)
+        event.kinds = kinds.FINISHED
+        event.name = "finished"
+        if not own.finished:
+            own.finished = reason
+            own.finished_time = time
+        for channel in self.connection.channels.values():
+            self.place_end(event, channel)
+        return event
+
+
+def odd_values(event: OlderEvent, role: Role, method: Method, look: bytes) -> None:
+    """Note what is out of the ordinary among arguments: text that is none, tables not empty."""
+    values = method.values
+    for place in role.texts:
+        odd_text(event, values[place])
+    for place in role.tables:
+        value = values[place]
+        if value:
+            event.kinds |= kinds.TABLES
+            if isinstance(value, Table) and odd_table(value, look, 1):
+                event.kinds |= kinds.ODD_TABLE
+
+
+def odd_text(event: OlderEvent, value: Value) -> None:
+    """Note a short string that has a zero octet or is no UTF-8."""
+    if value is not None and (type(value) is Unreadable or "\0" in value):
+        event.kinds |= kinds.ODD_TEXT

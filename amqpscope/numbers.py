@@ -1,0 +1,131 @@
+"""The numbers that statistics are made of: durations, stalls, and what is counted of each thing."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+WIDTH: Final = math.log(1.04)
+PERCENTILES: Final = (50, 90, 99)
+
+
+class Histogram:
+    """Durations in nanoseconds."""
+
+    def __init__(self) -> None:
+        self.classes: Counter[int] = Counter()
+        self.count = 0
+        self.largest = 0
+
+    def add(self, duration: int) -> None:
+        """Take one more."""
+        self.classes[int(math.log(max(duration, 1)) / WIDTH)] += 1
+        self.count += 1
+        self.largest = max(self.largest, duration)
+
+    def merge(self, other: Histogram) -> None:
+        """Take all of another."""
+        self.classes.update(other.classes)
+        self.count += other.count
+        self.largest = max(self.largest, other.largest)
+
+    def percentile(self, percent: int) -> float:
+        """The duration in seconds below which so many lie, within two percent."""
+        rank = max(math.ceil(self.count * percent / 100), 1)
+        for place in sorted(self.classes):
+            rank -= self.classes[place]
+            if rank <= 0:
+                return float(min(math.exp((place + 0.5) * WIDTH), self.largest)) / 1e9
+        return 0.0
+
+    def object(self) -> dict[str, float] | None:
+        """For JSON: percentiles and the largest, in seconds."""
+        if not self.count:
+            return None
+        found = {f"p{percent}": self.percentile(percent) for percent in PERCENTILES}
+        return {**found, "max": self.largest / 1e9}
+
+
+class Stall:
+    """Times during which something could not be sent."""
+
+    def __init__(self) -> None:
+        self.since = 0
+        self.count = 0
+        self.total = 0
+        self.longest = 0
+
+    def update(self, stalled: bool, time: int) -> None:
+        """It is, or is not, stalled from now on."""
+        if stalled and not self.since:
+            self.since = time
+            self.count += 1
+        elif not stalled and self.since:
+            self.add(time - self.since)
+            self.since = 0
+
+    def finish(self, time: int) -> None:
+        """Nothing more comes: a stall that goes on counts up to here."""
+        if self.since:
+            self.add(max(time - self.since, 0))
+            self.since = 0
+
+    def add(self, duration: int) -> None:
+        """Take one that is over."""
+        self.total += duration
+        self.longest = max(self.longest, duration)
+
+    def object(self) -> dict[str, float]:
+        """For JSON, in seconds."""
+        return {"count": self.count, "total": self.total / 1e9, "longest": self.longest / 1e9}
+
+
+@dataclass
+class LinkNumbers:
+    """One link."""
+
+    name: str
+    address: str
+    sender: str
+    channel: int
+    transfers: int = 0
+    deliveries: int = 0
+    bytes: int = 0
+    aborted: int = 0
+    presettled: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    latency: Histogram = field(default_factory=Histogram)
+    credit: Stall = field(default_factory=Stall)
+    kind: str = "link"
+    """Or `exchange` or `queue`, in the older protocols."""
+    redelivered: int = 0
+
+
+@dataclass
+class SessionNumbers:
+    """One peer's end of a session."""
+
+    peer: str
+    channel: int
+    transfers: int = 0
+    window: Stall = field(default_factory=Stall)
+
+
+@dataclass
+class ConnectionNumbers:
+    """One connection."""
+
+    number: int
+    client: str
+    server: str
+    protocol: str
+    containers: list[str | None] = field(default_factory=lambda: [None, None])
+    frames: list[int] = field(default_factory=lambda: [0, 0])
+    bytes: list[int] = field(default_factory=lambda: [0, 0])
+    names: Counter[str] = field(default_factory=Counter)
+    first: int = 0
+    last: int = 0
+    sessions: list[SessionNumbers] = field(default_factory=list)
+    links: list[LinkNumbers] = field(default_factory=list)

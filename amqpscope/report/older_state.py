@@ -1,0 +1,156 @@
+"""The state of connections of the older protocols at one instant, as text and as plain objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from amqpscope.model.older.snapshot import ChannelState, ConsumerState, OlderState
+from amqpscope.model.stall import Constraint
+from amqpscope.report.stats import seconds
+from amqpscope.report.words import printable, size
+from amqpscope.stream import PEERS
+
+
+def older_state_lines(number: int, state: OlderState, now: int) -> Iterator[str]:
+    """One connection as a tree."""
+    names = " -> ".join(printable(name) if name else "?" for name in state.products)
+    vhost = "" if state.virtual_host is None else f"  vhost {printable(state.virtual_host)}"
+    yield f"connection {number}  {names}{vhost}  {standing(state)}"
+    agreed = [
+        f"{name} {limit(value)}"
+        for name, value in (
+            ("channel-max", state.channel_max),
+            ("frame-max", state.frame_max),
+            ("heartbeat", state.heartbeat),
+        )
+    ]
+    yield f"  {state.protocol}, {', '.join(agreed)}"
+    if state.blocked is not None:
+        yield f"  blocked by the server: {printable(state.blocked) or 'no reason given'}"
+    for channel in state.channels:
+        yield from channel_lines(channel, now)
+
+
+def standing(state: OlderState) -> str:
+    """How far the connection is."""
+    if any(state.closed):
+        who = [PEERS[peer] for peer in (0, 1) if state.closed[peer]]
+        return f"closed by {' and '.join(who)}"
+    return "open" if state.stage in ("open", "unknown") else state.stage
+
+
+def limit(value: int) -> str:
+    """A limit that was agreed on."""
+    return "?" if value < 0 else "none" if value == 0 else str(value)
+
+
+def channel_lines(channel: ChannelState, now: int) -> Iterator[str]:
+    """One channel, its consumers, and what holds them."""
+    modes = [
+        word for word, on in (("confirms", channel.confirm), ("tx", channel.transaction)) if on
+    ]
+    prefetch = f", prefetch {channel.prefetch}" if channel.prefetch else ""
+    unseen = "" if channel.sure else ", not all of it was captured"
+    told = ", ".join([channel.standing, *modes])
+    yield f"  channel {channel.number}  {told}{prefetch}{unseen}"
+    yield (
+        f"    published {channel.publishes} ({size(channel.published_bytes)}),"
+        f" {channel.unconfirmed} unconfirmed; delivered {channel.deliveries}"
+        f" ({size(channel.delivered_bytes)}), {channel.unacked} unacked"
+    )
+    yield f"    {held(channel.constraint, now)}"
+    for consumer in channel.consumers:
+        yield from consumer_lines(consumer, now)
+
+
+def consumer_lines(consumer: ConsumerState, now: int) -> Iterator[str]:
+    """One consumer and what holds it."""
+    words = [
+        word for word, on in (("no-ack", consumer.no_ack), ("exclusive", consumer.exclusive)) if on
+    ]
+    if consumer.prefetch:
+        words.append(f"prefetch {consumer.prefetch}")
+    tag, queue = printable(consumer.tag) or "?", printable(consumer.queue) or "?"
+    yield f"    consumer {tag}  of {queue}  {', '.join([consumer.state, *words])}"
+    carried = f"{consumer.deliveries} deliveries ({size(consumer.bytes)})"
+    yield f"      {carried}, {consumer.unacked} unacked"
+    yield f"      {held(consumer.constraint, now)}"
+
+
+def held(constraint: Constraint, now: int) -> str:
+    """What holds something, since when, and who has to move."""
+    since = constraint.since
+    told = f" for {seconds(now - since.time)}, since frame {since.frame}" if since.frame else ""
+    detail = f" ({printable(constraint.detail)})" if constraint.detail else ""
+    return f"{constraint.kind}{told}{detail}; the {PEERS[constraint.peer]} has to move"
+
+
+def older_state_object(number: int, state: OlderState, now: int) -> dict[str, Any]:
+    """For JSON."""
+    return {
+        "connection": number,
+        "protocol": state.protocol,
+        "products": dict(zip(PEERS, [name or None for name in state.products], strict=True)),
+        "virtual-host": state.virtual_host,
+        "state": standing(state),
+        "channel-max": known(state.channel_max),
+        "frame-max": known(state.frame_max),
+        "heartbeat": known(state.heartbeat),
+        "blocked": state.blocked,
+        "channels": [channel_object(channel, now) for channel in state.channels],
+    }
+
+
+def known(value: int) -> int | None:
+    """A number, None where it is not known."""
+    return None if value < 0 else value
+
+
+def channel_object(channel: ChannelState, now: int) -> dict[str, Any]:
+    """One channel, for JSON."""
+    return {
+        "channel": channel.number,
+        "state": channel.standing,
+        "published": channel.publishes,
+        "published-bytes": channel.published_bytes,
+        "confirm": channel.confirm,
+        "unconfirmed": channel.unconfirmed,
+        "transaction": channel.transaction,
+        "delivered": channel.deliveries,
+        "delivered-bytes": channel.delivered_bytes,
+        "unacked": channel.unacked,
+        "prefetch": channel.prefetch or None,
+        "pending": list(channel.pending),
+        "complete": channel.sure,
+        "consumers": [consumer_object(consumer, now) for consumer in channel.consumers],
+        "constraint": constraint_object(channel.constraint, now),
+    }
+
+
+def consumer_object(consumer: ConsumerState, now: int) -> dict[str, Any]:
+    """One consumer, for JSON."""
+    return {
+        "tag": consumer.tag,
+        "queue": consumer.queue or None,
+        "state": consumer.state,
+        "no-ack": consumer.no_ack,
+        "exclusive": consumer.exclusive,
+        "prefetch": consumer.prefetch or None,
+        "deliveries": consumer.deliveries,
+        "bytes": consumer.bytes,
+        "unacked": consumer.unacked,
+        "constraint": constraint_object(consumer.constraint, now),
+    }
+
+
+def constraint_object(constraint: Constraint, now: int) -> dict[str, Any]:
+    """What holds something, for JSON."""
+    since = constraint.since
+    return {
+        "kind": constraint.kind,
+        "since": since.frame or None,
+        "seconds": (now - since.time) / 1e9 if since.frame else None,
+        "peer": PEERS[constraint.peer],
+        "detail": constraint.detail,
+    }

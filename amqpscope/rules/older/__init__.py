@@ -1,0 +1,247 @@
+"""The rules of the older family (A09): registered beside those of 1.0, run on events of their own.
+
+    @rule("A09-FRM-14", "content-frame-on-channel-zero", "4.2.6.1", MUST, ERROR,
+          on="wrong-channel content-header | wrong-channel content-body")
+    def content_frame_on_channel_zero(event: OlderEvent, report: OlderReporter) -> None:
+        '''The header and the bodies of a content are not on channel 0.
+        ...'''
+
+`on` names kinds of event (see `model.older.event.KINDS`), methods (`basic.publish`) and classes
+(`queue.*`), of which damaged ones are not shown unless `malformed` stands beside it: all of them
+must be in the event, and a bar separates alternatives. `dialects` names
+the versions that a rule is of, by the start of their names; without it, it is of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from amqpscope.model.connection import Fault
+from amqpscope.model.event import Event
+from amqpscope.model.mark import Mark
+from amqpscope.model.older.event import KIND, OlderEvent
+from amqpscope.rules import ERROR, RULES, SURE, SUSPECT, WARNING, Report, Reporter, Rule
+
+STATELESS: Final = ("A09-TBL",)
+"""Groups whose rules look at one frame, so that nothing lost before it matters."""
+
+OlderCheck = Callable[[OlderEvent, "OlderReporter"], None]
+
+
+class Condition:
+    """One alternative of `on`."""
+
+    def __init__(self, words: str) -> None:
+        self.mask = 0
+        """Kinds that must all be there."""
+        self.names: list[str] = []
+        """Methods that it may be, or starts of their names; empty for any."""
+        for word in words.split():
+            if word in KIND:
+                self.mask |= KIND[word]
+            elif "." in word:
+                self.names.append(word.removesuffix("*"))
+            else:
+                raise ValueError(f"there is no kind of event called {word!r}")
+        if self.names:
+            self.mask |= KIND["method"]
+        self.sound = bool(self.names) and not self.mask & KIND["malformed"]
+        """The method must be whole and without faults: else its arguments say nothing."""
+
+    def holds(self, kinds: int, name: str) -> bool:
+        """Whether an event of these kinds and this name is meant."""
+        if self.mask & kinds != self.mask or (self.sound and kinds & KIND["malformed"]):
+            return False
+        if not self.names:
+            return True
+        return any(
+            name == word or (word[-1] == "." and name.startswith(word)) for word in self.names
+        )
+
+
+@dataclass(frozen=True)
+class OlderRule(Rule):
+    """A rule of the older family."""
+
+    look: OlderCheck
+    dialects: tuple[str, ...]
+    """The dialects that it is of, by the start of their names; empty for all."""
+
+    @property
+    def masks(self) -> list[int]:
+        """Nothing of 1.0 concerns it."""
+        return []
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """Each alternative of `on`."""
+        return [Condition(words) for words in self.on.split("|")]
+
+    def concerns(self, dialect: str) -> bool:
+        """Whether it is of this dialect; `0-9=` is 0-9 and not 0-9-1."""
+        if not self.dialects:
+            return True
+        return any(matches(dialect, start) for start in self.dialects)
+
+
+def matches(dialect: str, start: str) -> bool:
+    """Whether a dialect is meant by the start of its name."""
+    if start.endswith("="):
+        return dialect in (start[:-1], f"{start[:-1]}-qpid")
+    return dialect.startswith(start)
+
+
+def unused(event: Event, report: Reporter) -> None:
+    """What a rule of the older family has to say about 1.0."""
+
+
+def rule(
+    id: str,
+    name: str,
+    section: str,
+    level: str,
+    severity: str,
+    *,
+    on: str,
+    default: bool = True,
+    dialects: str = "",
+) -> Callable[[OlderCheck], OlderCheck]:
+    """Register a function as a rule."""
+
+    def register(check: OlderCheck) -> OlderCheck:
+        if id in RULES:
+            raise ValueError(f"two rules are called {id}")
+        made = OlderRule(
+            id, name, section, level, severity, on, default, unused, check.__module__,
+            check, tuple(dialects.split()),
+        )  # fmt: skip
+        assert made.conditions, id
+        RULES[id] = made
+        return check
+
+    return register
+
+
+class OlderReporter:
+    """Takes what rules have to say about an event."""
+
+    def __init__(self) -> None:
+        self.rule: Rule | None = None
+        self.reports: list[Report] = []
+        self.active: frozenset[str] = frozenset()
+        """The rules that run: what an inactive one would have found is not known."""
+
+    def sure(
+        self,
+        event: OlderEvent,
+        message: str,
+        path: str = "",
+        related: tuple[tuple[Mark | None, str], ...] = (),
+        *,
+        severity: str = "",
+        peer: int = -1,
+        mark: Mark | None = None,
+        channel: int = -1,
+    ) -> None:
+        """The octets prove it; `peer`, `mark`, `channel` if not the event's sender and frame."""
+        self.add(event, SURE, message, path, related, severity, peer, mark, channel)
+
+    def suspect(
+        self,
+        event: OlderEvent,
+        message: str,
+        path: str = "",
+        related: tuple[tuple[Mark | None, str], ...] = (),
+        *,
+        severity: str = "",
+        peer: int = -1,
+        mark: Mark | None = None,
+        channel: int = -1,
+    ) -> None:
+        """It rests on time or on what is not on the wire; never an error."""
+        self.add(event, SUSPECT, message, path, related, severity, peer, mark, channel)
+
+    def add(
+        self,
+        event: OlderEvent,
+        certainty: str,
+        message: str,
+        path: str,
+        related: tuple[tuple[Mark | None, str], ...],
+        severity: str,
+        peer: int,
+        mark: Mark | None,
+        channel: int,
+    ) -> None:
+        """Take a finding; shortly after octets were lost, nothing that rests on state is sure."""
+        current = self.rule
+        if current is None:
+            raise ValueError("no rule is running")
+        chosen = severity or current.severity
+        if event.time < event.connection.shaken_until and not current.id.startswith(STATELESS):
+            certainty = SUSPECT
+        if certainty == SUSPECT and chosen == ERROR:
+            chosen = WARNING
+        unit = event.unit
+        place = None if unit.header is not None else unit.channel
+        fault = Fault(
+            current.id,
+            certainty == SURE,
+            event.peer if peer < 0 else peer,
+            event.mark if mark is None else mark,
+        )
+        event.connection.blame(fault)
+        self.reports.append(
+            Report(
+                current,
+                chosen,
+                certainty,
+                fault.peer,
+                message,
+                path,
+                fault.mark,
+                place if channel < 0 else channel,
+                "",
+                tuple([(m.frame, why) for m, why in related if m is not None and m.frame]),
+            )
+        )
+
+
+class OlderRuleSet:
+    """The rules of the older family that run, found by the kinds and the name of an event."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self.rules = [rule for rule in rules if isinstance(rule, OlderRule)]
+        self.conditions = [
+            (condition, rule) for rule in self.rules for condition in rule.conditions
+        ]
+        self.tables: dict[str, dict[int, dict[str, list[OlderRule]]]] = {}
+        """By dialect, kinds and name."""
+        self.ids = frozenset(rule.id for rule in rules)
+
+    def of(self, dialect: str, kinds: int, name: str) -> list[OlderRule]:
+        """The rules that look at such an event."""
+        by_kinds = self.tables.get(dialect)
+        if by_kinds is None:
+            by_kinds = self.tables[dialect] = {}
+        by_name = by_kinds.get(kinds)
+        if by_name is None:
+            by_name = by_kinds[kinds] = {}
+        found = by_name.get(name)
+        if found is None:
+            chosen = {
+                rule.id: rule
+                for condition, rule in self.conditions
+                if condition.holds(kinds, name) and rule.concerns(dialect)
+            }
+            found = by_name[name] = list(chosen.values())
+        return found
+
+    def check(self, event: OlderEvent, reporter: OlderReporter) -> None:
+        """Run them."""
+        reporter.active = self.ids
+        for rule in self.of(event.connection.dialect.name, event.kinds, event.name):
+            reporter.rule = rule
+            rule.look(event, reporter)
