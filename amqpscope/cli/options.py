@@ -89,9 +89,9 @@ def shown_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--output-format",
             "-T",
             "form",
-            type=click.Choice(("text", "jsonl", "csv")),
+            type=click.Choice(("text", "jsonl", "csv", "html")),
             default="text",
-            help="jsonl: one JSON object per frame.",
+            help="jsonl: one JSON object per frame; html: a report with ladders and plots.",
         ),
     )
     for decorator in decorators:

@@ -1,0 +1,122 @@
+"""One capture in the HTML report: its findings, its connections, and where asked for its frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.model.stall import (
+    CLOSED_WINDOW,
+    DRAINING,
+    NO_CREDIT,
+    WAITING_ATTACH,
+    WAITING_BEGIN,
+)
+from amqpscope.report.html_connections import ConnectionsPart
+from amqpscope.report.html_findings import FindingsPart
+from amqpscope.report.stats import seconds
+from amqpscope.report.summary import printable
+from amqpscope.report.text import TextLines
+from amqpscope.stream import PEERS
+
+if TYPE_CHECKING:
+    from amqpscope.analysis import Step
+    from amqpscope.checked import Checked
+    from amqpscope.report.illustration import Illustration
+
+BLOCK: Final = 500
+"""Frames that are folded together."""
+HOLDS: Final = frozenset((NO_CREDIT, CLOSED_WINDOW, WAITING_BEGIN, WAITING_ATTACH, DRAINING))
+LONG: Final = 1_000_000_000
+"""Nanoseconds after which a link that cannot send is worth a word."""
+HELD: Final = 20
+"""How many of these are told."""
+
+
+def capture_parts(
+    place: int, checked: Checked, shown: Illustration, *, frames: bool = False
+) -> Iterator[str]:
+    """What comes before the frames of a capture."""
+    yield f'<section class="capture" id="c{place}">\n<h2>{escape(checked.path)}</h2>\n'
+    if shown.first:
+        yield (
+            f'<p class="quiet">{moment(shown.first)} to {moment(shown.last)} UTC, '
+            f"{seconds(shown.last - shown.first)}</p>\n"
+        )
+    yield from held_parts(place, shown)
+    findings = FindingsPart(place, shown, checked.more, frames=frames)
+    yield from findings.parts()
+    if shown.numbers:
+        yield from ConnectionsPart(place, shown, findings.named).parts()
+
+
+def held_parts(place: int, shown: Illustration) -> Iterator[str]:
+    """The links that cannot send when the capture ends, and have not been able to for a while."""
+    lines = []
+    for number, state in shown.states.items():
+        if any(state.closed):
+            continue
+        for link in (link for session in state.sessions for link in session.links):
+            held = link.constraint
+            since = shown.last - held.since.time
+            if held.kind in HOLDS and held.since.frame and since >= LONG:
+                name = printable(link.source or link.target or link.name)
+                lines.append(
+                    f'<li><a href="#c{place}-connection-{number}">connection {number}</a>, link '
+                    f"<q>{escape(name)}</q>: <b>{escape(held.kind)}</b> for {seconds(since)}, "
+                    f"since frame {held.since.frame}; the {PEERS[held.peer]} has to move</li>\n"
+                )
+    if lines:
+        more = [f"<li>and {len(lines) - HELD:,} more</li>\n"] if len(lines) > HELD else []
+        yield "".join((
+            '<div class="held"><h3>Held when the capture ends</h3>\n<ul>\n',
+            *lines[:HELD], *more, "</ul></div>\n",
+        ))  # fmt: skip
+
+
+def capture_foot() -> str:
+    """What comes after them."""
+    return "</section>\n"
+
+
+def moment(time: int) -> str:
+    """A point in time as people write it."""
+    return datetime.fromtimestamp(time / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+def frame_parts(place: int, steps: Iterable[Step], *, show_secrets: bool = False) -> Iterator[str]:
+    """All frames as lines, folded by the hundreds."""
+    lines = TextLines(show_secrets=show_secrets)
+    prefix = f"c{place}-n"
+    yield f'<section id="c{place}-frames">\n<h3>Frames</h3>\n'
+    block: list[Step] = []
+    first = True
+    for step in steps:
+        block.append(step)
+        if len(block) == BLOCK:
+            yield block_part(block, lines, prefix, is_open=first)
+            block, first = [], False
+    if block:
+        yield block_part(block, lines, prefix, is_open=first)
+    elif first:
+        yield "<p>No frame matches the filter.</p>\n"
+    yield "</section>\n"
+
+
+def block_part(block: list[Step], lines: TextLines, prefix: str, *, is_open: bool) -> str:
+    """Some frames in a row."""
+    found = sum(len(step.findings) for step in block)
+    told = f', <b class="found">findings: {found:,}</b>' if found else ""
+    numbers = f"{block[0].frame.number:,} to {block[-1].frame.number:,}"
+    parts = [
+        f'<details class="block"{" open" if is_open else ""}><summary>Frames {numbers}{told}'
+        f'</summary><pre tabindex="0">{escape(lines.heading())}\n'
+    ]
+    for step in block:
+        kind = ' class="hit"' if step.findings else ""
+        line = escape(lines.line(step))
+        parts.append(f'<span id="{prefix}{step.frame.number}"{kind}>{line}</span>\n')
+    parts.append("</pre></details>\n")
+    return "".join(parts)

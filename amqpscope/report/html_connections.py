@@ -1,0 +1,188 @@
+"""The connections of one capture in the HTML report: numbers, links, plots and ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.report.html_plot import Span, link_plots
+from amqpscope.report.ladder_svg import svg_inline
+from amqpscope.report.lint_text import count
+from amqpscope.report.stats import latency, seconds, stalls
+from amqpscope.report.summary import printable, size
+from amqpscope.stream import PEERS
+
+if TYPE_CHECKING:
+    from amqpscope.findings import Finding
+    from amqpscope.model.snapshot import ConnectionState
+    from amqpscope.report.illustration import Illustration
+    from amqpscope.report.ladder import Arrow, Ladder, Note
+    from amqpscope.series import LinkSeries
+    from amqpscope.statistics import ConnectionNumbers, LinkNumbers
+
+LINKS: Final = 50
+"""Links of a connection that the table lists."""
+PLOTTED: Final = 6
+"""Links of a connection of which there are plots: those with the most deliveries."""
+
+
+class ConnectionsPart:
+    """The connections of the capture at this place."""
+
+    def __init__(self, place: int, shown: Illustration, named: set[str]) -> None:
+        self.prefix = f"c{place}-"
+        self.shown = shown
+        self.named = named
+        """The findings that can be pointed at."""
+        self.ladders = {ladder.number: ladder for ladder in shown.ladders}
+        self.links: dict[int, list[LinkSeries]] = {}
+        for link in shown.plots.links:
+            self.links.setdefault(link.connection, []).append(link)
+        self.findings: dict[int, list[Finding]] = {}
+        for finding in shown.findings:
+            self.findings.setdefault(finding.connection, []).append(finding)
+
+    def parts(self) -> Iterator[str]:
+        """All connections that are drawn, and how many are not."""
+        yield f'<section id="{self.prefix}connections">\n<h3>Connections</h3>\n'
+        drawn = [each for each in self.shown.numbers if each.number in self.ladders]
+        for numbers in drawn:
+            yield from self.connection(numbers, alone=len(drawn) == 1)
+        left = len(self.shown.numbers) - len(drawn)
+        if left:
+            yield (
+                f"<p>{count(left, 'more connection')} of this capture "
+                f"{'is' if left == 1 else 'are'} not drawn here; "
+                "<code>amqpscope ladder --connection N</code> draws any.</p>\n"
+            )
+        yield "</section>\n"
+
+    def connection(self, numbers: ConnectionNumbers, *, alone: bool) -> Iterator[str]:
+        """One connection."""
+        number = numbers.number
+        ladder = self.ladders[number]
+        found = self.findings.get(number, [])
+        opened = " open" if alone or found else ""
+        told = f', <b class="found">{count(len(found), "finding")}</b>' if found else ""
+        named = " → ".join(printable(name) if name else "?" for name in numbers.containers)
+        containers = f"Containers {named}. " if any(numbers.containers) else ""
+        client, server = escape(numbers.client), escape(numbers.server)
+        yield (
+            f'<details class="connection" id="{self.prefix}connection-{number}"{opened}>\n'
+            f"<summary><h4>Connection {number}</h4> "
+            f'<span class="ends">{client} → {server}</span> '
+            f'<span class="facts">{escape(numbers.protocol)}, '
+            f"{count(sum(numbers.frames), 'frame')} in {seconds(numbers.last - numbers.first)}"
+            f"{told}</span></summary>\n"
+            f"<p>{escape(containers)}The client sent "
+            f"{count(numbers.frames[0], 'frame')}, {size(numbers.bytes[0])}; the server "
+            f"{count(numbers.frames[1], 'frame')}, {size(numbers.bytes[1])}. "
+            f"{escape(performatives(numbers))}</p>\n"
+        )
+        yield from self.link_table(numbers)
+        yield from self.plots(numbers)
+        yield from self.ladder(ladder)
+        yield "</details>\n"
+
+    def link_table(self, numbers: ConnectionNumbers) -> Iterator[str]:
+        """What each link did, and what holds it when the capture ends."""
+        if not numbers.links:
+            return
+        held = holding(self.shown.states.get(numbers.number), self.shown.last)
+        yield (
+            '<div class="wide" tabindex="0"><table class="links">\n<caption>Links</caption>'
+            "<thead><tr><th>link<th>address<th>sender<th class=n>deliveries<th>outcomes"
+            "<th>settled after<th>stalls, and how it ends</tr></thead>\n<tbody>\n"
+        )
+        busiest = sorted(numbers.links, key=lambda link: -link.deliveries)
+        for link in busiest[:LINKS]:
+            yield link_row(link, held.get((link.name, link.sender), ""))
+        left = len(busiest) - LINKS
+        if left > 0:
+            yield f"<tr><td colspan=7>and {count(left, 'more link')}</tr>\n"
+        yield "</tbody></table></div>\n"
+
+    def plots(self, numbers: ConnectionNumbers) -> Iterator[str]:
+        """The busiest links over time."""
+        links = [link for link in self.links.get(numbers.number, ()) if link.credit.count]
+        links.sort(key=lambda link: -link.deliveries.count)
+        span = Span(numbers.first, max(numbers.last, numbers.first + 1))
+        found = self.findings.get(numbers.number, [])
+        for place, link in enumerate(links[:PLOTTED]):
+            marks = [f.time for f in found if not f.link or f.link == link.name][:40]
+            plots = link_plots(link, span, marks)
+            name = printable(link.name)
+            address = printable(link.address)
+            title = f"{address} ({name})" if address and address != name else name or address
+            yield (
+                f'<details class="plots"{" open" if place < 2 else ""}><summary>Link '
+                f"<q>{escape(title)}</q> over time, sent by the {link.sender}</summary>\n"
+                '<div class="grid">\n'
+            )
+            for plot in plots:
+                yield (
+                    f"<figure><figcaption><b>{escape(plot.title)}</b> {escape(plot.words)}"
+                    f"</figcaption>{plot.svg}</figure>\n"
+                )
+            told = '<p class="quiet">▾ above a plot: a finding.</p>\n' if marks else ""
+            yield f"</div>{told}</details>\n"
+        left = len(links) - PLOTTED
+        if left > 0:
+            yield f'<p class="quiet">{count(left, "more link")} without plots.</p>\n'
+
+    def ladder(self, ladder: Ladder) -> Iterator[str]:
+        """Who sent what to whom."""
+        yield (
+            '<details class="drawn" open><summary>Ladder</summary>\n'
+            '<div class="wide" tabindex="0">'
+            f"{svg_inline(ladder, f'{self.prefix}l', self.linker)}</div></details>\n"
+        )
+
+    def linker(self, row: Arrow, note: Note) -> str:
+        """Where a finding on an arrow is told in full."""
+        name = f"{self.prefix}f{row.frame}-{note.rule}"
+        return f"#{name}" if name in self.named else f"#rule-{note.rule}"
+
+
+def performatives(numbers: ConnectionNumbers) -> str:
+    """How often each kind of frame came."""
+    return ", ".join(f"{name} {times:,}" for name, times in numbers.names.most_common(14)) + "."
+
+
+def link_row(link: LinkNumbers, held: str) -> str:
+    """One link."""
+    outcomes = [f"{times:,} {name}" for name, times in link.outcomes.most_common()]
+    outcomes += [f"{link.presettled:,} sent settled"] if link.presettled else []
+    outcomes += [f"{link.aborted:,} aborted"] if link.aborted else []
+    stalled = stalls(link.credit, "out of credit").removeprefix(", ")
+    told = "; ".join(filter(None, (stalled, held)))
+    cells = (
+        printable(link.name) or "(no name)",
+        printable(link.address),
+        link.sender,
+        f"{link.deliveries:,}",
+        ", ".join(outcomes),
+        latency(link.latency) if link.latency.count else "",
+        told,
+    )
+    kinds = (' class="path"', ' class="path"', "", ' class="n"', "", "", "")
+    row = "".join(f"<td{kind}>{escape(cell)}" for kind, cell in zip(kinds, cells, strict=True))
+    return f"<tr>{row}</tr>\n"
+
+
+def holding(state: ConnectionState | None, now: int) -> dict[tuple[str, str], str]:
+    """What holds each link of a connection that is not closed, by name and sender."""
+    if state is None or any(state.closed):
+        return {}
+    found = {}
+    for session in state.sessions:
+        for link in session.links:
+            held = link.constraint
+            since = f" for {seconds(max(now - held.since.time, 0))}" if held.since.frame else ""
+            detail = f" ({held.detail})" if held.detail else ""
+            found[link.name, PEERS[link.sender]] = (
+                f"in the end {held.kind}{since}, since frame {held.since.frame}{detail}; "
+                f"the {PEERS[held.peer]} has to move"
+            )
+    return found

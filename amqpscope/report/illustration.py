@@ -1,0 +1,31 @@
+"""What a report shows of one capture beside its findings: `drawing` fills it, `html` writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from amqpscope.checked import Excerpt
+from amqpscope.findings import Finding
+from amqpscope.model.snapshot import ConnectionState
+from amqpscope.report.ladder import Ladder
+from amqpscope.series import Plots
+from amqpscope.statistics import ConnectionNumbers
+
+
+@dataclass
+class Illustration:
+    """One capture."""
+
+    findings: list[Finding]
+    ladders: list[Ladder] = field(default_factory=list)
+    numbers: list[ConnectionNumbers] = field(default_factory=list)
+    """Of all connections."""
+    plots: Plots = field(default_factory=Plots)
+    states: dict[int, ConnectionState] = field(default_factory=dict)
+    """How the drawn connections stand when the capture ends."""
+    excerpts: dict[int, Excerpt] = field(default_factory=dict)
+    around: dict[int, list[int]] = field(default_factory=dict)
+    """By the frame of a finding: the frames before and after it on its connection."""
+    first: int = 0
+    last: int = 0
+    """When the first and the last frame passed."""

@@ -1,0 +1,42 @@
+"""Sizes, texts and octets as people read them, on one line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PREVIEW: Final = 60
+"""Characters of a message's body that are worth a place on the line."""
+
+
+def printable(text: str) -> str:
+    """Control characters and line breaks as escapes: captured text must not move the cursor."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def size(octets: int) -> str:
+    """A number of octets as people say it."""
+    if octets < 1000:
+        return f"{octets} B"
+    for unit, limit in (("kB", 1e6), ("MB", 1e9)):
+        if octets < limit:
+            return f"{octets * 1000 / limit:.3g} {unit}"
+    return f"{octets / 1e9:.3g} GB"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text, cut when it has more characters than this."""
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def text_of(octets: bytes) -> str:
+    """Octets as quoted text if they are that, else the first as hex."""
+    head = octets[:PREVIEW]
+    try:
+        said = head.decode()
+    except UnicodeDecodeError as error:
+        said = head[: error.start].decode()
+        if error.start < len(head) - 3:
+            return "0x" + head[:16].hex()
+    return f'"{said}"' if said.isprintable() else "0x" + head[:16].hex()
