@@ -1,7 +1,18 @@
 """Tell what went over the wire in AMQP traffic, and who broke the protocol.
 
 The bytes are read by `dissectors`; this package follows the conversation and shows it.
+
+    with amqpscope.proxied("amqp://localhost:5672") as proxy:
+        run_the_client(proxy.url)
+    assert not proxy.findings
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amqpscope.proxying import proxied as proxied
 
 __version__ = "0.1.0"
 
@@ -18,3 +29,12 @@ def build() -> str:
     if not note.is_file():
         return "pure Python: run from the sources"
     return note.read_text(encoding="utf-8").strip()
+
+
+def __getattr__(name: str) -> object:
+    """What is heavy to import comes when it is asked for."""
+    if name == "proxied":
+        from amqpscope.proxying import proxied
+
+        return proxied
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,24 +1,32 @@
-"""A pytest plugin: the fixture `amqp_lint` checks a recorded capture and fails the test.
+"""A pytest plugin: fixtures that check traffic and fail the test.
 
-def test_our_client_keeps_to_the_protocol(amqp_lint, tmp_path):
-    record_traffic(tmp_path / "run.pcap")
-    amqp_lint(tmp_path / "run.pcap", ignore=["CON-008"])
+def test_our_client_keeps_to_the_protocol(amqp_proxy):
+    proxy = amqp_proxy("amqp://localhost:5672", ignore=["CON-008"])
+    run_the_client(proxy.url)
+
+def test_a_recording(amqp_lint):
+    amqp_lint("run.pcap", ignore=["CON-008"])
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from amqpscope.checked import Checked
+    from amqpscope.choice import Choice
     from amqpscope.findings import Finding
+    from amqpscope.proxying import Proxied
 
 Lint = Callable[..., "list[Finding]"]
+Proxy = Callable[..., "Proxied"]
 
 
 @pytest.fixture
@@ -43,25 +51,68 @@ def lint(
 ) -> list[Finding]:
     """Check one capture, with the configuration that counts in a folder."""
     __tracebackhide__ = True
-    from amqpscope.choice import FAIL_ON, Choice, resolve
-    from amqpscope.config import find_config, read_config
     from amqpscope.linting import Work, check
-    from amqpscope.report.lint_text import LintText
 
-    if fail_on and fail_on not in FAIL_ON:
-        raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(FAIL_ON)}")
-    config = find_config(root)
-    choice = (Choice() if config is None else read_config(config)).merged(
-        select=resolve(tuple(select)),
-        ignore=resolve(tuple(ignore)),
-        strict=strict,
-        fail_on=fail_on,
-    )
+    choice = chosen(root, select=select, ignore=ignore, strict=strict, fail_on=fail_on)
     keylogs = () if keylog is None else (Path(keylog).read_bytes(),)
     checked = check(os.fspath(capture), Work(choice, keylogs))
     if checked.unreadable or not checked.frames:
         reason = "; ".join(filter(None, (checked.error, *checked.notes))) or "no AMQP in it"
         pytest.fail(f"{checked.path}: {reason}", pytrace=False)
+    judge(checked, choice)
+    return checked.findings
+
+
+@pytest.fixture
+def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
+    """Put a proxy before a broker: fails the test at its end if what passed broke a rule.
+
+    The first argument is the upstream, the others are those of `amqp_lint`, and `write` for a
+    file to record to. What it gives has `url`, `host`, `port`, `findings` and `recording`.
+    """
+    open_ones: list[tuple[Proxied, Choice]] = []
+    with ExitStack() as stack:
+
+        def start(upstream: str, *, write: str | Path | None = None, **how: Any) -> Proxied:
+            from amqpscope.proxying import proxied
+
+            choice = chosen(pytestconfig.rootpath, **how)
+            proxy = stack.enter_context(proxied(upstream, write=write, choice=choice))
+            open_ones.append((proxy, choice))
+            return proxy
+
+        yield start
+    for proxy, choice in open_ones:
+        judge(proxy.checked, choice)
+
+
+def chosen(
+    root: Path,
+    *,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    strict: bool = False,
+    fail_on: str = "",
+) -> Choice:
+    """What the arguments say, and where they are silent the configuration of the project."""
+    from amqpscope.choice import FAIL_ON, Choice, resolve
+    from amqpscope.config import find_config, read_config
+
+    if fail_on and fail_on not in FAIL_ON:
+        raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(FAIL_ON)}")
+    config = find_config(root)
+    return (Choice() if config is None else read_config(config)).merged(
+        select=resolve(tuple(select)),
+        ignore=resolve(tuple(ignore)),
+        strict=strict,
+        fail_on=fail_on,
+    )
+
+
+def judge(checked: Checked, choice: Choice) -> None:
+    """Fail the test if a finding is bad enough."""
+    __tracebackhide__ = True
+    from amqpscope.report.lint_text import LintText
+
     if any(choice.fails(finding) for finding in checked.findings):
         pytest.fail("\n".join(LintText().lines([checked])), pytrace=False)
-    return checked.findings

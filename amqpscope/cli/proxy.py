@@ -1,0 +1,231 @@
+"""The command `proxy`.
+
+This process relays. A child of it analyses the recording and prints, so that nothing that happens
+to the output can touch the traffic; when the relay ends, the child's verdict is the exit code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from amqpscope.cli.options import parse_filter
+from amqpscope.cli.output import UNREADABLE, ascii_alone, coloured, complain, terminal_width
+from amqpscope.cli.read import screen_wanted
+from amqpscope.cli.tls_options import make_tls, tls_options
+
+if TYPE_CHECKING:
+    from amqpscope.choice import Choice
+    from amqpscope.live import Wishes
+    from amqpscope.proxy.process import Settings
+
+UNITS: Final = {
+    # unit: octets, seconds
+    "b": (1, 0),
+    "kb": (10**3, 0),
+    "mb": (10**6, 0),
+    "gb": (10**9, 0),
+    "kib": (2**10, 0),
+    "mib": (2**20, 0),
+    "gib": (2**30, 0),
+    "s": (0, 1),
+    "min": (0, 60),
+    "h": (0, 3600),
+    "d": (0, 86400),
+}
+SMALLEST: Final = 100_000
+"""Octets of a file, at least: a turn of the relay may write a megabyte at once."""
+
+
+def parse_rotate(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[int, float]:
+    """Turn `100MB` and `1h` into octets and seconds."""
+    octets, seconds = 0, 0.0
+    for value in values:
+        parts = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", value.strip())
+        unit = UNITS.get(parts[2].lower()) if parts else None
+        if parts is None or unit is None or not float(parts[1]):
+            raise click.BadParameter(f"{value!r}: expected a size or a time, as in 100MB or 1h")
+        octets = int(float(parts[1]) * unit[0]) or octets
+        seconds = float(parts[1]) * unit[1] or seconds
+    if 0 < octets < SMALLEST:
+        raise click.BadParameter(f"{octets} octets: expected at least 100kB")
+    return octets, seconds
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("upstream", metavar="UPSTREAM")
+@click.argument("command", metavar="[-- COMMAND...]", nargs=-1)
+@click.option(
+    "--listen",
+    "-l",
+    metavar="HOST:PORT",
+    multiple=True,
+    help="Where clients connect.  [default: 127.0.0.1:5673]",
+)
+@click.option("--write", "-w", metavar="FILE", help="Record there; else in a temporary file.")
+@click.option(
+    "--rotate",
+    metavar="SIZE|TIME",
+    multiple=True,
+    callback=parse_rotate,
+    help="Go on in a new file after so much: 100MB, 1h, or both.",
+)
+@click.option(
+    "--keep", metavar="N", type=click.IntRange(1), help="Of rotated files keep the newest N."
+)
+@click.option(
+    "--exit-when-idle",
+    metavar="SECONDS",
+    type=click.FloatRange(0, min_open=True),
+    help="End when no connection was open for so long, after the first.",
+)
+@click.option(
+    "--lint",
+    "lint",
+    is_flag=True,
+    help="Print findings alone, at the end, and exit as `lint` does.",
+)
+@click.option("--select", multiple=True, metavar="RULES", help="Check only these rules.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
+@click.option("--strict", is_flag=True, help="What SHOULD be is an error too.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(("error", "warning", "info", "never")),
+    help="With --lint: from which severity on the exit code is 1.  [default: error]",
+)
+@click.option("--config", metavar="FILE", help="Instead of the nearest amqpscope.toml.")
+@click.option("--no-tui", is_flag=True, help="Lines on standard output, also on a terminal.")
+@click.option(
+    "--format",
+    "--output-format",
+    "-T",
+    "form",
+    type=click.Choice(("text", "jsonl")),
+    default="text",
+    help="jsonl: one JSON object per frame and per finding.",
+)
+@click.option(
+    "-Y",
+    "--filter",
+    "where",
+    metavar="FILTER",
+    callback=parse_filter,
+    help="Print only frames that match; all are recorded.",
+)
+@click.option("-V", "tree", is_flag=True, help="Every field of every frame, as a tree.")
+@click.option("-x", "octets", is_flag=True, help="The octets too.")
+@click.option("--show-secrets", is_flag=True, help="Show SASL responses and tokens too.")
+@click.option(
+    "--color",
+    "--colour",
+    type=click.Choice(("auto", "always", "never")),
+    default="auto",
+    help="auto: on a terminal, unless NO_COLOR is set.",
+)
+@tls_options
+def proxy(**options: Any) -> None:
+    """Stand between a client and a broker: see, record and check what passes.
+
+    \b
+    amqpscope proxy amqp://broker:5672
+    amqpscope proxy amqp://broker:5672 --listen [::1]:5673 --write run.pcapng
+    amqpscope proxy amqps://broker --cafile ca.pem --format jsonl | jq .name
+    amqpscope proxy amqp://broker --write run.pcapng --rotate 100MB --keep 10
+    amqpscope proxy amqp://broker --lint --fail-on warning -- pytest tests/
+
+    Let the client connect to 127.0.0.1:5673 instead of the broker. Everything passes unchanged,
+    AMQP or not, and into a capture that Wireshark opens. Ctrl-C ends it.
+
+    With a COMMAND that is run, and all ends with it; it finds the proxy in AMQPSCOPE_PROXY_URL,
+    AMQPSCOPE_PROXY_HOST and AMQPSCOPE_PROXY_PORT. Its exit code is ours, unless that is 0 and
+    --lint has found something.
+
+    With --lint the exit code is 0 when nothing is found at or above --fail-on, 1 when something
+    is, and 2 when not all could be recorded and checked.
+    """  # fmt: skip
+    from amqpscope.choice import ConfigError
+    from amqpscope.cli.proxy_run import ProxyRun
+    from amqpscope.proxy.address import AddressError
+
+    try:
+        settings, wishes = make_settings(options), make_wishes(options)
+    except (ConfigError, AddressError) as error:
+        complain(str(error))
+        sys.exit(UNREADABLE)
+    sys.exit(ProxyRun(settings, wishes, options["command"]).run())
+
+
+def make_settings(options: dict[str, Any]) -> Settings:
+    """What the relay has to know."""
+    from amqpscope.proxy.address import DEFAULT_LISTEN, parse_listen, parse_upstream
+    from amqpscope.proxy.process import Settings
+
+    listen = options["listen"] or (DEFAULT_LISTEN,)
+    tls = make_tls(parse_upstream(options["upstream"]), parse_listen(listen[0])[0], options)
+    octets, seconds = options["rotate"]
+    if options["keep"] and not (octets or seconds):
+        raise click.UsageError("--keep goes with --rotate")
+    return Settings(
+        options["upstream"],
+        options["write"] or temporary(),
+        listen,
+        octets,
+        seconds,
+        options["keep"] or 0,
+        options["exit_when_idle"] or 0.0,
+        tls,
+        options["keylog"] if tls is None else None,
+    )
+
+
+def temporary() -> str:
+    """A new name for a recording that nobody named."""
+    import tempfile
+
+    name = f"amqpscope-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.pcapng"
+    return os.path.join(tempfile.gettempdir(), name)
+
+
+def make_wishes(options: dict[str, Any]) -> Wishes:
+    """What is to be printed."""
+    from amqpscope.live import Wishes
+    from amqpscope.reading import Options
+
+    terminal = sys.stdout.isatty()
+    shown = Options(
+        form=options["form"],
+        where=options["where"],
+        tree=options["tree"],
+        octets=options["octets"],
+        follow=True,
+        show_secrets=options["show_secrets"],
+        colour=coloured(options["color"], terminal),
+        plain=ascii_alone(),
+        width=terminal_width(terminal),
+    )
+    printed = options["lint"] or options["command"]
+    screen = not printed and screen_wanted(options, options["no_tui"])
+    return Wishes(shown, chosen(options), options["lint"], not options["write"], screen)
+
+
+def chosen(options: dict[str, Any]) -> Choice:
+    """The configuration and the command line together."""
+    from amqpscope.choice import Choice, resolve
+    from amqpscope.config import find_config, read_config
+
+    path = Path(options["config"]) if options["config"] else find_config(Path.cwd())
+    config = Choice() if path is None else read_config(path)
+    return config.merged(
+        select=resolve(options["select"]),
+        ignore=resolve(options["ignore"]),
+        strict=options["strict"],
+        fail_on=options["fail_on"],
+    )

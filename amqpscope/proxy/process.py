@@ -1,0 +1,145 @@
+"""How a relay comes to life: from settings, in this process or in one of its own.
+
+The command line relays in its own process and lets a child analyse. Programs that use amqpscope
+have threads and state of their own, so there the relay is a fresh process: `start_process`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from amqpscope.proxy.address import (
+    DEFAULT_LISTEN,
+    AddressError,
+    loopback,
+    parse_listen,
+    parse_upstream,
+)
+from amqpscope.proxy.channel import Channel, Watch
+from amqpscope.proxy.dial import Targets, listen_on
+from amqpscope.proxy.files import Files, RecordingError
+from amqpscope.proxy.record import Recording
+from amqpscope.proxy.relay import Relay, Status, raise_descriptor_limit
+from amqpscope.proxy.secrets import KeyLog
+from amqpscope.proxy.tls import TlsError
+from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
+
+START_SECONDS: Final = 30.0
+
+
+class StartError(Exception):
+    """A relay that cannot begin; one line says why."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that a relay needs to know."""
+
+    upstream: str
+    write: str
+    """The recording; a number is added to its name when it is rotated."""
+    listen: tuple[str, ...] = (DEFAULT_LISTEN,)
+    rotate_octets: int = 0
+    rotate_seconds: float = 0.0
+    keep: int = 0
+    idle_seconds: float = 0.0
+    tls: TlsOptions | None = None
+    """None: TLS is passed on like anything else."""
+    keylog: str | None = None
+    """TLS secrets for the recording, from a peer that writes them there."""
+
+
+def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
+    """Bind, create the recording, look up the upstream; StartError when one of them fails."""
+    raise_descriptor_limit()
+    listeners: list[socket.socket] = []
+    try:
+        targets = Targets(parse_upstream(settings.upstream))
+        policy = None if settings.tls is None else TlsPolicy(settings.tls)
+        for text in settings.listen:
+            listeners.extend(listen_on(*parse_listen(text)))
+        files = Files(
+            settings.write,
+            octets=settings.rotate_octets,
+            seconds=settings.rotate_seconds,
+            keep=settings.keep,
+        )
+        # Last, so that no file is left behind by what cannot begin.
+        recording = Recording(files)
+    except (AddressError, RecordingError, TlsError) as error:
+        for listener in listeners:
+            listener.close()
+        raise StartError(str(error)) from error
+    if policy is not None:
+        policy.prepare()
+    keylog = None if settings.keylog is None else KeyLog(settings.keylog)
+    return Relay(listeners, targets, recording, tell, settings.idle_seconds, policy, keylog)
+
+
+def exposed(relay: Relay) -> list[str]:
+    """The listeners that others than this machine can reach."""
+    names = [listener.getsockname()[:2] for listener in relay.listeners]
+    return [host for host, port in names if not loopback((host, port))]
+
+
+def start_process(settings: Settings) -> tuple[subprocess.Popen[bytes], Watch, Status]:
+    """A relay in a process of its own, listening by the time this returns."""
+    ours, theirs = socket.socketpair()
+    # Found where we were found, and nothing of the directory that we happen to be in.
+    place = str(Path(__file__).parent.parent.parent)
+    path = os.pathsep.join(filter(None, (place, os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-P", "-m", __name__, str(theirs.fileno())]
+    with theirs:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONPATH": path},
+        )
+    watch = Watch(ours)
+    ours.sendall(json.dumps(dataclasses.asdict(settings)).encode() + b"\n")
+    ready = watch.wait_for("ready", START_SECONDS)
+    if ready is None:
+        failed = watch.wait_for("failed", 0)
+        watch.close()
+        process.kill()
+        process.wait()
+        raise StartError(failed or "the relay's process did not begin")
+    return process, watch, Status(**ready)
+
+
+def run_process(fd: int) -> None:
+    """Be the process that `start_process` starts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us decides when we end
+    end = socket.socket(fileno=fd)
+    with end.makefile("rb") as file:
+        table = json.loads(file.readline())
+    channel = Channel(end, lambda line: None)
+    table["listen"] = tuple(table["listen"])
+    table["tls"] = table["tls"] and TlsOptions(**table["tls"])
+    try:
+        relay = make_relay(Settings(**table), channel.tell)
+    except StartError as error:
+        channel.send({"failed": str(error)})
+        return
+    channel.serve(relay, relay.stop)
+    channel.send({"ready": relay.status()._asdict()})
+    try:
+        relay.run()
+    finally:
+        relay.close()
+        channel.send({"ended": relay.status()._asdict()})
+
+
+if __name__ == "__main__":
+    run_process(int(sys.argv[1]))

@@ -1,0 +1,93 @@
+import ssl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqpscope.proxy.opening import IN_BAND_TLS_HEADER, MAX_HELLO, Kind, Opening, sniff
+
+
+def hello(name=None, alpn=()):
+    """The ClientHello that Python's ssl sends."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    if alpn:
+        context.set_alpn_protocols(alpn)
+    out = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), out, server_hostname=name).do_handshake()
+    return out.read()
+
+
+def in_records(octets, size):
+    """The same handshake message in records of another size."""
+    message = octets[5:]
+    parts = [message[at : at + size] for at in range(0, len(message), size)]
+    return b"".join(b"\x16\x03\x01" + len(part).to_bytes(2) + part for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("octets", "kind"),
+    [
+        (b"AMQP\x00\x01\x00\x00", Kind.AMQP),
+        (b"AMQP\x03\x01\x00\x00", Kind.AMQP),
+        (b"AMQP\x00\x00\x09\x01", Kind.AMQP),
+        (b"AMQP\x00", Kind.AMQP),
+        (b"AMQP\x02\x02", Kind.AMQP),
+        (IN_BAND_TLS_HEADER, Kind.IN_BAND_TLS),
+        (IN_BAND_TLS_HEADER + b"\x16\x03", Kind.IN_BAND_TLS),
+        (b"GET / HTTP/1.1\r\n", Kind.HTTP),
+        (b"G", Kind.HTTP),
+        (b"\x00", Kind.OTHER),
+        (b"\x16\x04", Kind.OTHER),
+        (b"AMQQ", Kind.OTHER),
+    ],
+)
+def test_first_octets_tell_the_kind(octets, kind):
+    assert sniff(octets) == Opening(kind)
+
+
+@pytest.mark.parametrize("octets", [b"", b"A", b"AMQP", b"AMQP\x02\x01\x00", b"\x16", b"\x16\x03"])
+def test_too_few_octets_are_not_judged(octets):
+    assert sniff(octets) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "alpn"), [("broker.example", ["amqp", "http/1.1"]), ("a", []), (None, ["h2"])]
+)
+def test_client_hello_tells_host_and_protocols(name, alpn):
+    assert sniff(hello(name, alpn)) == Opening(Kind.TLS, name or "", tuple(alpn))
+
+
+def test_client_hello_is_judged_when_complete_and_not_before():
+    octets = hello("broker.example")
+    assert [sniff(octets[:size]) for size in range(len(octets))] == [None] * len(octets)
+    assert sniff(octets + b"more") == Opening(Kind.TLS, "broker.example")
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_client_hello_in_many_records(size):
+    octets = in_records(hello("broker.example"), size)
+    assert sniff(octets) == Opening(Kind.TLS, "broker.example")
+    assert sniff(octets[:-1]) is None
+
+
+def test_an_endless_client_hello_is_not_waited_for():
+    octets = b"\x16\x03\x01\x00\x04\x01\xff\xff\xff"
+    assert sniff(octets) == Opening(Kind.TLS)
+    dripping = b"\x16\x03\x01\x00\x04\x01\x00\xff\xff" + b"\x16\x03\x01\x00\x00" * (MAX_HELLO // 5)
+    assert sniff(dripping) == Opening(Kind.TLS)
+
+
+@pytest.mark.parametrize("cut", range(0, 400, 7))
+def test_damaged_client_hello_is_still_tls(cut):
+    octets = bytearray(hello("broker.example", ["amqp"]))
+    at = 9 + cut % (len(octets) - 9)
+    octets[at] ^= 0xFF
+    assert sniff(octets).kind is Kind.TLS
+
+
+@given(st.binary(max_size=200))
+def test_any_octets_are_judged_without_an_error(octets):
+    sniff(octets)
+    sniff(b"\x16\x03\x01" + len(octets).to_bytes(2) + b"\x01" + octets)

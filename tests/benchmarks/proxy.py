@@ -1,0 +1,345 @@
+"""What a proxy costs: `python tests/benchmarks/proxy.py [--quick]`.
+
+The same AMQP traffic directly and through each relay in turn, several rounds, the best of each:
+
+* round trip: one small transfer at a time, and the disposition that answers it;
+* messages: small transfers, 100 of them under way;
+* bulk: messages of a megabyte in frames of 32 KiB, one way.
+
+For round trips and messages client, server and relay share one processor, for nothing else is as
+repeatable on a small machine; the analysis of `amqpscope proxy` has another, as it would have
+when one is free. Bulk is not tied to anything. Relays that are not installed are left out.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from traffic import CLIENT, DISPOSITION, SERVER, SETUP, TRANSFER, numbered
+
+from dissectors.notation import parse
+
+WINDOW = 100
+PATIENCE = 20
+SETUP_UNITS = [
+    (sender, parse(unit.replace("link-credit=1000", "link-credit=2000000000")))
+    for sender, unit in SETUP
+]
+FRAME = 32_000
+FIRST = parse(
+    "transfer handle=0 delivery-id=3735928559'70 delivery-tag=0xdeadbeef message-format=0"
+    f' settled=true more=true | data(b"{"x" * FRAME}")'
+)
+MORE = parse(f'transfer handle=0 more=true | data(b"{"x" * FRAME}")')
+LAST = parse(f'transfer handle=0 | data(b"{"x" * FRAME}")')
+FRAMES_A_MESSAGE = 32
+
+
+def set_up(peer, own):
+    """Hold the beginning of the conversation."""
+    for sender, raw in SETUP_UNITS:
+        if sender == own:
+            peer.sendall(raw)
+        else:
+            peer.recv(len(raw), socket.MSG_WAITALL)
+
+
+def serve(port_file):
+    """Answer every transfer with a disposition; the end of a bulk transfer with one octet."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    Path(port_file).write_text(str(listener.getsockname()[1]))
+    room = bytearray(1 << 20)
+    answers = numbered_block(DISPOSITION, 200_000)
+    while True:
+        peer, _ = listener.accept()
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with peer, contextlib.suppress(OSError):
+            bulk = peer.recv(4, socket.MSG_PEEK | socket.MSG_WAITALL) == b"BULK"
+            if bulk:
+                peer.recv(4)
+            set_up(peer, SERVER)
+            got = answered = 0
+            while size := peer.recv_into(room):
+                got += size
+                count = got // len(TRANSFER)
+                if not bulk and count > answered:
+                    begin, end = answered * len(DISPOSITION), count * len(DISPOSITION)
+                    peer.sendall(answers[begin:end])
+                    answered = count
+            if bulk:
+                peer.sendall(got.to_bytes(8))
+
+
+def numbered_block(template, count):
+    """So many frames, their numbers counting up."""
+    return memoryview(b"".join(numbered(template, number) for number in range(count)))
+
+
+def connect(port):
+    peer = socket.create_connection(("127.0.0.1", port), PATIENCE)
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return peer
+
+
+def round_trips(port, count):
+    """Seconds of each round trip, sorted."""
+    frames = numbered_block(TRANSFER, count)
+    times = []
+    with connect(port) as peer:
+        set_up(peer, CLIENT)
+        for number in range(count):
+            frame = frames[number * len(TRANSFER) : (number + 1) * len(TRANSFER)]
+            begun = time.perf_counter()
+            peer.sendall(frame)
+            peer.recv(len(DISPOSITION), socket.MSG_WAITALL)
+            times.append(time.perf_counter() - begun)
+    return sorted(times)
+
+
+def messages(port, count):
+    """Messages a second."""
+    frames = numbered_block(TRANSFER, count)
+    with connect(port) as peer:
+        set_up(peer, CLIENT)
+        begun = time.perf_counter()
+        sent = min(WINDOW, count)
+        peer.sendall(frames[: sent * len(TRANSFER)])
+        octets = 0
+        while octets < count * len(DISPOSITION):
+            octets += len(peer.recv(1 << 16))
+            may = min(count, octets // len(DISPOSITION) + WINDOW)
+            if may > sent:
+                peer.sendall(frames[sent * len(TRANSFER) : may * len(TRANSFER)])
+                sent = may
+        return count / (time.perf_counter() - begun)
+
+
+def bulk(port, count):
+    """Octets a second, in messages of a megabyte."""
+    rest = MORE * (FRAMES_A_MESSAGE - 2) + LAST
+    with connect(port) as peer:
+        peer.sendall(b"BULK")
+        set_up(peer, CLIENT)
+        begun = time.perf_counter()
+        total = 0
+        for number in range(count):
+            message = numbered(FIRST, number) + rest
+            peer.sendall(message)
+            total += len(message)
+        peer.shutdown(socket.SHUT_WR)
+        told = int.from_bytes(peer.recv(8, socket.MSG_WAITALL))
+        if told != total:
+            sys.exit(f"{told} octets arrived of {total}")
+        return total / (time.perf_counter() - begun)
+
+
+class Relays:
+    """Starts each of the relays on a port of its own."""
+
+    def __init__(self, folder, target, mitmdump):
+        self.folder = Path(folder)
+        self.target = target
+        self.mitmdump = mitmdump
+        self.processes = []
+
+    def all(self):
+        """Name, port and process of everything that is there; None: no relay at all."""
+        yield "direct", self.target, None
+        for name, program, start in (
+            ("socat", "socat", self.socat),
+            ("haproxy", "haproxy", self.haproxy),
+            ("mitmproxy", self.mitmdump, self.mitmproxy),
+        ):
+            found = shutil.which(program) or shutil.which(program, path="/usr/sbin")
+            if found is None:
+                print(f"{name} is not installed: left out", file=sys.stderr)
+            else:
+                port = free_port()
+                yield name, port, self.started(port, start(found, port))
+        for name, options in (
+            ("amqpscope, recording alone", None),
+            ("amqpscope, recording and analysis", ["--lint", "--fail-on", "never"]),
+        ):
+            port = free_port()
+            yield name, port, self.started(port, self.amqpscope(port, options))
+
+    def started(self, port, command):
+        quiet = subprocess.DEVNULL
+        environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+        process = subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment)
+        self.processes.append(process)
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return process
+            time.sleep(0.05)
+        sys.exit(f"{command[0]} does not listen")
+
+    def socat(self, program, port):
+        return [
+            program,
+            f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr,fork,nodelay",
+            f"TCP:127.0.0.1:{self.target},nodelay",
+        ]
+
+    def haproxy(self, program, port):
+        path = self.folder / "haproxy.cfg"
+        path.write_text(
+            "global\n  nbthread 1\n"
+            "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1m\n  timeout server 1m\n"
+            f"listen relay\n  bind 127.0.0.1:{port}\n  server upstream 127.0.0.1:{self.target}\n"
+        )
+        return [program, "-f", path]
+
+    def mitmproxy(self, program, port):
+        mode = f"reverse:tcp://127.0.0.1:{self.target}@127.0.0.1:{port}"
+        return [program, "-q", "--set", f"confdir={self.folder}", "--mode", mode]
+
+    def amqpscope(self, port, options):
+        path = self.folder / f"{port}.pcapng"
+        listen = f"127.0.0.1:{port}"
+        if options is None:
+            code = (
+                "from amqpscope.proxy.process import Settings, make_relay\n"
+                f"settings = Settings('127.0.0.1:{self.target}', {str(path)!r}, ({listen!r},))\n"
+                "make_relay(settings, print).run()\n"
+            )
+            return [sys.executable, "-c", code]
+        upstream = f"127.0.0.1:{self.target}"
+        proxy = [sys.executable, "-m", "amqpscope", "proxy", upstream, "--listen", listen]
+        return [*proxy, "--write", str(path), *options]
+
+    def stop(self):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def children(pid):
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def place(processes, processors, analysis):
+    """Tie client, server and relays to processors, and the analysis to its own."""
+    for process in processes:
+        for pid in (process, *children(process)):
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(pid, processors)
+    for pid in analysis:
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(pid, os.sched_getaffinity(0) if not processors else ALL)
+            if len(ALL) > 1 and len(processors) == 1:
+                os.sched_setaffinity(pid, ALL - processors)
+
+
+ALL = os.sched_getaffinity(0)
+
+
+def wait_for_quiet(analysis):
+    """Let the analysis of the last round come to its end: it is not to pay for another."""
+
+    def ticks():
+        return sum(
+            sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) for pid in analysis
+        )
+
+    before = -1
+    while (now := ticks()) - before > 2:
+        before = now
+        time.sleep(0.5)
+
+
+def measure(relays, server, sizes, rounds):
+    """The best figures of each relay, after so many rounds."""
+    trips, count, megabytes = sizes
+    found = list(relays.all())
+    analysis = [
+        pid
+        for name, _, process in found
+        if process is not None and "analysis" in name
+        for pid in children(process.pid)
+    ]
+    processes = [os.getpid(), server.pid, *(p.pid for _, _, p in found if p is not None)]
+    one = {min(ALL)}
+    best = {name: [[], [], [], []] for name, _, _ in found}
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", file=sys.stderr)
+        place(processes, one, analysis)
+        for name, port, _ in found:
+            times = round_trips(port, trips if name != "mitmproxy" else trips // 10)
+            best[name][0].append(statistics.median(times))
+            best[name][1].append(times[len(times) * 99 // 100])
+            best[name][2].append(messages(port, count if name != "mitmproxy" else count // 10))
+            wait_for_quiet(analysis)
+        place(processes, ALL, analysis)
+        for name, port, _ in found:
+            best[name][3].append(bulk(port, megabytes if name != "mitmproxy" else 20))
+            wait_for_quiet(analysis)
+    return {
+        name: (min(p50), min(p99), max(rate), max(octets))
+        for name, (p50, p99, rate, octets) in best.items()
+    }
+
+
+def print_table(best):
+    """Absolute figures, and each against socat."""
+    print(f"{'':34} {'round trip':>17}  {'messages':>10}  {'bulk':>9}   against socat:")
+    print(f"{'':34} {'p50':>8} {'p99':>8}  {'a second':>10}  {'MB/s':>9}   "
+          f"{'added p50':>9} {'messages':>8} {'bulk':>6}")  # fmt: skip
+    direct, socat = best["direct"], best.get("socat")
+    for name, (p50, p99, rate, octets) in best.items():
+        line = f"{name:34} {p50 * 1e6:5.0f} us {p99 * 1e6:5.0f} us  {rate:10,.0f}  "
+        line += f"{octets / 1e6:9,.0f}   "
+        if socat is not None and name != "direct":
+            added = (p50 - direct[0]) / (socat[0] - direct[0])
+            line += f"{added:8.2f}x {rate / socat[2]:7.2f}x {octets / socat[3]:5.2f}x"
+        print(line.rstrip())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="one short round")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--mitmdump", default="mitmdump", help="where mitmproxy's program is")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve(arguments.serve)
+        return
+    sizes = (500, 5_000, 20) if arguments.quick else (5_000, 100_000, 400)
+    with tempfile.TemporaryDirectory(prefix="amqpscope-benchmark-") as folder:
+        port_file = Path(folder, "port")
+        server = subprocess.Popen([sys.executable, __file__, "--serve", port_file])
+        try:
+            while not port_file.exists() or not port_file.read_text():
+                time.sleep(0.05)
+            relays = Relays(folder, int(port_file.read_text()), arguments.mitmdump)
+            try:
+                best = measure(relays, server, sizes, 1 if arguments.quick else arguments.rounds)
+            finally:
+                relays.stop()
+        finally:
+            server.kill()
+    print_table(best)
+
+
+if __name__ == "__main__":
+    main()
