@@ -8,6 +8,7 @@ counts on which it rests are in `counts`, and what waits too long in `stalls`.
 from __future__ import annotations
 
 from amqpscope.model import event as kinds
+from amqpscope.model.connection import ConnectionEnd
 from amqpscope.model.event import Event
 from amqpscope.model.flows import impossible, sender_count
 from amqpscope.model.link import RECEIVER, LinkEnd
@@ -86,6 +87,13 @@ def transfer_before_first_flow(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")   # <- FLW-017
 
+    Bad (opened):
+        client: begin[0] next-outgoing-id=0 incoming-window=100 outgoing-window=100
+        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
+                initial-delivery-count=0
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
+                | data(b"0")   # <- FLW-017
+
     Good (session):
         client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
                 target=target()
@@ -105,7 +113,7 @@ def transfer_before_first_flow(event: Event, report: Reporter) -> None:
         return
     pair = link.pair
     if pair is None:
-        if may_be_paired(link):
+        if may_be_paired(link, event.partner):
             return
     elif (
         pair.early
@@ -129,13 +137,13 @@ def transfer_before_first_flow(event: Event, report: Reporter) -> None:
         report.sure(event, text, "transfer.handle", evidence)
 
 
-def may_be_paired(link: LinkEnd) -> bool:
+def may_be_paired(link: LinkEnd, partner: ConnectionEnd) -> bool:
     """The partner has an end that could belong to this link, though it does not fit."""
     session = link.session
     pair = session.pair
     if pair is None:
-        # An answer to the begin may not say so.
-        return True
+        # An answer to the begin may not say so; but a peer without any session has no link either.
+        return bool(partner.channels or partner.ended)
     return not pair.whole or any(
         other.name == link.name and other.pair is None for other in pair.handles.values()
     )
