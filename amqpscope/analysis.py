@@ -180,6 +180,10 @@ class Analyzer:
             return self.end(suspect, piece)
         return []
 
+    def faulty(self, pieces: list[Piece]) -> list[Step]:
+        """Take the next pieces; give the Steps of the units that break a rule."""
+        return [step for piece in pieces for step in self.feed(piece) if step.findings]
+
     def meet(self, connection: Connection) -> Suspect:
         """See a connection for the first time."""
         ports = {connection.client[1], connection.server[1]}

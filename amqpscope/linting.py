@@ -164,10 +164,9 @@ def _read(checked: Checked, analyzer: Analyzer, work: Work, watch: Watch | None)
     with Pieces(checked.path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
         try:
             for batch in pieces:
-                for piece in batch:
-                    for step in analyzer.feed(piece):
-                        if step.findings and _keep(checked, step.findings, work) and work.excerpts:
-                            checked.excerpts[step.frame.number] = excerpt(step)
+                for step in analyzer.faulty(batch):
+                    if _keep(checked, step.findings, work) and work.excerpts:
+                        checked.excerpts[step.frame.number] = excerpt(step)
                 if analyzer.late:
                     _keep(checked, analyzer.late, work)
                     analyzer.late = []

@@ -20,6 +20,7 @@ from amqpscope.report.csv import CsvLines
 from amqpscope.report.jsonl import JsonLines
 from amqpscope.report.text import TextLines
 from amqpscope.report.tree import Detail
+from amqpscope.stream import Piece
 from dissectors.v0_9.dialects import PROTOCOL_0_10
 
 if TYPE_CHECKING:
@@ -107,15 +108,10 @@ class Reading:
             heading = [lines.heading()] if isinstance(lines, TextLines) else []
             try:
                 for batch in pieces:
-                    texts: list[str] = []
-                    for piece in batch:
-                        for step in analyzer.feed(piece):
-                            if isinstance(lines, TextLines) and lines.start < 0:
-                                lines.start = step.frame.time
-                            if options.where is None or options.where.matches(step):
-                                texts.append(lines.line(step))
-                                if detail is not None:
-                                    texts.extend(detail.lines(step))
+                    if isinstance(lines, JsonLines) and options.where is None:
+                        texts = lines.lines(analyzer, batch)
+                    else:
+                        texts = self.texts(analyzer, batch, lines, detail)
                     if texts:
                         self.write(heading + texts)
                         heading = []
@@ -123,6 +119,22 @@ class Reading:
             finally:
                 progress.close()
             self.tell(path, pieces, analyzer)
+
+    def texts(
+        self, analyzer: Analyzer, batch: list[Piece], lines: Lines, detail: Detail | None
+    ) -> list[str]:
+        """What the next pieces say, as far as it was asked for."""
+        where = self.options.where
+        texts: list[str] = []
+        for piece in batch:
+            for step in analyzer.feed(piece):
+                if isinstance(lines, TextLines) and lines.start < 0:
+                    lines.start = step.frame.time
+                if where is None or where.matches(step):
+                    texts.append(lines.line(step))
+                    if detail is not None:
+                        texts.extend(detail.lines(step))
+        return texts
 
     def lines(self) -> Lines:
         """The sink that was asked for."""

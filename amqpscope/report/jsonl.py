@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.analysis import Conversation, Step
+from amqpscope.analysis import Analyzer, Conversation, Step
 from amqpscope.report.older_json import older_line
 from amqpscope.report.secrets import secret_field, secret_message, secret_unit
-from amqpscope.stream import PEERS
+from amqpscope.stream import PEERS, Piece
 from dissectors.errors import Malformed
 from dissectors.rows import Composite
 from dissectors.v1_0.bodies import BODIES, Body
@@ -54,6 +54,8 @@ PADDED: Final = [f"{number:03}" for number in range(1000)]
 MAX_KEYS: Final = 4096
 """Keys of maps kept with their quotes on. They come from a small vocabulary."""
 _keys: Final[dict[str, str]] = {}
+_names: Final[dict[str, str]] = {}
+"""The same of links."""
 
 
 class Plan:
@@ -95,6 +97,10 @@ class JsonLines:
         self.whole = ""
         """The second of the frame before, as text: most frames share it with the next."""
 
+    def lines(self, analyzer: Analyzer, pieces: list[Piece]) -> list[str]:
+        """All units of the next pieces of a capture."""
+        return [self.line(step) for piece in pieces for step in analyzer.feed(piece)]
+
     def line(self, step: Step) -> str:
         """One unit, without the line's end."""
         if step.older is not None:
@@ -128,7 +134,8 @@ class JsonLines:
             self.put_sections(out, step, step.message)
         link = step.link
         if link is not None:
-            out.append(f', "link": {text(link.name)}' if link.name else ', "link": null')
+            out.append(', "link": ')
+            out.append((_names.get(link.name) or name_text(link.name)) if link.name else "null")
         delivery = step.delivery
         if delivery is not None and delivery.delivery_id is not None:
             out.append(', "delivery": ')
@@ -435,6 +442,14 @@ def simple(value: Map) -> bool:
     if len(seen) < 2:
         return True
     return seen[0] != seen[1] if len(seen) == 2 else len(set(seen)) == len(seen)
+
+
+def name_text(name: str) -> str:
+    """A link's name, kept for the next frame on it."""
+    made = text(name)
+    if len(_names) < MAX_KEYS:
+        _names[name] = made
+    return made
 
 
 def quoted(key: str) -> str:
