@@ -13,6 +13,7 @@ from amqpscope.model.older.content import Assembly
 from amqpscope.model.older.deliveries import Consumer, Deliveries, Qos
 from amqpscope.model.older.dialogue import Dialogue
 from amqpscope.model.older.publishes import MAX_RETURNABLE, Confirms, Publish, Transaction
+from amqpscope.model.older.staging import References, Staging
 from dissectors.v0_9.codec import Method
 
 MAX_PENDING: Final = 4096
@@ -32,6 +33,8 @@ class Request:
         self.consumer: Consumer | None = None
         """What a consume or cancel is about."""
         self.qos: Qos | None = None
+        self.staging: Staging | None = None
+        """The file that an open, or an open-ok, is about."""
 
 
 class Closed:
@@ -76,6 +79,8 @@ class Channel:
         """All that the client, and the server, wrote on it was seen."""
         self.closes: list[Closed | None] = [None, None]
         """The close of each peer."""
+        self.owes = [False, False]
+        """Who has yet to answer the close of the channel that had the number before."""
         self.out_of_band = ""
         self.pending: list[list[Request]] = [[], []]
         """Requests of each peer that are not answered, oldest first."""
@@ -88,6 +93,10 @@ class Channel:
         self.assemblies = [Assembly(number, 0), Assembly(number, 1)]
         self.dialogues = [Dialogue(), Dialogue()]
         """The request and response frames of each peer (0-9)."""
+        self.stagings: list[Staging | None] = [None, None]
+        """What the newest file.stage of each peer is about."""
+        self.references = [References(), References()]
+        """What each peer said by the message class (0-9)."""
         self.flows = [Flow(), Flow()]
         """By who asks."""
         self.proved = [0, 0]
@@ -167,6 +176,15 @@ class Channel:
         self.gone[consumer.tag] = consumer
         if len(self.gone) > MAX_GONE:
             del self.gone[next(iter(self.gone))]
+
+    def release(self) -> None:
+        """It is over: let go of messages, of which nobody will ask any more."""
+        self.deliveries.outstanding = {}
+        self.deliveries.settled = {}
+        self.confirms.outstanding = {}
+        self.confirms.settled = {}
+        self.returnable = []
+        self.pending = [[], []]
 
     def returns(self, publish: Publish) -> None:
         """The server may give this one back."""

@@ -8,6 +8,7 @@ from amqpscope.model.connection import MAX_FAULTS, Fault
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.older.channel import Channel, Closed
 from amqpscope.model.older.declared import Declared
+from amqpscope.model.older.staging import Staging
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.plans import Dialect
 from dissectors.v0_9.values import Table
@@ -124,6 +125,8 @@ class OlderEnd:
         """The methods that it sent, by class and method, with the newest place."""
         self.heard = 0
         """When its newest octets passed; 0 before the first."""
+        self.seen = 0
+        """Where the newest of its octets that passed end in its stream."""
         self.silence: Silence | None = None
         """The time without an octet before the newest frame, when it was a second or more."""
         self.heartbeats = 0
@@ -133,6 +136,8 @@ class OlderEnd:
         """The newest trace frame."""
         self.frame_limit = NO_LIMIT
         """The largest frame that it may send, as far as that is sure."""
+        self.staged: dict[str, Staging] = {}
+        """The newest files that it staged, by their identifiers."""
         self.told: set[str] = set()
         """Rules that have said what they say once for each peer."""
 
@@ -154,6 +159,8 @@ class OlderConnection:
     def __init__(self, anchored: bool, dialect: Dialect) -> None:
         self.ends = (OlderEnd(0, anchored), OlderEnd(1, anchored))
         self.dialect = dialect
+        self.announced = True
+        """A header, the server's own words, or many frames that fit have told the dialect."""
         self.stage = NEW if anchored else UNKNOWN
         self.encrypted = False
         """Its octets came out of TLS."""
@@ -181,6 +188,8 @@ class OlderConnection:
         """The server's connection.blocked, while that lasts."""
         self.blocked_reason = ""
         self.declared = Declared()
+        self.consuming = False
+        """The client consumes on this connection too."""
         self.samples: dict[str, Sample] = {}
         """The newest bodies that the client published with a message-id, by that."""
         self.faults: list[Fault] = []
@@ -216,8 +225,9 @@ class OlderConnection:
         """Remember a body; a name that is used twice tells nothing."""
         sample.again = name in self.samples
         self.samples[name] = sample
-        if len(self.samples) > MAX_SAMPLES:
-            del self.samples[next(iter(self.samples))]
+        if len(self.samples) > 2 * MAX_SAMPLES:
+            # Not one by one: to find the oldest of a dict costs more the more were deleted.
+            self.samples = dict(list(self.samples.items())[-MAX_SAMPLES:])
 
     def blame(self, fault: Fault) -> None:
         """Remember a finding that other rules have to know of."""

@@ -22,10 +22,16 @@ MAX_ASIDE: Final = 8
 MAX_SEQUENCE: Final = 64
 """Frames of a tangle that are told one by one."""
 
+OPTIONAL: Final = frozenset(("file.return", "stream.return"))
+
 # What a content waits for.
 HEADER: Final = 0
 BODY: Final = 1
 NOTHING: Final = 2
+
+
+NO_PIECES: Final[list[bytes]] = []
+"""What a body has before its first frame, and most have no other; shared, so never added to."""
 
 
 class Content:
@@ -45,11 +51,14 @@ class Content:
         """Octets of body so far."""
         self.bodies = 0
         """Body frames so far."""
+        self.body_mark: Mark | None = None
+        """The newest of them."""
         self.smallest = -1
         """The smallest of them that was not the last; -1: there is none."""
         self.ended = False
         """An empty body frame came where more was to come: the content is given up."""
-        self.pieces: list[bytes] = []
+        self.pieces: list[bytes] = NO_PIECES
+        """The body so far."""
         self.aborted = False
         """It was interrupted, and nothing says that it goes on."""
         self.writer = 0
@@ -62,6 +71,11 @@ class Content:
     def complete(self) -> bool:
         """All of it has passed."""
         return self.wants == NOTHING
+
+    @property
+    def optional(self) -> bool:
+        """It need not be there: the grammar has these methods without a content."""
+        return self.wants == HEADER and self.method is not None and self.method.name in OPTIONAL
 
     @property
     def rest(self) -> int:
@@ -86,22 +100,16 @@ class Content:
         self.ended = not size and left > 0
         if size < left and (self.smallest < 0 or size < self.smallest):
             self.smallest = size
-        if self.received <= MAX_KEPT and len(piece) == size:
-            self.pieces.append(piece)
-        else:
-            self.pieces = []
         if self.received >= self.size:
             self.wants = NOTHING
-
-    def message(self) -> bytes | None:
-        """The whole body; None where it was not kept, or is not all there."""
-        pieces = self.pieces
-        if len(pieces) == 1 and self.bodies == 1:
-            return pieces[0]
-        if not self.size:
-            return b""
-        whole = b"".join(pieces)
-        return whole if len(whole) == self.size else None
+            self.pieces = NO_PIECES
+        elif self.received <= MAX_KEPT and len(piece) == size:
+            if self.pieces is NO_PIECES:
+                self.pieces = [piece]
+            else:
+                self.pieces.append(piece)
+        else:
+            self.pieces = NO_PIECES
 
 
 class Entry:
@@ -134,6 +142,8 @@ class Tangle:
             self.add(content, content.method.name, content.mark)
         if content.header_mark is not None:
             self.add(content, "content-header", content.header_mark)
+        if content.body_mark is not None:
+            self.add(content, "content-body", content.body_mark)
 
     def add(self, content: Content, name: str, mark: Mark) -> None:
         """A frame of one of its contents."""
@@ -205,6 +215,9 @@ class Assembly:
         """Something else comes where the open content should go on: lay it aside."""
         content = self.content
         if content is None:
+            return
+        if content.optional:
+            self.content = None
             return
         if self.tangle is None:
             self.tangle = Tangle(mark, self.channel, self.peer)

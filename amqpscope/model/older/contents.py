@@ -39,9 +39,13 @@ def place_header(event: OlderEvent, channel: Channel, header: ContentHeader) -> 
         if not header.body_size:
             event.kinds |= kinds.COMPLETES
             event.message = b""
-            if header.flags & MESSAGE_ID and header.words == 1:
+            if header.flags & MESSAGE_ID and event.connection.samples:
                 event.kinds |= kinds.IDENTIFIED
             untangle(event, assembly, target, 0)
+        if target.delivery is not None and channel.qos:
+            for qos in channel.qos:
+                if qos.size:
+                    event.kinds |= kinds.FULL
     if odd_header(header, target):
         event.kinds |= kinds.ODD_HEADER
 
@@ -50,7 +54,9 @@ def odd_header(header: ContentHeader, target: Content | None) -> bool:
     """A header of which something is out of the ordinary."""
     if header.class_id != BASIC or header.weight or header.words > 1 or header.flags & ODD_FLAGS:
         return True
-    if target is None or target.method is None or target.method.plan.row.class_id != BASIC:
+    if target is None or target.method is None or target.method.plan.class_id != BASIC:
+        return True
+    if target.publish is not None and target.publish.returned is not None:
         return True
     values = header.values
     if len(values) <= TIMESTAMP:
@@ -77,11 +83,13 @@ def place_body(event: OlderEvent, channel: Channel, size: int) -> None:
         event.kinds |= kinds.SURPLUS
     if size >= target.rest:
         event.kinds |= kinds.COMPLETES
-        header = target.header
-        if header is not None and header.flags & MESSAGE_ID and header.words == 1:
-            event.kinds |= kinds.IDENTIFIED
         event.message = whole(target, piece(event, size), size)
-        untangle(event, assembly, target, size)
+        if target.bodies > 1:
+            event.kinds |= kinds.IN_PIECES
+        if event.connection.samples and target.delivery is not None:
+            event.kinds |= kinds.IDENTIFIED
+        if assembly.tangle is not None:
+            untangle(event, assembly, target, size)
 
 
 def place_unwanted(event: OlderEvent, channel: Channel, assembly: Assembly) -> None:
@@ -146,7 +154,7 @@ def apply_header(event: OlderEvent, channel: Channel, header: ContentHeader) -> 
         assembly.weight = header.weight
         return
     delivery, publish = content.delivery, content.publish
-    if event.kinds & kinds.IDENTIFIED:
+    if event.connection.consuming and content.complete:
         identify(event, content)
     if delivery is not None:
         channel.deliveries.sized(delivery, header.body_size)
@@ -159,7 +167,9 @@ def apply_header(event: OlderEvent, channel: Channel, header: ContentHeader) -> 
 def identify(event: OlderEvent, content: Content) -> None:
     """Remember what was published under a message-id, to compare what is delivered under it."""
     header, body = content.header, event.message
-    name = None if header is None else header.get("message-id")
+    if header is None or not header.flags & MESSAGE_ID or header.words > 1:
+        return
+    name = header.get("message-id")
     if event.peer == CLIENT and isinstance(name, str) and body is not None:
         event.connection.publish(name, Sample(len(body), hash(body), event.mark))
 
@@ -172,6 +182,7 @@ def apply_body(event: OlderEvent, channel: Channel, size: int) -> None:
         # Nobody waits for it; a content that waits for its header goes on waiting.
         return
     content.take_body(piece(event, size), size)
-    if event.kinds & kinds.IDENTIFIED:
+    content.body_mark = event.mark
+    if event.connection.consuming and content.complete:
         identify(event, content)
     assembly.follow(content, "content-body", event.mark)

@@ -65,6 +65,8 @@ class Declared:
 
     def __init__(self) -> None:
         self.exchanges: dict[str, Exchange] = {}
+        self.internal: dict[str, Exchange] = {}
+        """Those of them that take no messages from clients."""
         self.queues: dict[str, Queue] = {}
         self.bindings: dict[tuple[bool, str, str, str], Binding] = {}
         self.deleted_exchanges: dict[str, Mark] = {}
@@ -77,6 +79,10 @@ class Declared:
         if known is not None and exchange.passive:
             return
         self.exchanges[exchange.name] = exchange
+        if exchange.internal:
+            self.internal[exchange.name] = exchange
+        else:
+            self.internal.pop(exchange.name, None)
         if not exchange.passive:
             self.deleted_exchanges.pop(exchange.name, None)
         if len(self.exchanges) > MAX_NAMES:
@@ -94,8 +100,11 @@ class Declared:
             del self.queues[next(iter(self.queues))]
 
     def bind(self, binding: Binding) -> None:
-        """One more."""
+        """One more; one that is asked for again stays confirmed."""
         key = (binding.queue, binding.source, binding.target, binding.key)
+        known = self.bindings.get(key)
+        if known is not None and known.confirmed and not binding.confirmed:
+            return
         self.bindings[key] = binding
         if len(self.bindings) > MAX_NAMES:
             del self.bindings[next(iter(self.bindings))]

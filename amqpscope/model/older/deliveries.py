@@ -9,6 +9,8 @@ from dissectors.v0_9.values import Table
 
 MAX_SETTLED: Final = 4096
 """Settled deliveries, or confirmed publishes, of a channel whose end is remembered."""
+MAX_REQUEUED: Final = 64
+"""Deliveries of a channel that went back to their queues and are remembered."""
 MAX_OUTSTANDING: Final = 1 << 20
 """Deliveries, or publishes, of a channel that are remembered until they are settled."""
 
@@ -33,6 +35,10 @@ class Qos:
         """`global`: of the connection by the specification, of the channel by RabbitMQ."""
         self.mark = mark
         self.ok_mark: Mark | None = None
+        self.class_name = "basic"
+        """The class whose deliveries it limits."""
+        self.rate = 0
+        """`consume-rate` in octets a second (stream class), 0 for no limit."""
 
 
 class Consumer:
@@ -45,6 +51,7 @@ class Consumer:
         self.no_ack = no_ack
         self.exclusive = exclusive
         self.no_local = False
+        self.class_name = "basic"
         self.arguments: Table | None = None
         self.mark = mark
         self.ok_mark: Mark | None = None
@@ -61,6 +68,8 @@ class Consumer:
         self.unacked_bytes = 0
         self.assumed = False
         """Its consume was not seen."""
+        self.again = False
+        """An earlier consumer of the channel had its tag."""
 
 
 class Delivery:
@@ -85,6 +94,8 @@ class Delivery:
         self.requeue = False
         self.transaction = False
         """It was acknowledged in a transaction that is not committed."""
+        self.given_back = False
+        """It was acknowledged in a transaction that was rolled back."""
 
 
 class Settled:
@@ -109,6 +120,10 @@ class Deliveries:
         """The newest that are settled."""
         self.unsure = False
         """Deliveries or acknowledgements may have been missed."""
+        self.requeued: list[Delivery] = []
+        """The newest that the client has rejected, to be handed out again."""
+        self.misnamed: Mark | None = None
+        """The first acknowledgement that named none of them."""
         self.count = 0
         self.bytes = 0
         self.unacked = 0
@@ -153,8 +168,9 @@ class Deliveries:
     def remember(self, tag: int, settled: Settled) -> None:
         """Keep how one was settled, for a while."""
         self.settled[tag] = settled
-        if len(self.settled) > MAX_SETTLED:
-            del self.settled[next(iter(self.settled))]
+        if len(self.settled) > 2 * MAX_SETTLED:
+            # Not one by one: to find the oldest of a dict costs more the more were deleted.
+            self.settled = dict(list(self.settled.items())[-MAX_SETTLED:])
 
     def covered(self, tag: int, multiple: bool) -> list[Delivery]:
         """The outstanding ones that an acknowledgement speaks of."""
@@ -180,12 +196,20 @@ class Deliveries:
             consumer.unacked_bytes -= delivery.size
         self.remember(delivery.tag, Settled(mark, outcome))
 
+    def requeue(self, delivery: Delivery) -> None:
+        """One of them goes back to its queue."""
+        delivery.requeue = True
+        self.requeued.append(delivery)
+        if len(self.requeued) > MAX_REQUEUED:
+            del self.requeued[0]
+
     def give_back(self, deliveries: list[Delivery]) -> None:
         """A rollback: what was acknowledged in the transaction is not any more."""
         if not deliveries:
             return
         for delivery in deliveries:
             delivery.settled, delivery.outcome = None, ""
+            delivery.given_back = True
             self.settled.pop(delivery.tag, None)
             self.outstanding[delivery.tag] = delivery
             consumer = delivery.consumer

@@ -70,8 +70,10 @@ KINDS: Final = (
     "tick",           # a second or more has passed on this connection since the last tick
     "finished",       # a direction has ended (FIN, RST, or the capture ends); there is no frame
     "odd-table",      # a frame with a table of which something is out of the ordinary
-    "identified",     # the frame that completes a content with a message-id
+    "identified",     # the frame that completes a delivery with a message-id that was published
     "alone",          # a body frame while its sender owes another channel an answer
+    "early",          # a unit before the connection is open, or after it was refused
+    "in-pieces",      # a body frame that completes a content of three or more
 )
 # fmt: on
 KIND: Final = {name: 1 << place for place, name in enumerate(KINDS)}
@@ -125,7 +127,16 @@ FINISHED:       Final = 1 << 44
 ODD_TABLE:      Final = 1 << 45
 IDENTIFIED:     Final = 1 << 46
 ALONE:          Final = 1 << 47
+EARLY:          Final = 1 << 48
+IN_PIECES:      Final = 1 << 49
 # fmt: on
+ABSENCE: Final = UNASKED | UNOPENED | DISORDERLY
+"""What is said of a frame because of something that the partner did not send."""
+
+
+NO_DELIVERIES: Final[list[Delivery]] = []
+NO_PUBLISHES: Final[list[Publish]] = []
+"""What most events are about; shared, so never added to."""
 
 
 class OlderEvent:
@@ -173,9 +184,9 @@ class OlderEvent:
         """What a deliver or get-ok, and the frames of its content, hand over."""
         self.publish: Publish | None = None
         """What a publish, and the frames of its content, hand over; or what is returned."""
-        self.covered: list[Delivery] = []
+        self.covered: list[Delivery] = NO_DELIVERIES
         """The deliveries that an acknowledgement settles."""
-        self.confirmed: list[Publish] = []
+        self.confirmed: list[Publish] = NO_PUBLISHES
         """The publishes that a confirm settles."""
         self.tangle: Tangle | None = None
         """What this frame, or the end, untangles."""
@@ -200,8 +211,11 @@ class OlderEvent:
 
     @property
     def ahead(self) -> bool:
-        """The sender had octets of its partner that have not passed the tap, or not as a frame."""
-        return self.partner.last_mark.end < self.known < EVERYTHING
+        """The sender had octets of its partner that have not passed the tap.
+
+        They are lost, or still to come: what seems not to have been said may have been.
+        """
+        return self.partner.seen < self.known < EVERYTHING
 
     def since(self, mark: Mark | None) -> int:
         """Nanoseconds since a frame; 0 for one that was not seen."""

@@ -46,7 +46,7 @@ def place_publish(event: OlderEvent, channel: Channel, method: Method) -> None:
         or connection.blocked is not None
         or channel.closing
         or not channel.flows[1 - event.peer].active
-        or publish.exchange in connection.declared.exchanges
+        or publish.exchange in connection.declared.internal
     ):
         event.kinds |= kinds.ODD_PUBLISH
     if channel.transaction is not None:
@@ -72,12 +72,15 @@ def apply_publish(event: OlderEvent, channel: Channel, content: Content | None) 
 
 
 def place_return(event: OlderEvent, channel: Channel, method: Method) -> None:
-    """The publish that is given back: the oldest that went the same way."""
+    """The publish that is given back: the oldest that went the same way and is not confirmed."""
     exchange, key = text(method, "exchange"), text(method, "routing-key")
     for publish in channel.returnable:
         if publish.exchange == exchange and publish.routing_key == key and not publish.returned:
-            event.publish = publish
-            return
+            if publish.settled is None:
+                event.publish = publish
+                return
+            if event.publish is None:
+                event.publish = publish
 
 
 def apply_return(event: OlderEvent, channel: Channel, content: Content | None) -> None:
@@ -98,7 +101,7 @@ def place_deliver(event: OlderEvent, channel: Channel, method: Method) -> None:
     consumer = channel.consumers.get(tag)
     event.consumer = consumer
     # A stream's deliveries are not acknowledged at all.
-    no_ack = (consumer is not None and consumer.no_ack) or method.plan.row.class_name == "stream"
+    no_ack = (consumer is not None and consumer.no_ack) or method.plan.class_name == "stream"
     delivery = Delivery(number(method, "delivery-tag"), event.mark, consumer, no_ack)
     handed_over(event, delivery, method)
     delivery.queue = "" if consumer is None else consumer.queue
@@ -206,12 +209,13 @@ def place_settle(event: OlderEvent, channel: Channel, method: Method) -> None:
 
 def apply_settle(event: OlderEvent, channel: Channel, method: Method) -> None:
     """Settle deliveries, or publishes."""
-    outcome = method.plan.row.method
+    outcome = method.plan.method
     if event.peer == CLIENT:
         requeue = bool(method.get("requeue"))
         transaction = channel.transaction
         for delivery in event.covered:
-            delivery.requeue = requeue
+            if requeue:
+                channel.deliveries.requeue(delivery)
             channel.deliveries.settle(delivery, event.mark, outcome)
             if transaction is not None:
                 delivery.transaction = True
@@ -219,6 +223,8 @@ def apply_settle(event: OlderEvent, channel: Channel, method: Method) -> None:
                 transaction.work(event.mark)
         if event.covered:
             prove(event, channel, event.covered[-1].mark.end)
+        elif number(method, "delivery-tag") and channel.deliveries.misnamed is None:
+            channel.deliveries.misnamed = event.mark
         return
     for publish in event.confirmed:
         channel.confirms.settle(publish, event.mark, outcome)

@@ -11,6 +11,7 @@ from amqpscope.model.older.deliveries import ACTIVE, CANCELLING, GONE, ORPHANED,
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.model.older.messages import number, text
 from amqpscope.model.older.publishes import Transaction
+from amqpscope.model.older.staging_methods import STAGING
 from amqpscope.stream import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.values import Table
@@ -176,7 +177,7 @@ def unbind(event: OlderEvent, channel: Channel, method: Method) -> None:
 
 def binding(event: OlderEvent, channel: Channel, method: Method) -> Binding:
     """What a bind or unbind says."""
-    of_queue = method.plan.row.class_name == "queue"
+    of_queue = method.plan.class_name == "queue"
     source = text(method, "exchange" if of_queue else "source")
     target = named_queue(channel, method) if of_queue else text(method, "destination")
     return Binding(source, target, text(method, "routing-key"), of_queue, event.mark)
@@ -192,6 +193,8 @@ def qos(event: OlderEvent, channel: Channel, method: Method) -> None:
     )
     if event.peer != CLIENT:
         return
+    made.class_name = method.plan.class_name
+    made.rate = number(method, "consume-rate")
     channel.qos.append(made)
     pending = channel.pending[event.peer]
     if pending and pending[-1].mark is event.mark:
@@ -209,7 +212,7 @@ def qos_ok(event: OlderEvent, channel: Channel, method: Method) -> None:
     channel.qos = [
         each
         for place, each in enumerate(channel.qos)
-        if place >= at or each.everywhere != made.everywhere
+        if place >= at or each.everywhere != made.everywhere or each.class_name != made.class_name
     ]
 
 
@@ -217,6 +220,7 @@ def consume(event: OlderEvent, channel: Channel, method: Method) -> None:
     """A new consumer."""
     if event.peer != CLIENT:
         return
+    event.connection.consuming = True
     name = named_queue(channel, method)
     made = Consumer(
         text(method, "consumer-tag"),
@@ -226,6 +230,7 @@ def consume(event: OlderEvent, channel: Channel, method: Method) -> None:
         event.mark,
     )
     made.no_local = bool(method.get("no-local"))
+    made.class_name = method.plan.class_name
     made.arguments = table(method, "arguments") or table(method, "filter")
     limits = [each for each in channel.qos if not each.everywhere]
     made.qos = limits[-1] if limits else None
@@ -238,7 +243,9 @@ def consume(event: OlderEvent, channel: Channel, method: Method) -> None:
             pending[-1].consumer = made
     else:
         made.state = ACTIVE
-    if made.tag and made.tag not in channel.consumers:
+    before = channel.consumers.get(made.tag)
+    made.again = before is not None or made.tag in channel.gone
+    if made.tag and (before is None or before.state == ORPHANED):
         channel.gone.pop(made.tag, None)
         channel.consumers[made.tag] = made
 
@@ -388,5 +395,6 @@ METHODS: Final[dict[str, Apply]] = {
     "dtx.start": dtx_start,
     "confirm.select": confirm_select,
     "confirm.select-ok": confirm_select_ok,
+    **STAGING,
 }
 """What each method changes; those that are not here change nothing that is followed."""

@@ -70,9 +70,7 @@ def odd_value(value: Value, how: int, look: bytes, depth: int) -> bool:
     if isinstance(value, Table):
         return odd_table(value, look, depth + 1)
     if isinstance(value, FieldArray):
-        place = 0
-        for item in value:
+        for place, item in enumerate(value):
             if odd_value(item, look[value.letters[place]], look, depth + 1):
                 return True
-            place += 1
     return False

@@ -80,8 +80,8 @@ class Confirms:
             return
         publish.settled, publish.outcome = mark, outcome
         self.settled[publish.number] = Settled(mark, outcome)
-        if len(self.settled) > MAX_SETTLED:
-            del self.settled[next(iter(self.settled))]
+        if len(self.settled) > 2 * MAX_SETTLED:
+            self.settled = dict(list(self.settled.items())[-MAX_SETTLED:])
 
 
 class Transaction:

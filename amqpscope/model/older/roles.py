@@ -14,6 +14,8 @@ from dissectors.v0_9.rows import SHORTSTR, TABLE
 
 CONNECTION_CLASS: Final = 10
 NO_WAIT: Final = ("no-wait", "nowait")
+EITHER: Final = frozenset(("tunnel.request",))
+"""What the grammar lets both send, though the lists of the class name one."""
 
 # What happens most goes by number: asking a number costs nothing.
 REST: Final = 0
@@ -85,7 +87,7 @@ def roles(name: str) -> dict[str, Role]:
     replies = {reply for plan in spoken.by_name.values() for reply in plan.row.replies}
     # A server of 0-9-1 that goes by another name may have taken over RabbitMQ's extensions.
     newest = dialect(DEFAULT).by_name if name.startswith("0-9-1") else {}
-    either = {plan.name for plan in newest.values() if plan.row.sender == "both"}
+    either = EITHER.union(plan.name for plan in newest.values() if plan.row.sender == "both")
     return {
         plan.name: Role(plan, plan.name in replies, plan.name in either)
         for plan in spoken.by_name.values()

@@ -12,18 +12,24 @@ from typing import TYPE_CHECKING, Final
 from amqpscope.model.event import GRACE
 from amqpscope.model.knowledge import EVERYTHING
 from amqpscope.model.older import connection as stages
-from amqpscope.model.older import contents, handshake, messages
+from amqpscope.model.older import contents, handshake, messages, replies
 from amqpscope.model.older import event as kinds
 from amqpscope.model.older import roles as acts
 from amqpscope.model.older.channel import Channel, Request
+from amqpscope.model.older.channels import (
+    channel_of,
+    close_ok,
+    closes,
+    open_channel,
+    place_end,
+)
 from amqpscope.model.older.connection import OlderConnection, OlderEnd, Silence
 from amqpscope.model.older.content import Content
-from amqpscope.model.older.dialogue import Asked
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.model.older.methods import METHODS
-from amqpscope.model.older.odd_tables import looks, odd_table
+from amqpscope.model.older.odd_tables import looks
+from amqpscope.model.older.odd_values import odd_properties, odd_values
 from amqpscope.model.older.roles import Role, roles
-from amqpscope.stream import SERVER
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.dialects import dialect
 from dissectors.v0_9.framing import (
@@ -33,22 +39,17 @@ from dissectors.v0_9.framing import (
     OOB_METHOD,
     REQUEST,
     RESPONSE,
-    Envelope,
     OlderUnit,
 )
 from dissectors.v0_9.plans import Dialect, Plan
-from dissectors.v0_9.values import Table, Unreadable
-from dissectors.v1_0.values import Value
 
 if TYPE_CHECKING:
     from amqpscope.frames import Frame
 
+FOR_METHODS: Final = frozenset((METHOD, REQUEST, RESPONSE))
+"""Types of frames with methods in them."""
 TICK: Final = 1_000_000_000
 """Nanoseconds of a connection's time after which what should have followed is looked for."""
-MAX_UNANSWERED: Final = 64
-"""Requests of a channel that were passed over and are remembered."""
-MAX_CLOSED: Final = 1024
-"""Channels that are remembered after they are closed."""
 
 
 class OlderTracker:
@@ -62,9 +63,10 @@ class OlderTracker:
         self.look = looks(spoken.name)
         self.ticked = 0
 
-    def heard(self, peer: int, time: int) -> None:
-        """Octets of a peer pass, whether or not they complete a frame."""
+    def heard(self, peer: int, time: int, stop: int) -> None:
+        """Octets of a peer pass, up to `stop`, whether or not they complete a frame."""
         end = self.connection.ends[peer]
+        end.seen = max(end.seen, stop)
         if end.heard and time - end.heard >= TICK:
             silence = Silence(end.heard, time, end.last_mark)
             if end.silence is None or silence.duration > end.silence.duration:
@@ -87,10 +89,12 @@ class OlderTracker:
         known = max(frame.ack, own.proved) if frame.ack > 0 else EVERYTHING
         event = OlderEvent(connection, frame, unit, frame.sender, known, frame.time)
         closed = own.close is not None or own.close_ok_mark is not None
+        shaking = connection.stage != stages.OPEN and connection.stage != stages.UNKNOWN
+        early = kinds.EARLY if shaking else 0
         if unit.header is not None:
-            event.kinds = kinds.HEADER | (kinds.AFTER_CLOSE if closed else 0)
+            event.kinds = kinds.HEADER | early | (kinds.AFTER_CLOSE if closed else 0)
             return event
-        event.kinds = kinds.FRAME
+        event.kinds = kinds.FRAME | early
         if closed:
             event.kinds |= kinds.AFTER_CLOSE
         if unit.faults:
@@ -103,6 +107,9 @@ class OlderTracker:
             event.kinds |= kinds.TICK
             self.ticked = frame.time
         self.place(event, unit)
+        if event.kinds & kinds.ABSENCE and event.ahead:
+            # What is missed may be what has not passed here.
+            event.kinds &= ~kinds.ABSENCE
         return event
 
     def place(self, event: OlderEvent, unit: OlderUnit) -> None:
@@ -127,7 +134,7 @@ class OlderTracker:
             event.kinds |= kinds.HEARTBEAT
             if unit.channel:
                 event.kinds |= kinds.WRONG_CHANNEL
-        elif kind == METHOD or kind == REQUEST or kind == RESPONSE:
+        elif kind in FOR_METHODS and kind in unit.dialect.frame_types:
             if unit.class_id and not unit.cut:
                 event.kinds |= kinds.UNKNOWN_METHOD
             event.channel = self.connection.channels.get(unit.channel)
@@ -150,21 +157,21 @@ class OlderTracker:
             event.kinds |= kinds.WRONG_CHANNEL
             return
         else:
-            channel = self.channel(event, unit.channel, role.act == acts.OPEN)
+            channel = channel_of(event, unit.channel, role.act == acts.OPEN)
             if role.act != acts.CLOSE_OK:
-                self.closes(event, channel)
+                closes(event, channel)
             assembly = event.assembly = channel.assemblies[event.peer]
             if assembly.content is not None:
                 event.kinds |= kinds.INTERRUPTS
-        channel_of = event.channel
-        if channel_of is None:
+        placed = event.channel
+        if placed is None:
             return
-        if role.kinds & kinds.ANSWERS:
-            self.place_answer(event, channel_of, role)
+        if role.kinds & kinds.ANSWERS and not event.kinds & kinds.WRONG_WAY:
+            replies.place_answer(event, placed, role.name)
         if role.replies and not (role.no_wait >= 0 and method.values[role.no_wait]):
             event.kinds |= kinds.ASKS
-        if not event.kinds & kinds.MALFORMED:
-            self.place_message(event, channel_of, role.act, method)
+        if not event.kinds & (kinds.MALFORMED | kinds.WRONG_WAY):
+            self.place_message(event, placed, role.act, method)
 
     def role(self, method: Method) -> Role | None:
         """A method's part in the model, by the fields that it was read with."""
@@ -194,14 +201,7 @@ class OlderTracker:
         elif act == acts.CLOSE or act == acts.CLOSE_OK:
             if channel.transaction is not None:
                 event.kinds |= kinds.TRANSACTIONAL
-            self.place_end(event, channel)
-
-    def place_end(self, event: OlderEvent, channel: Channel) -> None:
-        """A channel is over: a tangle of contents that is left is told now."""
-        for assembly in channel.assemblies:
-            if assembly.tangle is not None and not assembly.tangle.told:
-                event.kinds |= kinds.UNTANGLES
-                event.tangle = assembly.tangle
+            place_end(event, channel)
 
     def place_on_zero(self, event: OlderEvent, unit: OlderUnit, role: Role) -> None:
         """A method of the connection itself."""
@@ -217,45 +217,7 @@ class OlderTracker:
                 event.kinds |= kinds.DISORDERLY
         if role.name == "connection.close":
             for channel in connection.channels.values():
-                self.place_end(event, channel)
-
-    def channel(self, event: OlderEvent, number: int, opens: bool) -> Channel:
-        """The channel of this number, or one that is assumed."""
-        connection = self.connection
-        channel = connection.channels.get(number)
-        if channel is None:
-            channel = Channel(number, True, event.mark)
-            if not opens and connection.ends[0].anchored and connection.ends[1].anchored:
-                event.kinds |= kinds.UNOPENED
-        event.channel = channel
-        return channel
-
-    def closes(self, event: OlderEvent, channel: Channel) -> None:
-        """See whether the channel is closed, for its sender or for its partner."""
-        if channel.closes[event.peer] is not None:
-            event.kinds |= kinds.OWN_CLOSED
-        other = channel.closes[1 - event.peer]
-        if other is not None and event.knew(other.mark):
-            event.kinds |= kinds.PEER_CLOSED
-
-    def place_answer(self, event: OlderEvent, channel: Channel, role: Role) -> None:
-        """Find what a reply answers."""
-        pending = channel.pending[1 - event.peer]
-        for place, request in enumerate(pending):
-            if role.name in request.replies:
-                event.request = request
-                event.skipped = place
-                event.consumer = request.consumer
-                return
-        if event.peer == SERVER:
-            for request in channel.unanswered:
-                # Some brokers answer a consume later than what was asked after it.
-                if role.name in request.replies and request.method.plan.row.sender != "server":
-                    event.request = request
-                    event.consumer = request.consumer
-                    return
-        if channel.sure and not channel.doubtful[1 - event.peer] and not event.unit.envelope:
-            event.kinds |= kinds.UNASKED
+                place_end(event, channel)
 
     def place_content(self, event: OlderEvent, unit: OlderUnit) -> None:
         """A content header or body."""
@@ -264,22 +226,15 @@ class OlderTracker:
         if not unit.channel:
             event.kinds |= kinds.WRONG_CHANNEL
             return
-        channel = self.channel(event, unit.channel, False)
+        channel = channel_of(event, unit.channel, False)
         if channel.closing:
-            self.closes(event, channel)
+            closes(event, channel)
         if body:
             contents.place_body(event, channel, unit.size)
             if event.kinds & kinds.TICK and self.owes(event):
                 event.kinds |= kinds.ALONE
         elif unit.content is not None and not unit.cut:
-            for value in unit.content.values:
-                kind = type(value)
-                if kind is str or kind is Unreadable:
-                    odd_text(event, value)
-                elif kind is Table and value:
-                    event.kinds |= kinds.TABLES
-                    if odd_table(value, self.look, 1):
-                        event.kinds |= kinds.ODD_TABLE
+            odd_properties(event, unit.content, self.look)
             contents.place_header(event, channel, unit.content)
 
     def owes(self, event: OlderEvent) -> bool:
@@ -312,7 +267,10 @@ class OlderTracker:
             return
         if unit.label == "trace":
             own.trace_mark = event.mark
-        if event.kinds & (kinds.WRONG_WAY | kinds.SPECIAL):
+        if event.kinds & kinds.SPECIAL:
+            return
+        if event.kinds & kinds.WRONG_WAY:
+            self.carry(event, unit)
             return
         if event.kinds & kinds.UNKNOWN_METHOD:
             own.sent[unit.class_id << 16 | unit.method_id] = event.mark
@@ -334,9 +292,17 @@ class OlderTracker:
         else:
             channel.lose(event.peer)
 
+    def carry(self, event: OlderEvent, unit: OlderUnit) -> None:
+        """A method that its sender may not send has no effect, but its content belongs to it."""
+        channel, method = event.channel, unit.method
+        if event.kinds & kinds.CARRIES and channel is not None and method is not None:
+            assembly = channel.assemblies[event.peer]
+            assembly.interrupt(event.mark)
+            assembly.begin(Content(method, event.mark))
+
     def unread(self, event: OlderEvent, unit: OlderUnit) -> None:
         """A frame that could not be read may have been anything of its channel."""
-        if event.kinds & (kinds.HEARTBEAT | kinds.WRONG_CHANNEL):
+        if event.kinds & (kinds.HEARTBEAT | kinds.WRONG_CHANNEL) or event.frame.cut:
             return
         connection, number = self.connection, unit.channel
         if not number:
@@ -365,51 +331,19 @@ class OlderTracker:
         if assembly.content is not None:
             assembly.interrupt(event.mark)
         if unit.envelope is not None:
-            self.converse(event, channel, method, unit.envelope)
+            replies.converse(event, channel, method, unit.envelope)
         elif event.kinds & kinds.ASKS:
-            channel.ask(event.peer, Request(method, event.mark, method.plan.row.replies))
-        elif method.plan.row.replies:
-            for reply in method.plan.row.replies:
+            channel.ask(event.peer, Request(method, event.mark, method.plan.replies))
+        elif method.plan.replies:
+            for reply in method.plan.replies:
                 channel.unawaited[reply] = event.mark
         if event.request is not None:
-            self.answer(event, channel)
+            replies.answer(event, channel)
         content: Content | None = None
         if event.kinds & kinds.CARRIES and channel.number:
             content = event.content = Content(method, event.mark)
             assembly.begin(content)
         self.act(event, channel, method, content)
-
-    def converse(
-        self, event: OlderEvent, channel: Channel, method: Method, envelope: Envelope
-    ) -> None:
-        """A request or response frame (0-9)."""
-        own, other = channel.dialogues[event.peer], channel.dialogues[1 - event.peer]
-        if event.unit.type == REQUEST:
-            row = method.plan.row
-            own.ask(Asked(envelope.id, method.plan.name, row.replies, event.mark))
-            own.seen = max(own.seen, envelope.mark)
-            return
-        own.response_id, own.response_mark = envelope.id, event.mark
-        for asked in other.answered(envelope.mark, envelope.batch):
-            del other.open[asked.id]
-            messages.prove(event, channel, asked.mark.end)
-
-    def answer(self, event: OlderEvent, channel: Channel) -> None:
-        """A request has its answer; those before it will not have theirs any more."""
-        request = event.request
-        if request is None:
-            return
-        if request in channel.unanswered:
-            channel.unanswered = [each for each in channel.unanswered if each is not request]
-            messages.prove(event, channel, request.mark.end)
-            return
-        pending = channel.pending[1 - event.peer]
-        if event.skipped and not channel.doubtful[1 - event.peer]:
-            channel.unanswered = [*channel.unanswered, *pending[: event.skipped]][-MAX_UNANSWERED:]
-        del pending[: event.skipped + 1]
-        messages.prove(event, channel, request.mark.end)
-        if not pending:
-            channel.doubtful[1 - event.peer] = not channel.sure
 
     def act(
         self, event: OlderEvent, channel: Channel, method: Method, content: Content | None
@@ -428,11 +362,11 @@ class OlderTracker:
         elif act == acts.RETURN:
             messages.apply_return(event, channel, content)
         elif act == acts.OPEN:
-            self.open(event, method)
+            open_channel(event, method)
         elif act == acts.CLOSE:
             channel.closes[event.peer] = handshake.closed(event, method)
         elif act == acts.CLOSE_OK:
-            self.close_ok(event, channel)
+            close_ok(event, channel)
         elif role.kinds & kinds.HANDSHAKE:
             handshake.apply_handshake(event, method)
             if role.name == "connection.start":
@@ -458,45 +392,6 @@ class OlderTracker:
         self.connection.dialect = dialect(name)
         self.roles = roles(name)
         self.look = looks(name)
-
-    def open(self, event: OlderEvent, method: Method) -> None:
-        """The client opens a channel: what was under its number is over."""
-        number = event.unit.channel
-        old = event.channel
-        channel = Channel(number, False, event.mark)
-        channel.out_of_band = messages.text(method, "out-of-band")
-        partner = event.partner
-        if not partner.anchored and not partner.sound:
-            # Nothing of the partner is seen, or nothing again since it was lost.
-            channel.whole[partner.peer] = False
-            channel.doubtful[event.peer] = True
-        before = self.connection.closed.pop(number, None)
-        if old is not None and not old.assumed:
-            before = old
-        channel.generation = 0 if before is None else before.generation + 1
-        if before is not None:
-            self.remember(before)
-        channel.ask(event.peer, Request(method, event.mark, method.plan.row.replies))
-        channel.sent[event.peer][method.plan.code] = event.mark
-        self.connection.channels[number] = channel
-        event.channel = channel
-
-    def close_ok(self, event: OlderEvent, channel: Channel) -> None:
-        """A close is answered; with all of them answered, the number is free."""
-        close = channel.closes[1 - event.peer]
-        if close is not None:
-            close.answer = event.mark
-        if all(each is None or each.answer is not None for each in channel.closes):
-            self.connection.channels.pop(channel.number, None)
-            self.remember(channel)
-
-    def remember(self, channel: Channel) -> None:
-        """Keep a channel that is over, for a while."""
-        closed = self.connection.closed
-        closed.pop(channel.number, None)
-        closed[channel.number] = channel
-        if len(closed) > MAX_CLOSED:
-            del closed[next(iter(closed))]
 
     # losses and ends
 
@@ -528,24 +423,5 @@ class OlderTracker:
             own.finished = reason
             own.finished_time = time
         for channel in self.connection.channels.values():
-            self.place_end(event, channel)
+            place_end(event, channel)
         return event
-
-
-def odd_values(event: OlderEvent, role: Role, method: Method, look: bytes) -> None:
-    """Note what is out of the ordinary among arguments: text that is none, tables not empty."""
-    values = method.values
-    for place in role.texts:
-        odd_text(event, values[place])
-    for place in role.tables:
-        value = values[place]
-        if value:
-            event.kinds |= kinds.TABLES
-            if isinstance(value, Table) and odd_table(value, look, 1):
-                event.kinds |= kinds.ODD_TABLE
-
-
-def odd_text(event: OlderEvent, value: Value) -> None:
-    """Note a short string that has a zero octet or is no UTF-8."""
-    if value is not None and (type(value) is Unreadable or "\0" in value):
-        event.kinds |= kinds.ODD_TEXT

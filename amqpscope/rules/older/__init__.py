@@ -24,8 +24,13 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.older.event import KIND, OlderEvent
 from amqpscope.rules import ERROR, RULES, SURE, SUSPECT, WARNING, Report, Reporter, Rule
 
-STATELESS: Final = ("A09-TBL",)
+STATELESS: Final = (
+    "A09-TBL", "A09-FRM-07", "A09-FRM-08", "A09-FRM-1", "A09-FRM-2", "A09-FRM-49", "A09-FRM-50",
+)  # fmt: skip
 """Groups whose rules look at one frame, so that nothing lost before it matters."""
+
+ANY_DIALECT: Final = ("A09-FRM-08", "A09-FRM-12", "A09-FRM-14", "A09-FRM-15", "A09-FRM-16")
+"""Rules that are the same whatever dialect is spoken."""
 
 OlderCheck = Callable[[OlderEvent, "OlderReporter"], None]
 
@@ -179,8 +184,12 @@ class OlderReporter:
         current = self.rule
         if current is None:
             raise ValueError("no rule is running")
+        if event.ahead and not current.id.startswith(STATELESS):
+            return  # The sender knows what did not pass here: it may be right.
         chosen = severity or current.severity
         if event.time < event.connection.shaken_until and not current.id.startswith(STATELESS):
+            certainty = SUSPECT
+        if not event.connection.announced and not current.id.startswith(ANY_DIALECT):
             certainty = SUSPECT
         if certainty == SUSPECT and chosen == ERROR:
             chosen = WARNING

@@ -10,9 +10,7 @@ from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.stream import CLIENT, PEERS, SERVER
 
 
-@rule(
-    "A09-CHN-01", "channel-above-channel-max", "tune channel-max", MUST, ERROR, on="channel.open"
-)
+@rule("A09-CHN-01", "channel-above-channel-max", "tune channel-max", MUST, ERROR, on="channel.open")
 def channel_above_channel_max(event: OlderEvent, report: OlderReporter) -> None:
     """No channel has a number above the channel-max that both agreed on.
 
@@ -57,6 +55,8 @@ def method_on_closed_channel(event: OlderEvent, report: OlderReporter) -> None:
     """
     if event.kinds & (kinds.AFTER_CLOSE | kinds.WRONG_WAY) or not event.trusted:
         return
+    if event.name == "channel.resume":
+        return  # Another way to open one, in 0-9.
     number = event.unit.channel
     before = event.connection.closed.get(number)
     if before is None:
@@ -148,8 +148,8 @@ def of_0_9_1(event: OlderEvent) -> bool:
 def channel_reopened_too_early(event: OlderEvent, report: OlderReporter) -> None:
     """A channel that the client has closed is opened again only after the server's close-ok.
 
-    Brokers that do one after the other do not mind; others may take frames of the old channel for
-    those of the new one.
+    RabbitMQ may not be through with the close, take the open for a second one, and close the
+    connection with 504. Others may take frames of the old channel for those of the new one.
 
     Bad (channel):
         client: channel.close[1] reply-code=200 reply-text="bye"
@@ -169,7 +169,9 @@ def channel_reopened_too_early(event: OlderEvent, report: OlderReporter) -> None
         return
     if close.answer is None or not event.knew(close.answer):
         text = f"channel {number} is opened again before the server's close-ok has come"
-        report.suspect(event, text, "channel", ((close.mark, "the client's close"),))
+        severity = WARNING if close.answer is None and event.connection.rabbit else INFO
+        related = ((close.mark, "the client's close"),)
+        report.suspect(event, text, "channel", related, severity=severity)
 
 
 @rule(
@@ -213,6 +215,7 @@ def frames_lost_after_channel_close(event: OlderEvent, report: OlderReporter) ->
     """What is sent on a channel after its close has arrived is lost.
 
     A publisher that does not look at what comes in goes on for a while: all of that is dropped.
+    What a server has under way when a client closes is legal, and of no use to anybody.
 
     Bad (channel):
         server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"
@@ -226,11 +229,14 @@ def frames_lost_after_channel_close(event: OlderEvent, report: OlderReporter) ->
         client~1: content-header[1] class=basic body-size=0
         client: channel.close-ok[1]
     """
-    channel, peer = event.channel, event.peer
-    close = None if channel is None else channel.closes[1 - peer]
-    if channel is None or close is None or not channel.after_close[peer]:
+    channel = event.channel
+    close = None if channel is None else channel.closes[SERVER]
+    if channel is None or close is None or event.peer != CLIENT:
         return
-    count = channel.after_close[peer]
-    frames = "a frame" if count == 1 else f"{count} frames"
-    text = f"the {PEERS[peer]} sent {frames} on channel {channel.number} after its partner's close"
-    report.suspect(event, f"{text}: lost", "", ((close.mark, "the close"),))
+    count = channel.after_close[CLIENT]
+    if channel.closes[CLIENT] is not None:
+        return  # It has closed as well, and what it sent before is told by that.
+    if count:
+        frames = "a frame" if count == 1 else f"{count} frames"
+        text = f"the client sent {frames} on channel {channel.number} after the server's close"
+        report.suspect(event, f"{text}: lost", "", ((close.mark, "the close"),))

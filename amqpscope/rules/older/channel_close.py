@@ -53,7 +53,8 @@ def unanswered(event: OlderEvent, channel: Channel, report: OlderReporter) -> No
         return
     if own is not None and not event.connection.dialect.name.startswith("0-9-1"):
         return  # The closes crossed; only 0-9-1 wants both answered.
-    if event.knew(close.mark) and event.since(close.mark) > GRACE:
+    late = event.knew(close.mark) and event.since(close.mark) > GRACE
+    if late or event.surely_knew(close.mark):
         text = f"the {PEERS[peer]} does not answer the close of channel {channel.number}"
         related = ((close.mark, "the close"),)
         report.suspect(event, text, "", related, channel=channel.number)

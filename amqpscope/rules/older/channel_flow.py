@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.model.older.messages import text as said
-from amqpscope.rules import IMPLIED, MUST, WARNING
+from amqpscope.rules import IMPLIED, INFO, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.stream import CLIENT, PEERS
 
@@ -97,7 +97,8 @@ def alert_out_of_place(event: OlderEvent, report: OlderReporter) -> None:
 def out_of_band_field_set(event: OlderEvent, report: OlderReporter) -> None:
     """A channel.open asks for nothing out of band.
 
-    There is no other way than this connection; 0-9-1 has the field reserved.
+    There is no other way than this connection. 0-9-1 has the field reserved, and some clients put
+    a "0" there, which is only a note. Told once for each peer.
 
     Bad (opened):
         client: channel.open[1] reserved-1="x"   # <- A09-CHN-19
@@ -107,13 +108,16 @@ def out_of_band_field_set(event: OlderEvent, report: OlderReporter) -> None:
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    method = event.unit.method
-    if method is None:
+    method, own = event.unit.method, event.own
+    if method is None or "CHN-19" in own.told:
         return
     for name in ("out-of-band", "reserved-1"):
         value = said(method, name)
         if value:
-            report.sure(event, f"{name} is {value!r}, not empty", f"channel.open.{name}")
+            own.told.add("CHN-19")
+            severity = INFO if name == "reserved-1" else WARNING
+            text = f"{name} is {value!r}, not empty"
+            report.sure(event, text, f"channel.open.{name}", severity=severity)
 
 
 @rule("A09-CHN-21", "resume-unknown-channel-id", "grammar", MUST, WARNING, on="channel.resume",

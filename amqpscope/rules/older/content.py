@@ -38,7 +38,8 @@ def interrupted(event: OlderEvent) -> Content | None:
     content = None if assembly is None else assembly.content
     if content is None or event.frame.cut or not event.own.sound:
         return None
-    return content
+    # Who answers a close need not finish what nobody wants any more.
+    return None if event.name == "channel.close-ok" else content
 
 
 @rule("A09-FRM-40", "content-header-missing", "4.2.6, 2.3.5.2", MUST, ERROR, on="interrupts")
@@ -65,7 +66,7 @@ def content_header_missing(event: OlderEvent, report: OlderReporter) -> None:
         client: content-header[1] class=basic body-size=0
     """
     content = interrupted(event)
-    if content is not None and content.wants == waits.HEADER:
+    if content is not None and content.wants == waits.HEADER and not content.optional:
         text = f"{event.name} where the content header of {of(content)} should come"
         related = ((content.mark, f"the {of(content)}"),)
         report.sure(event, text, "", related, severity=severity(event))
@@ -89,8 +90,9 @@ def content_interrupted(event: OlderEvent, report: OlderReporter) -> None:
         client: content-header[1] class=basic body-size=10
         client: content-body[1] "12345"
         client: heartbeat
-        server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" routing-key="z"
+        server: channel.flow[1] active=false
         client: content-body[1] "67890"
+        client: channel.flow-ok[1] active=false
     """
     content = interrupted(event)
     if content is None or content.wants != waits.BODY or event.name == "channel.close":
@@ -262,7 +264,7 @@ def cancelled_content_not_ended(event: OlderEvent, report: OlderReporter) -> Non
         report.suspect(event, "a rejected content is not ended by an empty body", "", related)
 
 
-@rule("A09-FRM-54", "body-cut-in-tiny-frames", "4.2.6", ADVISORY, INFO, on="completes content-body")
+@rule("A09-FRM-54", "body-cut-in-tiny-frames", "4.2.6", ADVISORY, INFO, on="in-pieces")
 def body_cut_in_tiny_frames(event: OlderEvent, report: OlderReporter) -> None:
     """A body is cut in frames that are about as large as they may be.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amqpscope.model.event import GRACE
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.rules import ADVISORY, IMPLIED, INFO, WARNING
@@ -9,6 +11,8 @@ from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.stream import CLIENT, SERVER
 
 BLOCKED = "connection.blocked"
+PATIENCE: Final = 5_000_000_000
+"""Nanoseconds in which a broker may be busy with a request."""
 
 
 @rule(
@@ -62,7 +66,10 @@ def publish_while_blocked(event: OlderEvent, report: OlderReporter) -> None:
         report.suspect(event, text, "", ((blocked, "connection.blocked"),))
 
 
-@rule("A09-CON-38", "update-secret-unanswered", "update-secret", IMPLIED, WARNING, on="finished")
+@rule(
+    "A09-CON-38", "update-secret-unanswered", "update-secret", IMPLIED, WARNING,
+    on="finished | connection.close",
+)  # fmt: skip
 def update_secret_unanswered(event: OlderEvent, report: OlderReporter) -> None:
     """A new secret is answered by update-secret-ok.
 
@@ -80,11 +87,16 @@ def update_secret_unanswered(event: OlderEvent, report: OlderReporter) -> None:
         server: FIN
         client: FIN
     """
-    zero = event.connection.zero
-    if event.peer != SERVER or event.own.finished not in ("fin", "rst") or not zero.sure:
+    zero, server = event.connection.zero, event.connection.ends[SERVER]
+    closes = event.name == "connection.close" and event.peer == CLIENT
+    ends = event.peer == SERVER and event.own.finished in ("fin", "rst")
+    if not zero.sure or not (closes or ends) or "38" in server.told:
         return
     for request in zero.pending[CLIENT] + zero.unanswered:
-        if request.name == "connection.update-secret":
+        if request.name == "connection.update-secret" and (
+            not closes or event.since(request.mark) > PATIENCE
+        ):
+            server.told.add("38")
             text = "the server never answered connection.update-secret"
-            report.suspect(event, text, "", ((request.mark, "the new secret"),))
+            report.suspect(event, text, "", ((request.mark, "the new secret"),), peer=SERVER)
             return

@@ -92,12 +92,15 @@ def first_fault(event: OlderEvent) -> Malformed | None:
     return None
 
 
-def defined(letter: int, spoken: Dialect) -> bool:
-    """Whether any reading of a dialect knows a letter."""
+def usual(letter: int, spoken: Dialect) -> bool:
+    """Whether a dialect has a letter."""
     own = spoken.letters + (OF_QPID if spoken.name.endswith("qpid") else "")
-    if letter in own.encode():
-        return True
-    return spoken.name.startswith("0-9-1") and letter in EVERY_LETTER
+    return letter in own.encode()
+
+
+def defined(letter: int, spoken: Dialect) -> bool:
+    """Whether any reading of a dialect has it."""
+    return usual(letter, spoken) or (spoken.name.startswith("0-9-1") and letter in EVERY_LETTER)
 
 
 def shown(letter: int) -> str:

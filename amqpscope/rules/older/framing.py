@@ -1,4 +1,4 @@
-"""Protocol headers and the outside of frames (A09-FRM-01 to 21, 35, 36; 4.2.2, 4.2.3, 4.2.7-9)."""
+"""The outside of frames: type, channel, size and end (A09-FRM-07 to 14, 35, 36; 4.2.3)."""
 
 from __future__ import annotations
 
@@ -11,171 +11,11 @@ from amqpscope.model.older.event import OlderEvent
 from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.rules.older.versions import rabbit_since
-from amqpscope.stream import CLIENT, PEERS, SERVER
+from amqpscope.stream import PEERS
 from dissectors.errors import Damage
-from dissectors.v0_9.dialects import VERSIONS
-from dissectors.v0_9.framing import FRAME_END, OOB_BODY, OOB_METHOD, SHORT_HEARTBEAT
+from dissectors.v0_9.framing import FRAME_END
 
-RANKS: Final = {
-    # what connection.start says as its version: how new that is
-    (10, 3): 0,
-    (8, 0): 1,
-    (0, 8): 1,
-    (0, 9): 2,
-    (0, 91): 2,
-    (9, 1): 2,
-    (0, 10): 3,
-    (1, 0): 4,
-}
-RANK_OF: Final = {"10-3": 0, "0-8": 1, "0-9": 2, "0-9-1": 2}
-"""The same of what a client's header asks for."""
 BAD_FRAMES: Final = frozenset(("A09-FRM-07", "A09-FRM-08"))
-
-
-def asked(event: OlderEvent) -> str:
-    """The dialect that the client's header asks for; empty for one that nobody knows."""
-    header = event.connection.ends[CLIENT].header
-    return "" if header is None else VERSIONS.get(bytes(header), "")
-
-
-@rule("A09-FRM-01", "not-amqp-header", "4.2.2, 2.2.4", MUST, ERROR, on="frame")
-def not_amqp_header(event: OlderEvent, report: OlderReporter) -> None:
-    """The first that a client sends is a protocol header of eight octets.
-
-    Without it the server cannot know which version the client speaks, and closes.
-
-    Bad:
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"   # <- A09-FRM-01
-        client: FIN
-        server: FIN
-
-    Good (header):
-        server: header AMQP 0.9.1
-        server: FIN
-        client: FIN
-    """
-    own = event.own
-    if event.peer == CLIENT and not own.frames and own.anchored and not event.frame.cut:
-        report.sure(event, f"the client begins with {event.name}, not with a protocol header")
-
-
-@rule("A09-FRM-02", "unknown-amqp-version", "4.2.2, 1.5.2", IMPLIED, WARNING, on="header")
-def unknown_amqp_version(event: OlderEvent, report: OlderReporter) -> None:
-    """The client asks for a version that exists.
-
-    All eight octets count: `1 1` and a version of two numbers up to 0-10, and from 0-9-1 on a zero
-    and a version of three. Texts of 0-9 show other numbers in an example; no broker knows them.
-
-    Bad:
-        client: header 1 1.0.11   # <- A09-FRM-02
-        server: header AMQP 0.9.1
-        server: FIN
-        client: FIN
-
-    Good:
-        client: header 1 1.9.1
-        server: header AMQP 0.9.1
-        server: FIN
-        client: FIN
-    """
-    header = event.unit.header
-    if event.peer != CLIENT or header is None or event.own.header is not None:
-        return
-    if bytes(header) not in VERSIONS:
-        said = " ".join(map(str, header))
-        report.sure(event, f"the client asks for AMQP {said}, which is no version", "header")
-
-
-@rule("A09-FRM-03", "unsupported-version-answer-broken", "4.2.2", MUST, WARNING, on="finished")
-def unsupported_version_answer_broken(event: OlderEvent, report: OlderReporter) -> None:
-    """A server that does not speak the client's version says which one it does, and closes.
-
-    Closed without a word, the client cannot tell a wrong version from a server that is down. What
-    closes may also be a load balancer before it.
-
-    Bad (header):
-        server: FIN   # <- A09-FRM-03
-        client: FIN
-
-    Good (header):
-        server: header AMQP 0.9.1
-        server: FIN
-        client: FIN
-    """
-    own, connection = event.own, event.connection
-    if event.peer != SERVER or own.finished != "fin" or own.frames or not own.anchored:
-        return
-    if connection.stage == stages.HDR and not event.partner.finished:
-        text = "the server closes upon the client's header without saying which version it speaks"
-        report.suspect(event, text, "header", mark=event.partner.header_mark)
-
-
-@rule("A09-FRM-04", "data-after-refusal-header", "4.2.2", MUST, ERROR, on="header | frame")
-def data_after_refusal_header(event: OlderEvent, report: OlderReporter) -> None:
-    """A server that answers with a header sends nothing else.
-
-    Bad (header):
-        server: header 1 1.8.0
-        server: connection.start version-major=8 mechanisms="PLAIN" locales="en_US" # <- A09-FRM-04
-
-    Good (header):
-        server: header 1 1.8.0
-        server: FIN
-        client: FIN
-    """
-    own = event.own
-    if event.peer == SERVER and own.header is not None and own.anchored:
-        related = ((own.header_mark, "its header"),)
-        report.sure(event, f"the server refuses with a header and then sends {event.name}",
-                    "", related)  # fmt: skip
-
-
-@rule("A09-FRM-05", "client-data-after-refusal", "4.2.2", MUST, WARNING, on="header | frame")
-def client_data_after_refusal(event: OlderEvent, report: OlderReporter) -> None:
-    """A client that was refused sends nothing more on this connection.
-
-    What was under way when the refusal came is not meant, so a second has to pass.
-
-    Bad (header):
-        server: header 1 1.8.0
-        @2s client: connection.start-ok mechanism="PLAIN" locale="en_US"   # <- A09-FRM-05
-
-    Good (header):
-        server: header 1 1.8.0
-        client: FIN
-        server: FIN
-    """
-    partner = event.partner
-    if event.peer != CLIENT or event.connection.stage != stages.REFUSED:
-        return
-    if event.knew(partner.header_mark) and event.since(partner.header_mark) > GRACE:
-        related = ((partner.header_mark, "the refusal"),)
-        report.suspect(event, f"the client sends {event.name} after it was refused", "", related)
-
-
-@rule("A09-FRM-06", "start-version-above-request", "1.1.1.1", MUST, ERROR, on="connection.start")
-def start_version_above_request(event: OlderEvent, report: OlderReporter) -> None:
-    """The server does not start a later version than the client asked for.
-
-    Bad:
-        client: header 1 1.8.0
-        server: connection.start version-major=0 version-minor=10 mechanisms="PLAIN"
-                locales="en_US"   # <- A09-FRM-06
-
-    Good:
-        client: header 1 1.8.0
-        server: connection.start version-major=8 version-minor=0 mechanisms="PLAIN"
-                locales="en_US" server-properties={product="b" version="1" platform="p"
-                copyright="c" information="i"}
-    """
-    method, wanted = event.unit.method, RANK_OF.get(asked(event))
-    if method is None or wanted is None or event.unit.faults:
-        return
-    version = (method.get("version-major"), method.get("version-minor"))
-    if RANKS.get(version, 0) > wanted:
-        text = f"the server starts {version[0]}-{version[1]}, the client asked for {asked(event)}"
-        related = ((event.partner.header_mark, "the client's header"),)
-        report.sure(event, text, "connection.start.version-minor", related)
 
 
 @rule("A09-FRM-07", "frame-type-undefined", "4.2.3", MUST, ERROR, on="special | request | response")
@@ -192,6 +32,8 @@ def frame_type_undefined(event: OlderEvent, report: OlderReporter) -> None:
     """
     unit = event.unit
     if not event.trusted or unit.type in unit.dialect.frame_types or unit.label == "heartbeat":
+        return
+    if not event.connection.announced:
         return
     if not ends_right(event):
         return
@@ -382,147 +224,6 @@ def content_frame_on_channel_zero(event: OlderEvent, report: OlderReporter) -> N
         report.sure(event, f"{event.name} on channel 0, which carries no contents", "channel")
 
 
-@rule(
-    "A09-FRM-15", "heartbeat-off-channel-zero", "4.2.9", MUST, WARNING,
-    on="wrong-channel heartbeat",
-)  # fmt: skip
-def heartbeat_off_channel_zero(event: OlderEvent, report: OlderReporter) -> None:
-    """A heartbeat is on channel 0.
-
-    It is the connection that is alive, not a channel. Brokers have tolerated it.
-
-    Bad (channel):
-        client: heartbeat[1]   # <- A09-FRM-15
-
-    Good (channel):
-        client: heartbeat
-    """
-    if event.trusted:
-        report.sure(event, f"heartbeat on channel {event.unit.channel}, not 0", "channel")
-
-
-@rule("A09-FRM-16", "heartbeat-with-payload", "4.2.1", IMPLIED, WARNING, on="heartbeat")
-def heartbeat_with_payload(event: OlderEvent, report: OlderReporter) -> None:
-    """A heartbeat has no payload.
-
-    Bad (channel):
-        client: frame-0-x type=8 channel=0 0x00   # <- A09-FRM-16
-
-    Good (channel):
-        client: heartbeat
-    """
-    if event.unit.size and event.trusted:
-        report.sure(event, f"heartbeat with a payload of {event.unit.size} octets", "size")
-
-
-@rule("A09-FRM-17", "heartbeat-short-form", "4.2.1", IMPLIED, WARNING, on="heartbeat")
-def heartbeat_short_form(event: OlderEvent, report: OlderReporter) -> None:
-    """A heartbeat has eight octets, as every frame without a payload.
-
-    One grammar of 0-9 leaves its size out. Whoever reads the next octets as that size is lost.
-
-    Bad (v0_9):
-        client: heartbeat'short   # <- A09-FRM-17
-        client: channel.open[2]
-
-    Good (v0_9):
-        client: heartbeat
-        client: channel.open[2]
-    """
-    if event.frame.raw == SHORT_HEARTBEAT and event.trusted:
-        report.sure(event, "heartbeat of 4 octets: it has no size, most will misread it", "size")
-
-
-@rule(
-    "A09-FRM-18", "heartbeat-type-misprint", "4.2.3", IMPLIED, WARNING, on="heartbeat",
-    dialects="0-9-1",
-)  # fmt: skip
-def heartbeat_type_misprint(event: OlderEvent, report: OlderReporter) -> None:
-    """The type of a heartbeat is 8.
-
-    The text of 0-9-1 says 4 in one place, and 8 in its grammar and everywhere else.
-
-    Bad (channel):
-        client: frame-0-x type=4 channel=0 0x   # <- A09-FRM-18
-
-    Good (channel):
-        client: heartbeat
-    """
-    if event.unit.type == OOB_METHOD and event.trusted:
-        report.sure(event, "heartbeat of type 4, a misprint: its type is 8", "type")
-
-
-@rule(
-    "A09-FRM-19", "trace-off-channel-zero", "4.2.8", MUST, ERROR, on="special",
-    dialects="10-3 0-8 0-9=",
-)  # fmt: skip
-def trace_off_channel_zero(event: OlderEvent, report: OlderReporter) -> None:
-    """A trace frame is on channel 0.
-
-    Bad (v0_9):
-        client: frame-0-x type=7 channel=1 0x00   # <- A09-FRM-19
-
-    Good (v0_9):
-        client: frame-0-x type=7 channel=0 0x00
-    """
-    if event.unit.label == "trace" and event.unit.channel and event.trusted:
-        report.sure(event, f"trace frame on channel {event.unit.channel}, not 0", "channel")
-
-
-@rule("A09-FRM-20", "unsupported-frame-not-discarded", "4.2.8", MUST, INFO, on="connection.close")
-def unsupported_frame_not_discarded(event: OlderEvent, report: OlderReporter) -> None:
-    """A peer that does not know heartbeats or traces drops them without an error.
-
-    A close about a frame that was not understood, right after such a frame, looks as if that one
-    was meant. It may be chance.
-
-    Bad (channel):
-        client: heartbeat
-        server: connection.close reply-code=501 reply-text="FRAME_ERROR"   # <- A09-FRM-20
-        client: connection.close-ok
-
-    Good (channel):
-        client: heartbeat
-        server: connection.close reply-code=320 reply-text="CONNECTION_FORCED"
-        client: connection.close-ok
-    """
-    partner, method = event.partner, event.unit.method
-    odd = partner.heartbeat_mark or partner.trace_mark
-    if method is None or odd is None or partner.damaged is not None or event.own.close is not None:
-        return
-    newest = (partner.heartbeat_mark, partner.trace_mark)
-    if partner.last_mark not in newest or not event.knew(partner.last_mark):
-        return
-    if method.get("reply-code") in (501, 502, 503, 505, 540):
-        text = f"closes with {method.get('reply-code')} upon a frame that is to be dropped"
-        related = ((partner.last_mark, "the frame before"),)
-        report.suspect(event, text, "connection.close.reply-code", related)
-
-
-@rule(
-    "A09-FRM-21", "out-of-band-not-agreed", "4.2.7, 2.3.5.3", IMPLIED, WARNING, on="special",
-    dialects="10-3 0-8 0-9=",
-)  # fmt: skip
-def out_of_band_not_agreed(event: OlderEvent, report: OlderReporter) -> None:
-    """Out-of-band frames are on a channel that was opened with an out-of-band transport.
-
-    Bad (v0_9):
-        client: frame-0-x type=4 channel=1 size=9 0x   # <- A09-FRM-21
-
-    Good (v0_9):
-        client: channel.open[2] out-of-band="shm"
-        server: channel.open-ok[2]
-        client: frame-0-x type=4 channel=2 size=9 0x
-    """
-    unit = event.unit
-    channel = event.connection.channels.get(unit.channel)
-    if not OOB_METHOD <= unit.type <= OOB_BODY or channel is None or not event.trusted:
-        return
-    if channel.sure and not channel.out_of_band:
-        text = f"out-of-band frame on channel {unit.channel}, which was opened without a transport"
-        report.sure(event, text, "type", ((channel.mark, "its open"),))
-
-
 @rule("A09-FRM-35", "stream-ends-inside-frame", "2.3.1", IMPLIED, WARNING, on="finished")
 def stream_ends_inside_frame(event: OlderEvent, report: OlderReporter) -> None:
     """A peer ends its stream between two frames.
@@ -542,7 +243,7 @@ def stream_ends_inside_frame(event: OlderEvent, report: OlderReporter) -> None:
     if not frame.cut or frame.sender != event.peer or own.finished != "fin":
         return
     if own.anchored or own.sound > kinds.TRUSTED:
-        text = f"the {PEERS[event.peer]} closes inside a frame, {frame.missing} octets early"
+        text = f"the {PEERS[event.peer]} closes inside a frame, {len(frame.raw)} octets into it"
         report.sure(event, text)
 
 

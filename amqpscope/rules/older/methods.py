@@ -35,7 +35,7 @@ def method_undefined(event: OlderEvent, report: OlderReporter) -> None:
         client: basic.get[1] queue="q"
     """
     unit = event.unit
-    if unit.class_id < VENDOR and event.trusted and not unit.faults:
+    if unit.class_id < VENDOR and event.trusted and not unit.faults and event.connection.announced:
         text = f"{unit.dialect.protocol} has no method {event.name}"
         report.sure(event, f"{text} (class {unit.class_id}, method {unit.method_id})", "method-id")
 
@@ -98,7 +98,7 @@ def method_arguments_do_not_fit(event: OlderEvent, report: OlderReporter) -> Non
         client: queue.declare[1] queue="q"
     """
     fault = misfit(event)
-    if fault is not None and event.trusted:
+    if fault is not None and event.trusted and event.connection.announced:
         report.sure(event, f"the arguments of {event.name} do not fit: {fault.reason}", fault.path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from amqpscope.model.event import GRACE
 from amqpscope.model.older import event as kinds
 from amqpscope.model.older.channel import Channel, Request
 from amqpscope.model.older.event import OlderEvent
@@ -12,17 +13,19 @@ from amqpscope.rules import ERROR, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.stream import PEERS
 
-PATIENCE: Final = 5_000_000_000
-"""Nanoseconds in which a broker may be busy with a request."""
 ENDS: Final = "channel.close | connection.close | finished"
+OR_CLOSED: Final = f"{ENDS} | channel.close-ok"
+"""... or the close of the channel is answered, and requests before it are not."""
 IN_ORDER: Final = frozenset((
     "access.request", "basic.qos", "channel.open", "confirm.select",
     "exchange.declare", "exchange.delete", "exchange.bind", "exchange.unbind",
     "queue.declare", "queue.bind", "queue.unbind", "queue.purge", "queue.delete",
 ))  # fmt: skip
 """What brokers answer before they look at the next request; a consume is answered by its queue."""
-ELSEWHERE: Final = ("connection.", "tx.", "dtx.", "file.", "stream.", "message.")
-"""Classes whose replies are the business of their own rules."""
+ELSEWHERE: Final = (
+    "connection.", "tx.", "dtx.", "file.open-ok", "file.stage", "message.", "test.",
+)  # fmt: skip
+"""Classes, and replies, that are the business of their own rules."""
 
 
 class Waiting:
@@ -37,9 +40,15 @@ class Waiting:
 def waiting(event: OlderEvent) -> Iterator[Waiting]:
     """The requests that wait in vain when a channel, the connection or a direction ends.
 
-    A close answers all that its receiver has asked, so only its sender can have waited.
+    A close answers all that its receiver has asked, so only its sender can have waited. What is
+    asked on a channel is done in order, so a close-ok comes after all other answers.
     """
     connection, peer = event.connection, event.peer
+    if event.name == "channel.close-ok":
+        for request in passed_over(event):
+            if event.channel is not None and request.name in IN_ORDER:
+                yield Waiting(request, 1 - peer, event.channel)
+        return
     if event.own.close is not None or event.partner.close is not None or event.partner.finished:
         return
     if connection.blocked is not None:
@@ -55,7 +64,7 @@ def waiting(event: OlderEvent) -> Iterator[Waiting]:
             if channel.doubtful[asker]:
                 continue
             for request in channel.pending[asker]:
-                if event.since(request.mark) > PATIENCE:
+                if event.since(request.mark) > GRACE:
                     yield Waiting(request, asker, channel)
 
 
@@ -68,10 +77,9 @@ def tell(event: OlderEvent, report: OlderReporter, names: tuple[str, ...]) -> No
         seconds = event.since(request.mark) / 1e9
         who = PEERS[1 - each.asker]
         text = f"{request.name} on channel {number} is not answered by the {who}"
-        report.suspect(
-            event, f"{text} in {seconds:.1f} s", peer=1 - each.asker, mark=request.mark,
-            channel=number,
-        )  # fmt: skip
+        if event.name != "channel.close-ok":
+            text += f" in {seconds:.1f} s"
+        report.suspect(event, text, peer=1 - each.asker, mark=request.mark, channel=number)
 
 
 @rule(
@@ -163,11 +171,12 @@ def unasked(event: OlderEvent) -> bool:
     return bool(event.kinds & kinds.UNASKED) and not event.ahead
 
 
-@rule("A09-CHN-06", "request-never-answered", "2.2.1", MUST, WARNING, on=ENDS)
+@rule("A09-CHN-06", "request-never-answered", "2.2.1", MUST, WARNING, on=OR_CLOSED)
 def request_never_answered(event: OlderEvent, report: OlderReporter) -> None:
     """A request gets its answer, or a close.
 
-    Told when the channel or the connection ends and five seconds have passed: brokers can be busy.
+    Told when the channel or the connection ends, and not if that is within a second: brokers can
+    be busy.
 
     Bad (channel):
         client: queue.declare[1] queue="q"   # <- A09-CHN-06
@@ -175,8 +184,7 @@ def request_never_answered(event: OlderEvent, report: OlderReporter) -> None:
 
     Good (channel):
         client: queue.declare[1] queue="q"
-        server: channel.close[1] reply-code=405 reply-text="RESOURCE_LOCKED" class-id=50
-                method-id=10
+        server: channel.close[1] reply-code=403 reply-text="ACCESS_REFUSED" class-id=50 method-id=10
         @60s client: channel.close-ok[1]
     """
     tell(event, report, ("queue.", "access.", "basic.consume", "basic.cancel"))
@@ -266,7 +274,7 @@ def answered_anyway(event: OlderEvent, report: OlderReporter) -> None:
         report.sure(event, text, "", ((mark, "the request"),))
 
 
-@rule("A09-EXC-12", "exchange-reply-missing", "no-wait field", MUST, WARNING, on=ENDS)
+@rule("A09-EXC-12", "exchange-reply-missing", "no-wait field", MUST, WARNING, on=OR_CLOSED)
 def exchange_reply_missing(event: OlderEvent, report: OlderReporter) -> None:
     """A request of the exchange class without no-wait gets its answer, or a close.
 

@@ -44,9 +44,11 @@ def channel_shared_by_writers(event: OlderEvent, report: OlderReporter) -> None:
     tangle.told = True
     channel = tangle.channel
     writers = "; ".join(sequences(tangle, event))
+    written = [(entry.mark, entry.writer, entry.name) for entry in tangle.entries]
+    if content is not None and content in tangle.contents:
+        written.append((event.mark, content.writer, event.name))
     related = tuple(
-        (entry.mark, f"writer {LETTERS[min(entry.writer, 9)]}: {entry.name}")
-        for entry in tangle.entries
+        (mark, f"writer {LETTERS[min(writer, 9)]}: {name}") for mark, writer, name in written
     )
     text = f"two writers on channel {channel}: {writers}"
     report.suspect(event, text, "", related, peer=tangle.peer, mark=tangle.mark, channel=channel)

@@ -11,7 +11,16 @@ from amqpscope.model.older.handshake import refined_by
 from amqpscope.model.older.odd_tables import DEEPEST, LATEST, LONGEST_NAME
 from amqpscope.rules import ADVISORY, ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING
 from amqpscope.rules.older import OlderReporter, rule
-from amqpscope.rules.older.field_tables import defined, fields, first_fault, nested, shown
+from amqpscope.rules.older.field_tables import (
+    EVERY_LETTER,
+    OF_QPID,
+    defined,
+    fields,
+    first_fault,
+    nested,
+    shown,
+    usual,
+)
 from amqpscope.stream import CLIENT, PEERS, SERVER
 from dissectors.errors import Damage
 from dissectors.v0_9.values import PosixTime, ScaledDecimal, Unreadable
@@ -23,6 +32,9 @@ BAD_NAMES: Final = frozenset(("A09-TBL-01", "A09-TBL-02", "A09-TBL-03"))
 LARGEST_SCALE: Final = 10
 VOID: Final = 0
 """A zero octet in the place of the letter V."""
+BYTES: Final = ord("x")
+SOMEBODYS: Final = EVERY_LETTER | frozenset(OF_QPID.encode())
+"""Letters that some version or product has."""
 
 
 @rule(
@@ -120,16 +132,22 @@ def table_letter_undefined(event: OlderEvent, report: OlderReporter) -> None:
         return
     spoken = refined_by(event)
     for field in fields(event):
-        if chr(field.letter) in spoken.letters:
+        letter = field.letter
+        if usual(letter, spoken) or (letter in SOMEBODYS and not introduced(event)):
             continue
-        text = f"{spoken.name} has no type with the letter {shown(field.letter)}"
-        if field.letter == VOID or (defined(field.letter, spoken) and field.letter != ord("U")):
+        text = f"{spoken.name} has no type with the letter {shown(letter)}"
+        if letter == VOID or (letter == BYTES and defined(letter, spoken)):
             report.sure(event, text, field.path, severity=WARNING)
-        elif not defined(field.letter, spoken):
+        elif not defined(letter, spoken):
             report.sure(event, text, field.path)
         else:
             continue
         return
+
+
+def introduced(event: OlderEvent) -> bool:
+    """Whether the server has said whose product it is, which tells what letters mean."""
+    return event.connection.start is not None or event.name == "connection.start"
 
 
 @rule("A09-TBL-05", "table-letter-ambiguous", "errata 3", IMPLIED, INFO, on="odd-table",
@@ -149,7 +167,7 @@ def table_letter_ambiguous(event: OlderEvent, report: OlderReporter) -> None:
     """
     if "TBL-05" in event.own.told or event.unit.faults:
         return
-    written = event.connection.dialect.name == "0-9-1"
+    written = refined_by(event).name == "0-9-1" and introduced(event)
     for field in fields(event):
         letter, value = chr(field.letter), field.value
         if letter == "s":
@@ -159,7 +177,7 @@ def table_letter_ambiguous(event: OlderEvent, report: OlderReporter) -> None:
             odd = written and isinstance(value, int) and not 0 <= value < 1 << 63
             what = "a number with a sign" if isinstance(value, Long) else "a number without a sign"
         else:
-            odd = letter == "U" and isinstance(value, Short) and not event.connection.rabbit
+            odd = written and letter == "U" and isinstance(value, Short)
             what = "a number of 16 bit, which products write with the letter 's'"
         if odd:
             event.own.told.add("TBL-05")
@@ -277,8 +295,9 @@ def table_timestamp_not_seconds(event: OlderEvent, report: OlderReporter) -> Non
     """
     if "TBL-10" in event.own.told or event.unit.faults:
         return
-    found = [(field.path, field.value) for field in fields(event)]
-    times = [(path, value) for path, value in found if isinstance(value, PosixTime)]
+    times: list[tuple[str, int]] = [
+        (field.path, field.value) for field in fields(event) if isinstance(field.value, PosixTime)
+    ]
     header = event.unit.content
     stamp = None if header is None else header.get("timestamp")
     if isinstance(stamp, int):
