@@ -69,6 +69,8 @@ def method_direction_wrong(event: OlderEvent, report: OlderReporter) -> None:
         server: basic.ack[1] delivery-tag=1
     """
     method = event.unit.method
+    if event.connection.zero.assumed:
+        return  # its start was not seen, so who is the client was guessed
     if method is not None and event.trusted and not event.unit.faults:
         whose = method.plan.row.sender
         report.sure(event, f"the {PEERS[event.peer]} sends {event.name}, which only a {whose} may")
