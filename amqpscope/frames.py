@@ -114,8 +114,14 @@ class Framer:
         while at < end:
             size = measure(data, at, end)
             if size == DAMAGED:
-                self.damaged(data[at:], chunk, frames)
-                return
+                # A loop, not a call: there may be thousands of such places in a chunk.
+                frames.append(
+                    self.frame(data[at : at + 8], base + at, chunk.packet, chunk, chunk.ack)
+                )
+                at = self.resume(data, at + 8)
+                if at < 0:
+                    return
+                continue
             if size == MORE or at + size > end:
                 self.hold(data[at:], size, chunk)
                 return
@@ -155,7 +161,7 @@ class Framer:
             if self.need == DAMAGED:
                 offset, ack = self.offset, self.ack
                 self.drop()
-                self.damaged_at(start + data[taken:], offset, ack, chunk, frames)
+                self.damaged(start + data[taken:], offset, ack, chunk, frames)
                 return len(data)
         more = min(self.need - self.held, len(data) - taken)
         self.parts.append(data[taken : taken + more])
@@ -173,19 +179,26 @@ class Framer:
         self.held = 0
         self.need = MORE
 
-    def damaged(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> None:
-        """No frame can begin with these octets, the last of a chunk."""
-        offset = chunk.offset + len(chunk.data) - len(data)
-        self.damaged_at(data, offset, chunk.ack, chunk, frames)
-
-    def damaged_at(
+    def damaged(
         self, data: bytes, offset: int, ack: int, chunk: Chunk, frames: list[Frame]
     ) -> None:
         """Give octets that cannot begin a frame as one malformed unit, then look for the next."""
-        self.lost = True
         frames.append(self.frame(data[:8], offset, chunk.packet, chunk, ack))
+        at = self.resume(data, 8)
+        if at >= 0:
+            self.cut(data, at, chunk, frames)
+
+    def resume(self, data: bytes, start: i64) -> i64:
+        """Where frames begin again behind octets that are none; -1, and lost, if nowhere here."""
         self.gap = True
-        self.search(data[8:], chunk, frames)
+        rest = data[start:]
+        found: i64 = find_frame(rest, True)
+        self.lost = found < 0
+        if found < 0:
+            self.parts = [rest[-SEARCH_LIMIT:]] if rest else []
+            self.held = min(len(rest), SEARCH_LIMIT)
+            return -1
+        return start + found
 
     def search(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> None:
         """Look for the start of a frame in what is held and the new octets."""

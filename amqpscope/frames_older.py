@@ -110,8 +110,12 @@ class OlderFramer:
         while at < end:
             size = self.measure(data, at, end)
             if size == DAMAGED:
-                self.damaged(data[at:], base + at, ack, chunk, frames)
-                return
+                more = self.damaged(data[at:], base + at, ack, chunk, frames)
+                if more < 0:
+                    return
+                ack = chunk.ack
+                at += more
+                continue
             if size == MORE or at + size > end:
                 self.hold(data[at:], size, base + at, ack, chunk.packet)
                 return
@@ -189,12 +193,29 @@ class OlderFramer:
 
     def damaged(
         self, data: bytes, offset: i64, ack: int, chunk: Chunk, frames: list[OlderFrame]
-    ) -> None:
-        """Give octets that cannot begin a frame as one malformed unit, then look for the next."""
-        self.lost = True
-        frames.append(self.frame(data[:SHOWN], offset, ack, chunk))
+    ) -> i64:
+        """Give octets that cannot begin a frame as one malformed unit.
+
+        Says how far behind them frames begin again; -1 where that is not seen yet.
+        """
+        at = self.next_frame(data)
+        shown = min(SHOWN, at) if at > 0 else SHOWN
+        frames.append(self.frame(data[:shown], offset, ack, chunk))
         self.gap = True
-        self.search(data[1:], chunk, frames)
+        if at < 0:
+            self.lost = True
+            keep = data[1:][-SEARCH_LIMIT:]
+            self.parts = [keep]
+            self.held = len(keep)
+        return at
+
+    def next_frame(self, data: bytes) -> i64:
+        """Where frames begin again behind octets that are none, or -1."""
+        head = self.head or USUAL_HEAD
+        if len(data) > SHOWN and find_frame(data[SHOWN:], True, head) == 0:
+            return SHOWN
+        at = find_frame(data[1:], False, head)
+        return at if at < 0 else at + 1
 
     def search(self, data: bytes, chunk: Chunk, frames: list[OlderFrame]) -> None:
         """Look for the start of a frame in what is held and the new octets."""

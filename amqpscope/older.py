@@ -10,17 +10,21 @@ from typing import Final
 
 from amqpscope.findings import Finding
 from amqpscope.frames_older import OlderFrame, OlderFramer, Spoken
+from amqpscope.model.older.connection import OlderConnection
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.model.older.tracker import OlderTracker
 from amqpscope.rules.older import OlderReporter, OlderRuleSet
 from amqpscope.stream import CLIENT, Chunk, Connection, End, Gap
 from dissectors.v0_9.dialects import DEFAULT, VERSION_0_10, VERSIONS, by_version, dialect
+from dissectors.v0_9.framing import OlderUnit
 from dissectors.v0_9.resync import YES, find_frame, looks
 
 MAGIC: Final = b"AMQP"
 UNKNOWN: Final = "amqp-0-x"
 """A version that never was."""
 LOOPBACK: Final = ("127.", "::1")
+PROOF: Final = 16
+"""Methods that fit."""
 NOTHING: Final[list[Finding]] = []
 """What most units have; shared, so never added to."""
 
@@ -63,6 +67,7 @@ class OlderTalk:
         self.tracker = OlderTracker(connection.complete, spoken.dialect)
         model = self.tracker.connection
         model.encrypted = connection.encrypted
+        model.announced = spoken.sure
         model.loopback = connection.client[0] == connection.server[0] or (
             connection.server[0].startswith(LOOPBACK)
         )
@@ -74,6 +79,8 @@ class OlderTalk:
         if not (model.ends[0].anchored and model.ends[1].anchored):
             model.stage = "unknown"
         self.reporter = OlderReporter()
+        self.fitting = 0
+        """Methods in a row that fit a dialect which was guessed."""
 
     @property
     def protocol(self) -> str:
@@ -83,7 +90,7 @@ class OlderTalk:
     def chunk(self, chunk: Chunk) -> list[OlderFrame]:
         """The frames that octets complete."""
         framer = self.framers[chunk.sender]
-        self.tracker.heard(chunk.sender, chunk.time)
+        self.tracker.heard(chunk.sender, chunk.time, chunk.offset + len(chunk.data))
         if framer.lost and chunk.data[:4] == MAGIC and not framer.gap:
             framer.lost = False
         return framer.feed(chunk)
@@ -114,10 +121,30 @@ class OlderTalk:
         if frame.older.header is not None and frame.sender == CLIENT and self.header is None:
             self.header = frame
         if event.name == "connection.start" and model.start is not None:
-            self.spoken.dialect, self.spoken.sure = model.dialect, True
+            self.started(model)
         elif self.spoken.dialect is not model.dialect:
             self.tracker.speak(self.spoken.dialect.name)
+            self.fitting = 0
+        elif not model.announced:
+            self.fit(frame.older)
         return event, findings
+
+    def started(self, model: OlderConnection) -> None:
+        """The server has said who it is: that tells the dialect, mostly also without a header."""
+        spoken = self.spoken
+        if not spoken.sure and model.start is not None and model.start.get("version-major") == 8:
+            self.tracker.speak(dialect("0-8").name)
+            spoken.sure = True
+        spoken.sure = spoken.sure or model.rabbit
+        spoken.dialect, model.announced = model.dialect, spoken.sure
+
+    def fit(self, unit: OlderUnit) -> None:
+        """Many methods in a row that a guessed dialect reads leave no doubt about it."""
+        if unit.label != "method":
+            return
+        self.fitting = 0 if unit.method is None or unit.faults else self.fitting + 1
+        if self.fitting >= PROOF:
+            self.tracker.connection.announced = self.spoken.sure = True
 
     def check(self, event: OlderEvent, rules: OlderRuleSet, number: int) -> list[Finding]:
         """What the rules say about an event of the connection with this number."""

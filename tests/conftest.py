@@ -20,6 +20,16 @@ settings.register_profile("amqpscope", deadline=None)
 settings.load_profile("amqpscope")
 
 
+ONCE = tuple(f"tests/amqpscope/{part}/" for part in ("proxy", "spark", "tui"))
+"""Where tests start brokers, clusters and terminals, which know nothing of how we were built."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.startswith(ONCE):
+            item.add_marker("once")
+
+
 def pytest_runtest_setup(item):
     if item.get_closest_marker("tshark") and shutil.which("tshark") is None:
         pytest.skip("tshark is not installed")

@@ -31,8 +31,6 @@ NOT_COMPARED = {
     "dmg_snap128-v10_proton-labbroker_large512.pcap":
         "Wireshark does not go on after a frame that was not captured whole: it takes payload for"
         " frame headers",
-    "v091_pika_basic-rabbitmq.pcap": "AMQP 0-9-1",
-    "v091_tls-TLSv1_2-pika-rabbitmq.pcap": "AMQP 0-9-1",
     "v10_rhea-rabbitmq_large.pcap.zst":
         "Wireshark takes the parts of a message for messages, here in 60 MB of tree;"
         " v10_proton-labbroker_large is the same and shorter",
@@ -309,7 +307,9 @@ def text(value):
 # ---------------------------------------------------------------- the comparison
 
 
-NAMES = sorted(p.name for p in CAPTURES.iterdir() if ".pcap" in p.name)
+NAMES = sorted(
+    p.name for p in CAPTURES.iterdir() if ".pcap" in p.name and not p.name.startswith("v091_")
+)
 
 
 @pytest.mark.tshark

@@ -12,8 +12,12 @@ import sys
 import click
 
 import amqpscope
+from amqpscope.cli.ca import ca
+from amqpscope.cli.ladder import ladder
 from amqpscope.cli.lint import lint
 from amqpscope.cli.output import nothing
+from amqpscope.cli.pipeline import pipeline
+from amqpscope.cli.proxy import proxy
 from amqpscope.cli.read import demo, read
 from amqpscope.cli.rules import explain, rules
 from amqpscope.cli.state import state, stats
@@ -31,15 +35,16 @@ def main() -> None:
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(amqpscope.__version__, message=f"amqpscope %(version)s ({amqpscope.build()})")
 def cli() -> None:
-    """See what went over the wire in AMQP 1.0.
+    """See what went over the wire in AMQP, and who broke the protocol.
 
     \b
     amqpscope demo                      a first look, at a capture that comes along
-    amqpscope read capture.pcapng       every frame of a capture, one line each
+    amqpscope read capture.pcapng       every frame of a capture; on a terminal a screen
     amqpscope lint capture.pcapng       what in it breaks the specification, and who
+    amqpscope proxy amqp://broker:5672  the same live, between a client and a broker
     tcpdump -w - port 5672 | amqpscope read -
     """
 
 
-for command in (read, demo, lint, explain, rules, stats, state):
+for command in (read, proxy, demo, lint, explain, rules, stats, state, ladder, ca, pipeline):
     cli.add_command(command)

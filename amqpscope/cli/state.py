@@ -87,8 +87,7 @@ def state(capture: str, at: int | None, form: str, **options: Any) -> None:
     credit, session window closed, waiting for attach, draining, idle; since when, and who has
     to move.
     """  # fmt: skip
-    from amqpscope.model.snapshot import snapshot
-    from amqpscope.report.state import state_lines, state_object
+    from amqpscope.report.state import talk_lines, talk_object
 
     reader = Reader(options)
     found = {}
@@ -99,13 +98,12 @@ def state(capture: str, at: int | None, form: str, **options: Any) -> None:
     if step is not None and at and frame < at:
         complain(f"{capture}: frame {at} is not there, the last is {frame}")
         sys.exit(UNREADABLE)
-    states = [(n, snapshot(talk.tracker.connection)) for n, talk in found.items()]
     with printing():
         if form == "json":
-            click.echo(json.dumps([state_object(n, s, now) for n, s in states], indent=1))
+            click.echo(json.dumps([talk_object(talk, now) for talk in found.values()], indent=1))
         else:
-            for number, each in states:
-                tree(*state_lines(number, each, now))
+            for talk in found.values():
+                tree(*talk_lines(talk, now))
     sys.exit(UNREADABLE if reader.failed else 0)
 
 

@@ -18,9 +18,14 @@ class Plan:
     """A method."""
 
     def __init__(self, row: MethodRow) -> None:
+        # Attributes of a row are looked up by name; those of this class are not.
         self.row = row
         self.name = row.name
+        self.class_name = row.class_name
+        self.class_id = row.class_id
+        self.method = row.method
         self.code = row.code
+        self.replies = row.replies
         self.content = row.content
         self.certain = row.certain
         self.types = numbers(row.fields)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from dissectors.v1_0.types import COMPOSITES, RESTRICTED
-from dissectors.v1_0.values import Map, Symbol, Value
+from dissectors.v1_0.values import Value
 
 
 class Extension(NamedTuple):
@@ -300,22 +300,16 @@ MESSAGE_FORMATS: Final = {
 }
 
 SECRET_FIELDS: Final = frozenset((
-    # 5.3.3
-    ("sasl-init",      "initial-response"),
-    ("sasl-challenge", "challenge"),
-    ("sasl-response",  "response"),
-    ("sasl-outcome",   "additional-data"),
+    # 5.3.3; what the server says, its challenge and additional-data, lets nobody in
+    ("sasl-init",     "initial-response"),
+    ("sasl-response", "response"),
 ))
 # fmt: on
 
-OPEN_MECHANISMS: Final = frozenset(("ANONYMOUS", "EXTERNAL", "MSSBCBS"))
-"""Mechanisms whose exchange holds nothing that lets anyone in."""
-
-SECRET_WORDS: Final = ("password", "passwd", "secret", "token", "sharedaccesskey", "authorization")
-"""A key that contains one of these has a value to mask."""
-
-SECRET_STARTS: Final = ("SharedAccessSignature ", "Bearer ", "Basic ", "eyJ")
-"""How tokens begin; the last is every JWT."""
+CBS_NODE: Final = "$cbs"
+"""The node that takes tokens (claims-based security); also the last part of a longer address."""
+PUT_TOKEN: Final = b"put-token"
+"""The operation that a request to it names."""
 
 _CODES: Final = {
     **{row.code: row.symbol for row in (*COMPOSITES, *RESTRICTED) if row.code is not None},
@@ -392,34 +386,11 @@ def message_format(number: int) -> str:
     return f"format 0x{number >> 8:06x} version {number & 0xFF}" if known is None else known
 
 
-def is_secret_field(composite: str, field: str, mechanism: str = "") -> bool:
-    """Whether a performative's field is to be masked; a known mechanism may clear it."""
-    return (composite, field) in SECRET_FIELDS and mechanism not in OPEN_MECHANISMS
+def is_secret_field(composite: str, field: str) -> bool:
+    """Whether a performative's field holds a credential."""
+    return (composite, field) in SECRET_FIELDS
 
 
-def is_secret_message(address: str, properties: Map | None) -> bool:
-    """Whether a message's body is a token: what is put at `$cbs`, on whatever link.
-
-    `address` is the link's or the message's `to`, empty if unknown.
-    """
-    operation = None if properties is None else properties.get("operation")
-    if isinstance(operation, str):
-        return operation == "put-token"
-    return address.rpartition("/")[2] == "$cbs" and _has_no_status(properties)
-
-
-def _has_no_status(properties: Map | None) -> bool:
-    # Replies come from the same node and hold only how it went.
-    if properties is None:
-        return True
-    return properties.get("status-code") is None and properties.get("statusCode") is None
-
-
-def is_secret_value(key: Value, value: Value) -> bool:
-    """Whether a map's entry is to be masked, by its key or by how its text begins."""
-    if isinstance(value, bytes | bytearray):
-        value = bytes(value[:32]).decode("latin-1")
-    if isinstance(value, Symbol) or not isinstance(value, str):
-        return False
-    named = isinstance(key, str) and any(word in key.lower() for word in SECRET_WORDS)
-    return named or value.startswith(SECRET_STARTS)
+def is_secret_node(address: str) -> bool:
+    """Whether what is sent to an address is a token."""
+    return address == CBS_NODE or address.endswith(f"/{CBS_NODE}")

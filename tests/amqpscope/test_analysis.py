@@ -108,11 +108,30 @@ def test_a_header_cut_in_two_segments(steps, recorded):
 
 @pytest.mark.parametrize(
     ("header", "protocol"),
-    [("00000901", "amqp-0-9-1"), ("01010800", "amqp-0-8"), ("0101000a", "amqp-0-10")],
+    [
+        ("00000901", "amqp-0-9-1"),
+        ("01010009", "amqp-0-9"),
+        ("01010800", "amqp-0-8"),
+        ("01010901", "amqp-0-8"),
+        ("01010a03", "amqp-10-3"),
+        ("0101000b", "amqp-0-x"),
+    ],
 )
-def test_an_older_protocol_is_recognised_and_left_alone(steps, recorded, header, protocol):
-    found = steps(recorded(f"client: octets 0x414d5150{header}\nclient: octets 0x01000000\n"))
-    assert [(s.conversation.protocol, s.frame.unit.name) for s in found] == [(protocol, "header")]
+def test_an_older_protocol_is_recognised_by_its_header(steps, recorded, header, protocol):
+    heartbeat = "08000000000000ce" if protocol != "amqp-10-3" else "0800000000000000ce"
+    for first, rest in ((f"414d5150{header}", heartbeat), ("414d51", f"50{header}{heartbeat}")):
+        found = steps(recorded(f"client: octets 0x{first}\nclient: octets 0x{rest}\n"))
+        assert [(s.conversation.protocol, s.frame.unit.name) for s in found] == [
+            (protocol, "header"),
+            (protocol, "heartbeat"),
+        ]
+
+
+def test_another_protocol_of_the_family_is_recognised_and_left_alone(steps, recorded):
+    found = steps(recorded("client: octets 0x414d51500101000a\nclient: octets 0x01000000\n"))
+    assert [(s.conversation.protocol, s.frame.unit.name) for s in found] == [
+        ("amqp-0-10", "header")
+    ]
 
 
 def test_other_protocols_give_nothing(steps, recorded):

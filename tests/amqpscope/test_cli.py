@@ -162,18 +162,18 @@ def test_decode_as(amqpscope, recorded):
 
 
 def test_a_terminal_gets_colours_and_its_width(simple):
-    printed = on_terminal("read", simple, columns=80)
+    printed = on_terminal("read", "--no-tui", simple, columns=80)
     assert "\x1b[32m" in printed
     assert max(len(line) for line in re.sub(r"\x1b\[[0-9;]*m", "", printed).splitlines()) <= 80
 
 
 def test_no_color_is_respected(simple):
-    assert "\x1b[" not in on_terminal("read", simple, NO_COLOR="1")
+    assert "\x1b[" not in on_terminal("read", "--no-tui", simple, NO_COLOR="1")
 
 
 def test_color_can_be_forced_and_forbidden(amqpscope, simple):
     assert "\x1b[" in amqpscope("read", "--color", "always", simple).stdout
-    assert "\x1b[" not in on_terminal("read", "--color", "never", simple)
+    assert "\x1b[" not in on_terminal("read", "--no-tui", "--color", "never", simple)
 
 
 def test_an_ascii_terminal_gets_ascii(root):

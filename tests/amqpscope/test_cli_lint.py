@@ -98,12 +98,16 @@ def test_a_capture_without_amqp_is_mentioned(lint, recorded):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("v091_pika_basic-rabbitmq.pcap", "amqp-0-9-1 is not checked beyond its protocol header"),
         ("dmg_dropped4-v10_proton-rabbitmq_manylinks.pcap", "octets are missing at "),
     ],
 )
 def test_what_could_not_be_checked_is_said(lint, root, name, told):
     assert f"{name}: {told}" in lint(root / "captures" / name).stderr
+
+
+def test_a_protocol_that_is_not_checked_is_named(lint, recorded):
+    done = lint(recorded("client: octets 0x414d51500101000a\n", name="new.pcapng"))
+    assert "new.pcapng: amqp-0-10 is not checked beyond its protocol header" in done.stderr
 
 
 def test_a_directory_without_captures_is_an_error(lint, tmp_path):
@@ -157,6 +161,47 @@ def test_statistics_count_instead_of_listing(lint, bad):
     assert done.stdout.split() == ["2", "FLW-016", "error", "client", "transfer-without-credit"]
     done = lint("--statistics", "--format", "json", "--select", "FLW-016", bad)
     assert json.loads(done.stdout)[0]["times"] == 1
+
+
+class TestMaxFindings:
+    """So many are listed, all are counted."""
+
+    OPTIONS = ("--select", "OUT-010", "--max-findings")
+
+    def test_text_says_how_many_more_there_are(self, lint, many):
+        shown = lint(*self.OPTIONS, "3", many).stdout
+        assert shown.count("info[OUT-010]") == 4
+        assert "... and 7 more info[OUT-010] rejected-without-error (server, connection 1)" in shown
+        assert "Found 10 info" in shown
+
+    def test_json_tells_what_is_left_out(self, lint, many):
+        told = json.loads(lint(*self.OPTIONS, "3", "--format", "json", many).stdout)
+        assert (len(told["findings"]), told["summary"]["info"]) == (3, 10)
+        assert told["omitted"] == [
+            {
+                "rule": "OUT-010",
+                "name": "rejected-without-error",
+                "severity": "info",
+                "peer": "server",
+                "connection": 1,
+                "capture": str(many),
+                "count": 7,
+            }
+        ]
+
+    @pytest.mark.parametrize("form", ["sarif", "junit", "github"])
+    def test_other_formats_say_it_beside_the_report(self, lint, many, form):
+        done = lint(*self.OPTIONS, "3", "--format", form, many)
+        assert f"{many}: 7 findings are not listed, --max-findings 0 does" in done.stderr
+
+    def test_zero_is_all(self, lint, many):
+        assert lint(*self.OPTIONS, "0", many).stdout.count("info[OUT-010]") == 10
+
+    def test_a_baseline_knows_all(self, lint, many, tmp_path):
+        known = tmp_path / "known.json"
+        assert (
+            "10 findings kept" in lint(*self.OPTIONS, "3", "--write-baseline", known, many).stderr
+        )
 
 
 def test_a_rule_that_is_not_checked_is_mentioned_when_it_is_selected(lint, good, amqpscope):

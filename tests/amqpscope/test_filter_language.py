@@ -108,7 +108,7 @@ REFUSED = [
     ("transfer.handl == 1", "         ^^^^^", "has no field 'handl'; did you mean handle?"),
     ("attach.source.adress", "              ^^^^^^", "did you mean address"),
     ("attach.target.credit", "              ^^^^^^", "attach.target has no field 'credit'"),
-    ("channel.x", "        ^", "channel has no parts"),
+    ("packet.x", "       ^", "packet has no parts"),
     ("properties.product", "           ^^^^^^^", "open.properties.product"),
     ("client", "^^^^^^", "from == client"),
     ("transfer == 1", "         ^^", "it stands alone"),
@@ -194,7 +194,7 @@ def test_every_own_name_is_known_and_explained():
 
 def test_help_names_only_what_there_is():
     examples = HELP.split("Examples\n")[1].strip().splitlines()
-    assert len(examples) == 3
+    assert len(examples) == 4
     for example in examples:
         compile_filter(example)
     assert max(map(len, HELP.splitlines())) <= 100

@@ -174,3 +174,12 @@ def test_after_any_hole_no_frame_is_made_up(data):
     end = data.draw(st.integers(begin + 1, len(stream)))
     whole = [frame for frame in cut(stream[:begin], end - begin, stream[end:]) if not frame.missing]
     assert {frame.raw for frame in whole} <= set(UNITS)
+
+
+def test_damage_without_end_is_read_to_its_end():
+    data = (b"\xff" * 8 + bytes.fromhex("0000000802000000") * 3) * 1500
+    connection = Connection(("c", 1), ("s", 2), True)
+    frames = Framer(0).feed(Chunk(connection, 0, 0, data, 1, 0, -1))
+    assert [frame.unit.kind for frame in frames[:5]] == ["malformed", *["empty"] * 3, "malformed"]
+    assert len(frames) == 6000
+    assert b"".join(frame.raw for frame in frames) == data

@@ -13,7 +13,7 @@ import pytest
 from amqpscope import linting
 from amqpscope.choice import Choice
 from amqpscope.linting import DIED, Work, captures_in, check, check_all
-from amqpscope.report.lint import document
+from amqpscope.report.lint import counted, document, tallies
 
 FLOW = Choice(select=("FLW-016",))
 
@@ -36,6 +36,24 @@ def test_a_legal_capture_has_no_findings(good):
 
 def test_excerpts_are_left_out_where_nobody_wants_them(bad):
     assert check(str(bad), Work(FLOW, excerpts=False)).excerpts == {}
+
+
+def test_of_very_many_findings_only_some_are_kept_and_all_are_counted(many):
+    reasons = Choice(select=("OUT-010",))
+    whole = check(str(many), Work(reasons))
+    some = check(str(many), Work(reasons, limit=4))
+    assert len(whole.findings) == 10
+    assert [f.frame for f in some.findings] == [f.frame for f in whole.findings[:4]]
+    assert [(kind.rule, count) for kind, count in some.more.items()] == [("OUT-010", 6)]
+    assert counted([some]) == counted([whole])
+    assert tallies([some]) == tallies([whole])
+    assert set(some.excerpts) < set(whole.excerpts)
+
+
+def test_as_many_findings_as_may_be_kept_are_all_kept(many):
+    exact = check(str(many), Work(Choice(select=("OUT-010",)), limit=10))
+    assert (len(exact.findings), exact.more) == (10, {})
+    assert "omitted" not in document([exact])
 
 
 def test_what_cannot_be_read_is_said(tmp_path):

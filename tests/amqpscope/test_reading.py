@@ -126,9 +126,15 @@ def test_a_capture_without_amqp_says_what_may_help(show, recorded):
     assert "--decode-as" in shown.told[0]
 
 
-def test_an_older_protocol_is_named(show, root):
+def test_a_protocol_that_is_not_read_is_named(show, recorded):
+    shown = show(recorded("client: octets 0x414d51500101000a\n"))
+    assert "amqp-0-10" in shown.told[0]
+
+
+def test_the_older_protocols_are_read(show, root):
     shown = show(root / "captures" / "v091_pika_basic-rabbitmq.pcap")
-    assert "amqp-0-9-1" in shown.told[0]
+    assert shown.told == []
+    assert sum("basic.publish" in line for line in shown.lines) == 10
 
 
 # ---------------------------------------------------------------- TLS

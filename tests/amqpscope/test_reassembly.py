@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope import reassembly
+from amqpscope import ordering, reassembly
 from amqpscope.reassembly import PATIENCE, STRAYS, Reassembler
 from amqpscope.stream import (
     ACK,
@@ -396,16 +396,16 @@ def test_fin_behind_a_lost_segment_ends_the_direction_once_acknowledged(wire):
 
 def test_too_many_segments_behind_a_hole_give_it_up(wire):
     out = []
-    for i in range(reassembly.MAX_WAITING + 1):
+    for i in range(ordering.MAX_WAITING + 1):
         out += wire.send(CLIENT, 1 + i, b"x")
     assert told(out)[0] == ("client gap", 0, 1)
-    assert len(out) == reassembly.MAX_WAITING + 2
+    assert len(out) == ordering.MAX_WAITING + 2
 
 
 def test_too_many_octets_behind_a_hole_give_it_up(wire):
     size = 60000
     out = []
-    for i in range(reassembly.MAX_HELD // size + 1):
+    for i in range(ordering.MAX_HELD // size + 1):
         out += wire.send(CLIENT, 1 + i * size, bytes(size))
     assert told(out[:1]) == [("client gap", 0, 1)]
 
@@ -570,4 +570,11 @@ def test_any_segments_give_pieces_in_order_and_each_direction_ends_once(segments
             assert piece.offset == at.get(side, 0)
             at[side] = piece.offset + (len(piece.data) if isinstance(piece, Chunk) else piece.size)
     assert set(at) <= ended
-    assert wire.reassembler._held == 0
+    assert wire.reassembler._order.held == 0
+
+
+def test_when_a_connection_was_opened_is_told_by_its_newest_syn(wire):
+    [chunk] = wire.send(CLIENT, 0, b"x")
+    assert chunk.connection.opened == 20
+    [midway] = Wire().send(CLIENT, 0, b"x")
+    assert midway.connection.opened == 0

@@ -32,6 +32,9 @@ STATELESS: Final = (
 ANY_DIALECT: Final = ("A09-FRM-08", "A09-FRM-12", "A09-FRM-14", "A09-FRM-15", "A09-FRM-16")
 """Rules that are the same whatever dialect is spoken."""
 
+MAX_NAMES: Final = 4096
+"""Names that are remembered: of methods that nobody knows there are as many as numbers."""
+
 OlderCheck = Callable[[OlderEvent, "OlderReporter"], None]
 
 
@@ -218,6 +221,15 @@ class OlderReporter:
         )
 
 
+class Recent:
+    """What was last found for a name: most frames of a name are alike."""
+
+    def __init__(self, dialect: str, kinds: int, rules: list[OlderRule]) -> None:
+        self.dialect = dialect
+        self.kinds = kinds
+        self.rules = rules
+
+
 class OlderRuleSet:
     """The rules of the older family that run, found by the kinds and the name of an event."""
 
@@ -228,6 +240,7 @@ class OlderRuleSet:
         ]
         self.tables: dict[str, dict[int, dict[str, list[OlderRule]]]] = {}
         """By dialect, kinds and name."""
+        self.recent: dict[str, Recent] = {}
         self.ids = frozenset(rule.id for rule in rules)
 
     def of(self, dialect: str, kinds: int, name: str) -> list[OlderRule]:
@@ -250,7 +263,16 @@ class OlderRuleSet:
 
     def check(self, event: OlderEvent, reporter: OlderReporter) -> None:
         """Run them."""
+        dialect, kinds, name = event.connection.dialect.name, event.kinds, event.name
+        recent = self.recent.get(name)
+        if recent is None or recent.kinds != kinds or recent.dialect != dialect:
+            if len(self.recent) > MAX_NAMES:
+                self.recent, self.tables = {}, {}
+            recent = Recent(dialect, kinds, self.of(dialect, kinds, name))
+            self.recent[name] = recent
+        if not recent.rules:
+            return
         reporter.active = self.ids
-        for rule in self.of(event.connection.dialect.name, event.kinds, event.name):
+        for rule in recent.rules:
             reporter.rule = rule
             rule.look(event, reporter)

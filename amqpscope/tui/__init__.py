@@ -1,0 +1,83 @@
+"""The terminal interface: `run` opens it. Textual is imported only there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+STDIN: Final = "-"
+
+
+def run(
+    path: str,
+    *,
+    follow: bool = False,
+    where: str = "",
+    keylogs: tuple[str, ...] = (),
+    decode_as: dict[int, str] | None = None,
+    show_secrets: bool = False,
+    status: Callable[[], str] | None = None,
+    place: str = "",
+) -> tuple[str, int]:
+    """Show a capture until the user leaves.
+
+    `follow` goes on as the file grows; `status` tells in a few words how whatever writes it stands;
+    `place` says which of several captures it is. Gives why it could not be read (or nothing), and
+    whether the user wants the next capture (1), the one before (-1), or has seen enough (0).
+    """
+    from amqpscope.tui.opening import Reading, Source
+    from amqpscope.tui.processes import calm_collector, settle_collector
+
+    calm_collector()
+    source = Source(path, follow, keylogs, decode_as or {}, show_secrets, free_stdin(path))
+    reading = Reading(source)
+    # All the rest is imported while the capture is read.
+    from amqpscope.tui.app import Scope
+    from amqpscope.tui.store import Store
+
+    store = Store(reading)
+    app = Scope(store, where=where, status=status, place=place)
+    settle_collector()
+    turn = app.run()
+    return app.fault or store.trouble, turn or 0
+
+
+def run_all(captures: tuple[str, ...], *, follow: bool, **options: Any) -> list[str]:
+    """Show some captures, one at a time; gives what could not be read, one line each."""
+    troubles = {path: why for path in captures if (why := unreadable(path, follow))}
+    captures = tuple(path for path in captures if path not in troubles)
+    at, turn = 0, 1
+    while turn and captures:
+        place = f"{at + 1}/{len(captures)}" if len(captures) > 1 else ""
+        trouble, turn = run(captures[at], follow=follow, place=place, **options)
+        if trouble:
+            troubles[captures[at]] = trouble
+        at = (at + turn) % len(captures)
+    return [f"{path}: {trouble}" for path, trouble in troubles.items()]
+
+
+def unreadable(path: str, follow: bool) -> str:
+    """Why a capture cannot be read at all, told before a screen is opened for it; or nothing."""
+    from amqpscope.capture.pcap import open_capture
+    from amqpscope.capture.source import CaptureError
+
+    if path == STDIN or (os.path.exists(path) and not os.path.isfile(path)):
+        return ""  # a pipe can be read once only
+    try:
+        open_capture(path, follow=follow).close()
+    except CaptureError as error:
+        return error.message
+    return ""
+
+
+def free_stdin(path: str) -> int:
+    """Where a capture on standard input is read from; keys then come from the terminal itself."""
+    if path != STDIN or sys.stdin.isatty():
+        return -1
+    kept = os.dup(0)
+    terminal = os.open(os.ctermid(), os.O_RDONLY)
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    return kept

@@ -1,0 +1,298 @@
+"""One frame in full, as a tree of lines that know their octets: what the tree and hex panes show.
+
+The first part is the frame; a message that came in several transfers is a second one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from amqpscope.analysis import Step
+from amqpscope.report.secrets import MASK
+from amqpscope.report.summary import printable
+from amqpscope.report.tree import (
+    Detail,
+    caption,
+    clock,
+    frame_tree,
+    name_of,
+    secret_parts,
+    size_line,
+)
+from amqpscope.stream import PEERS
+from dissectors.span import Node, section_tree, unit_tree
+from dissectors.v1_0.bodies import Properties
+from dissectors.v1_0.message import DATA, read_section, walk
+from dissectors.v1_0.types import COMPOSITE
+
+HEADER_FIELDS: Final = ("size", "doff", "type", "channel")
+MANY: Final = 200
+"""Items from which on a list is shown closed."""
+MOST: Final = 2000
+"""Items of one list that are shown; `read -V` and JSON have all."""
+BODY: Final = 256 * 1024
+"""Octets of a body that are shown as text."""
+BODY_LINES: Final = 2000
+
+
+@dataclass(eq=False)
+class Field:
+    """One line of the tree."""
+
+    text: str
+    style: str = ""
+    """What kind of line it is: `title`, `error`, `warning`, `info`, `null`, `secret`, `body`."""
+    part: int = -1
+    """Which octets it speaks of: 0 the frame's, 1 the message's; -1 none."""
+    start: int = 0
+    end: int = 0
+    children: list[Field] = field(default_factory=list)
+    closed: bool = False
+    """It is shown without what is below it until it is opened."""
+    frame: int = 0
+    """Another frame that it points to."""
+
+
+@dataclass
+class Part:
+    """Octets that belong together."""
+
+    title: str
+    data: bytes
+    covered: list[tuple[int, int]] = field(default_factory=list)
+    """Those that are secret."""
+
+
+@dataclass
+class Picture:
+    """Everything about one frame."""
+
+    number: int
+    fields: list[Field]
+    parts: list[Part]
+
+
+def picture(step: Step, *, show_secrets: bool = False) -> Picture:
+    """One frame in full."""
+    return _Painter(step, show_secrets).picture()
+
+
+class _Painter:
+    """Makes the tree of one Step."""
+
+    def __init__(self, step: Step, show_secrets: bool) -> None:
+        self.step = step
+        self.detail = Detail(tree=True, octets=True, show_secrets=show_secrets)
+        self.detail.covered = frozenset() if show_secrets else secret_parts(step)
+        self.parts: list[Part] = []
+
+    def picture(self) -> Picture:
+        step, frame = self.step, self.step.frame
+        fields = [self.title(), *self.findings()]
+        fields += [
+            Field(f"malformed: {printable(str(fault))}", "error", 0, fault.offset, fault.offset + 1)
+            for fault in frame.unit.faults
+        ]
+        self.parts.append(Part("frame", frame.raw))
+        if step.older is not None:
+            below = self.frame_fields(frame_tree(step.older)) + self.content(step.message)
+        else:
+            below = self.frame_fields(unit_tree(frame.raw, frame.missing))
+            below += self.message(step.message)
+        for line, finding in zip(fields[1:], step.findings, strict=False):
+            point(line, below, finding.path)
+        fields += below
+        return Picture(frame.number, fields, self.parts)
+
+    def title(self) -> Field:
+        frame = self.step.frame
+        text = (
+            f"frame {frame.number}, {size_line(self.step)}, from the {PEERS[frame.sender]}, "
+            f"packet {frame.packet}, {clock(frame.time)}"
+        )
+        return Field(text, "title", 0, 0, len(frame.raw))
+
+    def findings(self) -> list[Field]:
+        found = []
+        for finding in self.step.findings:
+            doubt = "" if finding.certainty == "sure" else " (suspected)"
+            text = f"{finding.rule} {finding.name}, the {finding.peer}{doubt}: {finding.message}"
+            related = [
+                Field(f"frame {number}: {printable(why)}", "info", frame=number)
+                for number, why in finding.related
+            ]
+            found.append(Field(printable(text), finding.severity, children=related))
+        return found
+
+    def frame_fields(self, tree: Node) -> list[Field]:
+        """The frame's own octets: its header on one line, then the performative."""
+        head = [child for child in tree.children if child.label in HEADER_FIELDS]
+        rest = [child for child in tree.children if child.label not in HEADER_FIELDS]
+        fields = []
+        if len(head) == len(HEADER_FIELDS):
+            words = ", ".join(f"{node.label} {node.value}" for node in head)
+            below = self.below(head, 0, 0, [])
+            fields.append(Field(f"frame header: {words}", "", 0, 0, 8, below, closed=True))
+        else:
+            rest = list(tree.children)
+        return fields + self.below(rest, 0, 0, [])
+
+    def message(self, message: bytes | None) -> list[Field]:
+        """The sections of the message that the frame completes."""
+        step, frame = self.step, self.step.frame
+        if not message or (step.delivery and (step.delivery.message_format or 0) >> 8):
+            return []
+        part, base = 0, frame.unit.payload
+        note = ""
+        if frame.raw[base:] != message:
+            part, base = 1, 0
+            self.parts.append(Part("message", message))
+            note = f", put together from {step.transfers} transfers"
+        sections = self.below(section_tree(message).children, part, base, [])
+        title = Field(f"message, {len(message)} octets{note}", "title", part, base,
+                      base + len(message), sections)  # fmt: skip
+        return [title, *self.body(message, part, base)]
+
+    def content(self, body: bytes | None) -> list[Field]:
+        """The content of the older protocols that the frame completes."""
+        if not body:
+            return []
+        event = self.step.older
+        header = None if event is None or event.content is None else event.content.header
+        kind = "" if header is None else str(header.get("content-type") or "").lower()
+        said, lines = readable(body, kind)
+        self.parts.append(Part("content", body))
+        below = [Field(line, "body", 1, 0, len(body)) for line in lines]
+        return [Field(f"content as {said}, {len(body)} octets", "title", 1, 0, len(body), below)]
+
+    def body(self, message: bytes, part: int, base: int) -> list[Field]:
+        """The data of a message as what its content-type says it is."""
+        if "data" in self.detail.covered:
+            return []
+        sections, _ = walk(message)
+        kind = content_type(message)
+        found = []
+        for section in sections:
+            if section.code != DATA:
+                continue
+            value, _ = read_section(message, section)
+            if isinstance(value, bytes) and value:
+                said, lines = readable(bytes(value), kind)
+                below = [
+                    Field(line, "body", part, base + section.start, base + section.stop)
+                    for line in lines
+                ]
+                found.append(Field(f"body as {said}", "title", part, base + section.start,
+                                   base + section.stop, below))  # fmt: skip
+        return found
+
+    def below(
+        self, nodes: list[Node] | tuple[Node, ...], part: int, base: int, path: list[str]
+    ) -> list[Field]:
+        """The lines of some nodes beside each other."""
+        fields = [self.line(node, part, base, path) for node in nodes[:MOST]]
+        if len(nodes) > MOST:
+            start, end = nodes[MOST].start + base, nodes[-1].end + base
+            fields.append(Field(f"... {len(nodes) - MOST} more", "info", part, start, end))
+        return fields
+
+    def line(self, node: Node, part: int, base: int, path: list[str]) -> Field:
+        """The line of a node, and those below it."""
+        start, end = node.start + base, node.end + base
+        if self.detail.hidden(node, path):
+            self.parts[part].covered.append((start, end))
+            text = f"{printable(node.label)}: {MASK} ({end - start} octets)"
+            return Field(text, "secret", part, start, end)
+        text = caption(node, path)
+        nodes = node.children
+        if node.type in COMPOSITE and nodes and nodes[0].label == "descriptor":
+            # The name says what the descriptor does.
+            text += f"  ({caption(nodes[0], path).removeprefix('descriptor: ')})"
+            nodes = nodes[1:]
+        style = "null" if not node.children and node.value is None else ""
+        below = self.below(nodes, part, base, [*path, name_of(node)])
+        return Field(text, style, part, start, end, below, closed=len(below) > MANY)
+
+
+def point(line: Field, fields: list[Field], path: str) -> None:
+    """Let the line of a finding speak of the octets of the field that it is about."""
+    found: Field | None = None
+    names = path.split(".")
+    if any(label(field) == ".".join(names[:2]) for field in fields):
+        names[:2] = [".".join(names[:2])]  # a method of the older protocols
+    for name in names:
+        name = name.partition("[")[0]
+        inside = fields if found is None else found.children
+        found = next((field for field in walked(inside) if label(field) == name), None)
+        if found is None:
+            return
+    if found is not None and found.part >= 0:
+        line.part, line.start, line.end = found.part, found.start, found.end
+
+
+def walked(fields: list[Field]) -> Iterator[Field]:
+    """Some lines and all below them."""
+    for each in fields:
+        yield each
+        yield from walked(each.children)
+
+
+def label(field: Field) -> str:
+    """The name that a line begins with."""
+    return field.text.partition(":")[0].partition("  (")[0]
+
+
+def content_type(message: bytes) -> str:
+    """What a message says its body is."""
+    for section in walk(message)[0]:
+        if section.name == "properties":
+            value, _ = read_section(message, section)
+            if isinstance(value, Properties):
+                return str(value.content_type or "").lower()
+    return ""
+
+
+def readable(data: bytes, kind: str) -> tuple[str, list[str]]:
+    """Octets in lines for people, and what they were taken for."""
+    shown = data[:BODY]
+    if "cbor" in kind:
+        return "CBOR", hex_lines(shown)
+    text = as_text(shown)
+    if text is None:
+        return "octets", hex_lines(shown)
+    if "json" in kind or shown[:1] in {b"{", b"["}:
+        try:
+            lines = json.dumps(json.loads(text), indent=2, ensure_ascii=False).splitlines()
+        except (ValueError, RecursionError):
+            pass
+        else:
+            return "JSON", clipped(lines)
+    return "text", clipped(text.splitlines())
+
+
+def as_text(data: bytes) -> str | None:
+    """Octets as text, if they are that; a character may be cut at the end."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(data) - 3 or len(data) < BODY:
+            return None
+        text = data[: error.start].decode()
+    return text if all(c.isprintable() or c in "\n\r\t" for c in text[:4096]) else None
+
+
+def clipped(lines: list[str]) -> list[str]:
+    """Lines that can be shown, not too many of them."""
+    found = [printable(line.expandtabs(4)) for line in lines[:BODY_LINES]]
+    if len(lines) > BODY_LINES:
+        found.append(f"... {len(lines) - BODY_LINES} more lines")
+    return found
+
+
+def hex_lines(data: bytes) -> list[str]:
+    """Octets as rows of hex, not too many of them."""
+    rows = [data[at : at + 16].hex(" ") for at in range(0, min(len(data), 16 * 64), 16)]
+    return rows if len(data) <= 16 * 64 else [*rows, "..."]

@@ -1,0 +1,113 @@
+"""The help: every key, taken from the bindings themselves, and the filter language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.dom import DOMNode
+from textual.screen import ModalScreen
+
+from amqpscope.tui.widgets.rows import Rows
+
+NAMES = {
+    "question_mark": "?", "slash": "/", "colon": ":", "semicolon": ";", "backslash": "\\",
+    "escape": "Esc", "enter": "Enter", "tab": "Tab", "space": "Space", "down": "↓", "up": "↑",
+    "left": "←", "right": "→", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End",
+    "shift+tab": "Shift-Tab", "apostrophe": "'", "right_square_bracket": "]",
+    "left_square_bracket": "[",
+}  # fmt: skip
+
+
+def key_name(key: str) -> str:
+    """A key as it stands on the keyboard."""
+    if key in NAMES:
+        return NAMES[key]
+    if key.startswith("ctrl+"):
+        return f"Ctrl-{key[5:].upper()}"
+    return key
+
+
+def bindings_of(owner: type[DOMNode]) -> Iterator[tuple[str, str]]:
+    """The keys of a class, each with what it does."""
+    for binding in owner.BINDINGS:
+        if isinstance(binding, Binding) and not binding.system:
+            yield " ".join(map(key_name, binding.key.split(","))), binding.description
+
+
+class HelpText(Rows):
+    """The lines of the help."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"help--title", "help--key"}
+    DEFAULT_CSS = """
+    HelpText {
+        & > .help--title { color: $text-primary; text-style: bold; }
+        & > .help--key { color: $text-warning; text-style: bold; }
+        & > .rows--cursor, & > .rows--resting { background: $surface; text-style: none; }
+    }
+    """
+
+    def __init__(self, groups: Iterable[tuple[str, list[tuple[str, str]]]]) -> None:
+        from amqpscope.filter import HELP
+
+        super().__init__()
+        self.lines: list[tuple[str, str]] = []
+        for title, keys in groups:
+            self.lines += [("", title), *keys, ("", "")]
+        self.lines.append(("", "Filters"))
+        self.lines += [("  ", line) for line in HELP.strip().splitlines()]
+        self.count = len(self.lines)
+
+    def line(self, index: int, width: int) -> list[Segment]:
+        """A title, or a key with what it does."""
+        key, text = self.lines[index]
+        if not key:
+            return [Segment(text, self.style_of("help--title"))]
+        if not key.strip():
+            return [Segment(f"  {text}")]
+        return [Segment(f"  {key:22} ", self.style_of("help--key")), Segment(text)]
+
+    def action_move(self, lines: int) -> None:
+        """Scroll: there is nothing to put a cursor on."""
+        top = max(0, min(self.scroll_offset.y + lines, self.count - self.room))
+        self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        self.refresh()
+
+    def action_first(self) -> None:
+        """Scroll to the beginning."""
+        self.action_move(-self.count)
+
+    def action_last(self) -> None:
+        """Scroll to the end."""
+        self.action_move(self.count)
+
+
+class Help(ModalScreen[None]):
+    """All keys that mean something now."""
+
+    DEFAULT_CSS = """
+    Help {
+        align: center middle;
+        & > Container {
+            width: 84; max-width: 100%; height: 90%; border: round $primary;
+            border-title-color: $text-primary; background: $surface;
+        }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark", "dismiss", "Close", show=True),
+    ]
+
+    def __init__(self, groups: list[tuple[str, list[tuple[str, str]]]]) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def compose(self) -> ComposeResult:
+        """The lines in a frame."""
+        with Container() as frame:
+            frame.border_title = "keys (Esc closes)"
+            yield HelpText(self.groups)

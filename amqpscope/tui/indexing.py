@@ -1,0 +1,352 @@
+"""The process that reads a capture for the TUI: pieces in, the files of a `Spool` out.
+
+It checks all rules on the way. It runs beside the one that draws, because a compiled call keeps
+Python's lock until it returns, and painting needs the lock many times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from amqpscope.analysis import Analyzer, Conversation, Step, Suspect
+from amqpscope.capture.pieces import Pieces
+from amqpscope.capture.source import CaptureError
+from amqpscope.choice import Choice
+from amqpscope.findings import Finding
+from amqpscope.model.delivery import Delivery
+from amqpscope.model.link import LinkEnd
+from amqpscope.model.older.event import OlderEvent
+from amqpscope.stream import Chunk, Connection, End, Gap, Piece
+from amqpscope.tui import spool
+from amqpscope.tui.processes import calm_collector
+from amqpscope.tui.spool import PIECE, PLACE, REASONS, RECORD, Spool
+from dissectors.v1_0.bodies import Transfer
+
+PAUSE: Final = 0.05
+"""Seconds after which what was read is given on, also when there is little of it."""
+SPANS: Final = 0.5
+"""Seconds between two words on how far connections are."""
+
+
+class Indexer:
+    """Writes what one capture holds."""
+
+    def __init__(
+        self, files: Spool, path: str, decode_as: dict[int, str], *, show_secrets: bool = False
+    ) -> None:
+        self.files = files
+        self.path = path
+        self.show_secrets = show_secrets
+        self.choice = Choice()
+        self.analyzer = Analyzer(decode_as, self.choice.rules())
+        self.waiting: dict[Connection, list[Piece]] = {}
+        """Pieces of connections that may turn out to speak AMQP."""
+        self.met: set[int] = set()
+        """Connections that there is a fact about."""
+        self.protocols: dict[int, str] = {}
+        """What it says that they speak."""
+        self.links: dict[LinkEnd, tuple[int, str]] = {}
+        """The newest fact about each link, and the node it told."""
+        self.link_facts = 0
+        self.previous: dict[Delivery, int] = {}
+        """The newest transfer of each delivery that has more to come."""
+        self.spans: dict[int, list[int]] = {}
+        """Frames of each connection, and when the first and the last of them passed."""
+        self.ends: dict[int, str] = {}
+        """How connections ended."""
+        self.changed: set[int] = set()
+        self.spanned = 0.0
+        self.late = 0
+        self.position = 0
+        """The end of `pieces`."""
+        self.pieces: list[bytes] = []
+        self.places: list[bytes] = []
+        self.index: list[bytes] = []
+        self.facts: list[dict[str, Any]] = []
+        self.flushed = time.monotonic()
+
+    def take(self, piece: Piece) -> None:
+        """One more piece of the capture."""
+        connection = piece.connection
+        before = self.analyzer.frames
+        steps = self.analyzer.feed(piece)
+        suspect = connection.state
+        if not isinstance(suspect, Suspect) or (suspect.dismissed and not steps):
+            self.waiting.pop(connection, None)
+            return
+        conversation = suspect.conversation
+        if conversation is None:
+            self.waiting.setdefault(connection, []).append(piece)
+            return
+        number = conversation.number
+        if number not in self.met:
+            self.meet(conversation)
+            for held in self.waiting.pop(connection, []):
+                self.keep(held, number, before)
+        at = self.keep(piece, number, before)
+        if isinstance(piece, End) and number not in self.ends:
+            self.ends[number] = piece.reason
+            self.changed.add(number)
+        for step in steps:
+            self.add(step, piece, at)
+
+    def meet(self, conversation: Conversation) -> None:
+        """A connection turned out to speak AMQP."""
+        tcp = conversation.connection
+        self.met.add(conversation.number)
+        self.protocols[conversation.number] = conversation.protocol
+        self.facts.append(
+            {
+                "connection": conversation.number,
+                "client": tcp.client,
+                "server": tcp.server,
+                "protocol": conversation.protocol,
+                "complete": tcp.complete,
+                "seen": tcp.seen,
+                "encrypted": tcp.encrypted,
+            }
+        )
+
+    def keep(self, piece: Piece, connection: int, before: int) -> int:
+        """Write a piece; gives where the octets of a chunk begin."""
+        kind, detail, offset, ack, size, data = spool.CHUNK, 0, 0, -1, 0, b""
+        if isinstance(piece, Chunk):
+            offset, ack, data = piece.offset, piece.ack, piece.data
+            size = len(data)
+        elif isinstance(piece, Gap):
+            kind, offset, size = spool.GAP, piece.offset, piece.size
+        elif isinstance(piece, End):
+            kind, detail = spool.END, REASONS.index(piece.reason)
+        else:
+            kind, detail = spool.WINDOW, int(piece.zero)
+        head = PIECE.pack(
+            kind,
+            piece.sender,
+            detail,
+            connection,
+            before,
+            piece.packet,
+            piece.time,
+            offset,
+            ack,
+            size,
+        )
+        self.places.append(PLACE.pack(connection, before, self.position))
+        self.pieces.append(head)
+        self.pieces.append(data)
+        at = self.position + PIECE.size
+        self.position = at + len(data)
+        return at
+
+    def add(self, step: Step, piece: Piece, at: int) -> None:
+        """Write the record of a frame, and what it speaks of."""
+        frame = step.frame
+        unit, raw = frame.unit, frame.raw
+        data = self.place_of(raw, frame.offset, piece, at)
+        delivery = step.delivery
+        first = previous = transfers = 0
+        if delivery is not None:
+            first, transfers = delivery.mark.frame, step.transfers
+            previous = self.chain(delivery, step)
+        elif step.covered:
+            first, transfers = step.covered[0].mark.frame, len(step.covered)
+        flags = (
+            spool.LOST_BEFORE * frame.lost_before
+            | spool.CUT * frame.cut
+            | spool.MESSAGE * (step.message is not None)
+        )
+        link = 0 if step.link is None else self.link(step.link)
+        octets = step.octets
+        if step.older is not None:
+            flags |= spool.OLDER
+            octets, previous = self.older(step, step.older)
+        self.index.append(
+            RECORD.pack(
+                frame.time, data, frame.offset, octets, len(raw), frame.missing,
+                step.conversation.number, frame.packet, link, first, previous, transfers,
+                unit.channel, frame.sender, unit.code & 0xFF, flags,
+            )
+        )  # fmt: skip
+        for finding in step.findings:
+            self.find(finding)
+        span = self.spans.get(step.conversation.number)
+        if span is None:
+            self.spans[step.conversation.number] = [1, frame.time, frame.time]
+        else:
+            span[0] += 1
+            span[2] = frame.time
+        self.changed.add(step.conversation.number)
+
+    def tell_spans(self) -> None:
+        """Write how far connections are of which there is something new."""
+        self.spanned = time.monotonic()
+        for number in sorted(self.changed):
+            frames, first, last = self.spans.get(number, (0, 0, 0))
+            fact = {"span": number, "frames": frames, "first": first, "last": last}
+            self.facts.append({**fact, "end": self.ends.get(number, "")})
+        self.changed.clear()
+
+    def older(self, step: Step, event: OlderEvent) -> tuple[int, int]:
+        """Write the line of a frame whose Step cannot be made again alone; where and how long."""
+        from amqpscope.report.older_summary import older_colour, older_place
+        from amqpscope.report.summary import summary
+
+        number, protocol = step.conversation.number, step.conversation.protocol
+        if self.protocols.get(number) != protocol:
+            # The server may tell later which of them it is.
+            self.meet(step.conversation)
+        unit = step.frame.unit
+        colour = "malformed" if unit.faults else older_colour(event)
+        said = summary(step, show_secrets=self.show_secrets)
+        line = json.dumps([unit.name, colour, older_place(event), said]).encode()
+        found = self.position
+        self.pieces.append(line)
+        self.position += len(line)
+        return found, len(line)
+
+    def place_of(self, raw: bytes, offset: int, piece: Piece, at: int) -> int:
+        """Where the octets of a frame lie; those of one that spans pieces are written once more."""
+        if isinstance(piece, Chunk):
+            begin = offset - piece.offset
+            if begin >= 0 and piece.data[begin : begin + len(raw)] == raw:
+                return at + begin
+        found = self.position
+        self.pieces.append(raw)
+        self.position += len(raw)
+        return found
+
+    def chain(self, delivery: Delivery, step: Step) -> int:
+        """The transfer before this one of the same delivery."""
+        # The delivery itself may be further on: one piece can hold many transfers.
+        body = step.frame.unit.body
+        if isinstance(body, Transfer) and body.more and not body.aborted:
+            found = self.previous.get(delivery, 0)
+            self.previous[delivery] = step.frame.number
+            return found
+        return self.previous.pop(delivery, 0) if self.previous else 0
+
+    def link(self, link: LinkEnd) -> int:
+        """The number of the fact about a link; a new one when it goes elsewhere than was told."""
+        node = link.node()
+        found = self.links.get(link)
+        if found is not None and found[1] == node:
+            return found[0]
+        self.link_facts += 1
+        self.links[link] = (self.link_facts, node)
+        pair = link.pair
+        self.facts.append(
+            {
+                "link": self.link_facts,
+                "end": end_of(link),
+                "pair": None if pair is None else end_of(pair),
+            }
+        )
+        return self.link_facts
+
+    def find(self, finding: Finding) -> None:
+        """Write a finding."""
+        if self.choice.judge(finding, self.path):
+            self.facts.append({"finding": vars(finding)})
+
+    def flush(self, pieces: Pieces, *, done: bool = False) -> None:
+        """Give on what was gathered, what is referred to first."""
+        for finding in self.analyzer.late[self.late :]:
+            self.find(finding)
+        self.late = len(self.analyzer.late)
+        if done or time.monotonic() - self.spanned > SPANS:
+            self.tell_spans()
+        if self.index:
+            self.facts.append({"frames": self.analyzer.frames})
+        files = self.files
+        for file, parts in (
+            (files.pieces, self.pieces),
+            (files.places, self.places),
+            (files.facts, [json.dumps(fact).encode() + b"\n" for fact in self.facts]),
+            (files.index, self.index),
+        ):
+            write_all(file, b"".join(parts))
+        self.pieces, self.places, self.index, self.facts = [], [], [], []
+        files.write_status(self.status(pieces, done=done))
+        self.flushed = time.monotonic()
+
+    def status(self, pieces: Pieces, *, done: bool) -> dict[str, Any]:
+        """How far the reader is."""
+        capture, analyzer = pieces.capture, self.analyzer
+        return {
+            "done": done,
+            "position": capture.position,
+            "size": capture.size,
+            "packets": capture.packets,
+            "frames": analyzer.frames,
+            "gaps": analyzer.gaps,
+            "protocols": analyzer.protocols,
+            "problem": capture.problem,
+            "notes": pieces.notes[:20],
+        }
+
+    def run(self, *, follow: bool, keylogs: list[bytes], ports: dict[int, str]) -> None:
+        """Read the capture to its end."""
+        parent = os.getppid()
+        with Pieces(self.path, follow=follow, keylogs=keylogs, server_ports=ports) as pieces:
+            for batch in pieces:
+                for piece in batch:
+                    self.take(piece)
+                    if time.monotonic() - self.flushed > PAUSE:
+                        self.flush(pieces)
+                if follow:
+                    self.flush(pieces)
+                if os.getppid() != parent:
+                    return
+            self.flush(pieces, done=True)
+
+
+def end_of(link: LinkEnd) -> list[int | None]:
+    """One end of a link: its attach, its handle, its channel and its peer."""
+    attach = link.mark.frame if link.attach is not None else 0
+    return [attach, link.handle, link.session.channel, link.session.owner.peer]
+
+
+def write_all(file: int, data: bytes) -> None:
+    """Append octets, however often that takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def read_keylogs(paths: list[str]) -> list[bytes]:
+    """The key logs that can be read."""
+    found = []
+    for path in paths:
+        try:
+            found.append(Path(path).read_bytes())
+        except OSError as error:
+            what = (error.strerror or str(error)).lower()
+            raise CaptureError(path, f"key log {path} cannot be read: {what}") from error
+    return found
+
+
+def main() -> None:
+    """Do what the first argument says."""
+    calm_collector()
+    wish = json.loads(sys.argv[1])
+    files = Spool(wish["files"])
+    ports = {int(port): name for port, name in wish["decode_as"].items()}
+    try:
+        indexer = Indexer(files, wish["path"], ports, show_secrets=wish["show_secrets"])
+        indexer.run(follow=wish["follow"], keylogs=read_keylogs(wish["keylogs"]), ports=ports)
+    except KeyboardInterrupt:
+        return
+    except CaptureError as error:
+        files.write_status({"done": True, "error": error.message})
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        files.write_status({"done": True, "error": f"reading broke off: {what}"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Frames written to a capture file of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.tui.store import Store
+
+BEGIN = (1001, 2001)
+"""The sequence numbers of each peer's first octet."""
+
+
+def write_frames(store: Store, numbers: Iterable[int], path: str) -> int:
+    """Write some frames as pcapng; gives how many.
+
+    Each keeps its time and its place in its stream, so that what is left out between two frames is
+    seen as missing and not taken for something that the peers did not send.
+    """
+    talks: dict[int, Conversation] = {}
+    count = 0
+    partial = f"{path}.part"
+    try:
+        with open(partial, "wb") as file:
+            writer = CaptureWriter(file)
+            for number in numbers:
+                record = store.record(number)
+                talk = talks.get(record.connection)
+                if talk is None:
+                    tcp = store.connections[record.connection].connection
+                    talk = Conversation(writer, tcp.client, tcp.server)
+                    if tcp.complete:
+                        talk.open(record.time)
+                    talks[record.connection] = talk
+                talk.seq[record.sender] = BEGIN[record.sender] + record.offset
+                talk.data(record.sender, record.time, store.files.octets(record))
+                talk.seq[record.sender] += record.missing
+                count += 1
+        os.replace(partial, path)
+    except OSError:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
+    return count

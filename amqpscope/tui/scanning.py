@@ -1,0 +1,132 @@
+"""The process that looks through all frames for those that a filter or a search wants.
+
+It goes on as the capture grows. Its file begins with the number of the last frame it has looked at
+(8 octets); behind that stands the number of each match (4 octets each), in the order found.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+from amqpscope.analysis import Step
+from amqpscope.tui.processes import calm_collector
+from amqpscope.tui.spool import Spool
+from amqpscope.tui.steps import Steps
+
+HEAD: Final = struct.Struct("<Q")
+BLOCK: Final = 512
+"""Frames between two looks at the clock."""
+PAUSE: Final = 0.05
+
+Test = Callable[[Step], bool]
+
+
+class Scanner:
+    """Looks at every frame once, and again when a finding about it comes late."""
+
+    def __init__(self, files: Spool, out: int, test: Test, decode_as: dict[int, str]) -> None:
+        self.files = files
+        self.steps = Steps(files, decode_as)
+        self.out = out
+        self.test = test
+        self.seen = 0
+        self.matches: set[int] = set()
+        """Those with findings; others cannot come twice."""
+        self.found: list[int] = []
+        self.end = HEAD.size
+        self.findings = 0
+
+    def advance(self) -> bool:
+        """Look at some frames more; whether there were any."""
+        steps = self.steps
+        steps.update()
+        self.look_again()
+        last = min(self.seen + BLOCK, steps.count)
+        if last == self.seen:
+            return False
+        for number, record in enumerate(self.files.records(self.seen + 1, last), self.seen + 1):
+            self.look(number, steps.made_step(number, record))
+        self.seen = last
+        return True
+
+    def look(self, number: int, step: Step) -> None:
+        """Test one frame."""
+        if self.test(step):
+            if step.findings:
+                self.matches.add(number)
+            self.found.append(number)
+
+    def look_again(self) -> None:
+        """Findings may be about frames that were looked at before they were known."""
+        frames = self.steps.findings.frames
+        for number in frames[self.findings :]:
+            if 0 < number <= self.seen and number not in self.matches:
+                self.look(number, self.steps.step(number))
+        self.findings = len(frames)
+
+    def flush(self) -> None:
+        """Give on what was found."""
+        if self.found:
+            data = struct.pack(f"<{len(self.found)}I", *self.found)
+            os.pwrite(self.out, data, self.end)
+            self.end += len(data)
+            self.found = []
+        os.pwrite(self.out, HEAD.pack(self.seen), 0)
+
+    def run(self) -> None:
+        """Until the one who asked is gone."""
+        parent = os.getppid()
+        flushed = 0.0
+        while os.getppid() == parent:
+            busy = self.advance()
+            now = time.monotonic()
+            if now - flushed > PAUSE or not busy:
+                self.flush()
+                flushed = now
+            if not busy:
+                time.sleep(PAUSE)
+
+
+def wanted(text: str, show_secrets: bool) -> Test:
+    """The test of a search: text in the line of a frame, or in its octets; case does not count."""
+    from amqpscope.report.summary import printable, summary
+
+    small = text.lower()
+    octets = text.encode()
+
+    def test(step: Step) -> bool:
+        if octets in step.frame.raw:
+            return True
+        link = step.link
+        words = [step.frame.unit.name, summary(step, show_secrets=show_secrets)]
+        words += [] if link is None else [printable(link.name)]
+        words += [finding.rule for finding in step.findings]
+        return any(small in word.lower() for word in words)
+
+    return test
+
+
+def main() -> None:
+    """Do what the first argument says."""
+    calm_collector()
+    wish = json.loads(sys.argv[1])
+    if wish["kind"] == "filter":
+        from amqpscope.filter import compile_filter
+
+        chosen = compile_filter(wish["text"])
+        chosen.start = wish["start"]
+        test: Test = chosen.matches
+    else:
+        test = wanted(wish["text"], wish["show_secrets"])
+    ports = {int(port): name for port, name in wish["decode_as"].items()}
+    Scanner(Spool(wish["files"]), wish["out"], test, ports).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+"""The frames: the list, and below it the fields and the octets of the one at the cursor."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.timer import Timer
+
+from amqpscope.tui.fields import Field, Picture, picture
+from amqpscope.tui.screens.view import View
+from amqpscope.tui.store import Scan, Store
+from amqpscope.tui.widgets.fieldtree import FieldTree
+from amqpscope.tui.widgets.framelist import TIMES, FrameList
+from amqpscope.tui.widgets.octets import Octets
+from amqpscope.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from textual.events import Resize
+
+PAUSE = 0.04
+"""Seconds for which the cursor rests before its frame is shown in full."""
+SIDE_BY_SIDE = 100
+"""Columns from which on fields and octets stand beside each other, eight octets a line."""
+WIDEST = 140
+"""Columns from which on there are sixteen."""
+LOW = 14
+"""Lines below which there is room for one pane only."""
+
+
+class FramesView(View):
+    """List, tree and hex."""
+
+    DEFAULT_CSS = """
+    FramesView {
+        & > #list { height: 3fr; min-height: 4; }
+        & > #below { height: 2fr; min-height: 4; layout: horizontal; border-top: solid $panel; }
+        & #tree { width: 1fr; }
+        & #octets { width: 48; padding-left: 1; display: none; }
+        &.wide #octets { display: block; }
+        &.widest #octets { width: 80; }
+        &.hex #octets { display: block; width: 1fr; }
+        &.hex #tree { display: none; }
+        &.wide.hex #octets { width: 48; }
+        &.widest.hex #octets { width: 80; }
+        &.wide.hex #tree { display: block; }
+        &.whole-list > #below, &.low > #below { display: none; }
+        &.whole-below > #list { display: none; }
+        &.whole-below > #below { height: 1fr; border-top: none; display: block; }
+        &.whole-tree #octets { display: none; }
+        &.whole-octets #tree { display: none; }
+        &.whole-octets #octets { display: block; width: 1fr; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "pane(1)", "Next pane", show=True),
+        Binding("shift+tab", "pane(-1)", "Pane before", show=False),
+        Binding("backslash", "whole", "Whole pane", show=True),
+        Binding("t", "times", "Time", show=True),
+    ]
+
+    def __init__(self, store: Store, *, id: str) -> None:
+        super().__init__(store, id=id)
+        self.waiting: Timer | None = None
+        self.shown = (0, 0)
+        """The frame whose fields are shown, and how many findings it had then."""
+        self.findings = 0
+        self.aim = 0
+        """The frame that was selected when a filter came, until the filter has reached it."""
+        self.turns = 0
+
+    def compose(self) -> ComposeResult:
+        """The three panes."""
+        yield FrameList(self.store, self.scope.marks, id="list")
+        with Container(id="below"):
+            yield FieldTree(id="tree")
+            yield Octets(id="octets")
+
+    @property
+    def frames(self) -> FrameList:
+        """The list."""
+        return self.query_one("#list", FrameList)
+
+    @property
+    def fields(self) -> FieldTree:
+        """The fields."""
+        return self.query_one("#tree", FieldTree)
+
+    @property
+    def octets(self) -> Octets:
+        """The octets."""
+        return self.query_one("#octets", Octets)
+
+    def on_resize(self, event: Resize) -> None:
+        """Two panes beside each other, or one of them."""
+        self.set_class(event.size.width >= SIDE_BY_SIDE, "wide")
+        self.set_class(event.size.width >= WIDEST, "widest")
+        self.set_class(event.size.height < LOW, "low")
+
+    # -- what the application tells -----------------------------------------------------------
+
+    def entered(self) -> None:
+        """Keys go to the list."""
+        self.frames.focus()
+
+    def selected(self, number: int) -> None:
+        """Put the cursor on a frame, and show it in full soon."""
+        frames = self.frames
+        if number and number != frames.number:
+            frames.go(frames.index_of(number), center=True)
+        if self.waiting is None:
+            self.waiting = self.set_timer(PAUSE, self.detail)
+
+    def updated(self) -> None:
+        """More frames, or findings about those that are shown."""
+        frames = self.frames
+        if frames.matches is None:
+            if not self.scope.paused:
+                frames.set_count(self.store.count)
+        else:
+            frames.set_count(len(frames.matches))
+        if self.scope.following and not self.scope.paused:
+            frames.go(frames.count - 1)
+        if len(self.store.findings) != self.findings:
+            self.findings = len(self.store.findings)
+            frames.refresh()
+        elif not frames.count:
+            frames.refresh()
+        number, known = self.shown
+        if number and self.store.findings.count_at(number) != known:
+            self.detail()
+
+    def show_matches(self, scan: Scan) -> None:
+        """Show what a filter has found so far, with the cursor as near as can be to where it was.
+
+        What was selected may be hidden by the filter: then the next one shown is selected.
+        """
+        frames = self.frames
+        if frames.matches is not scan.matches:
+            self.aim, self.turns = self.scope.frame, scan.turns
+            frames.show(scan.matches, self.aim)
+        elif scan.turns != self.turns:
+            self.turns = scan.turns
+            frames.show(scan.matches, self.aim or self.scope.frame)
+        frames.set_count(len(scan.matches))
+        if self.aim:
+            frames.go(frames.index_of(self.aim), center=True)
+            if scan.seen >= min(self.aim, self.store.count):
+                self.aim = 0
+                self.scope.select(frames.number)
+
+    def detail(self) -> None:
+        """Show the frame at the cursor in full."""
+        self.waiting = None
+        number = self.frames.number
+        if not number:
+            self.fields.show(None)
+            self.octets.show(None)
+            self.shown = (0, 0)
+            return
+        known = self.store.findings.count_at(number)
+        if self.shown == (number, known):
+            return
+        self.shown = (number, known)
+        if self.store.is_older(number):
+            # It may take a while, and the next may be wanted before it is there.
+            self.run_worker(partial(self.fetch, number), thread=True, group="detail")
+        else:
+            self.paint(self.painted(number))
+
+    def fetch(self, number: int) -> None:
+        """In a thread: make what is to be seen of a frame."""
+        self.call_later(self.paint, self.painted(number))
+
+    def painted(self, number: int) -> Picture:
+        """What is to be seen of a frame."""
+        return picture(self.store.step(number), show_secrets=self.store.source.show_secrets)
+
+    def paint(self, found: Picture) -> None:
+        """Show it, unless another is wanted by now."""
+        if found.number != self.frames.number:
+            return
+        self.fields.show(found)
+        self.octets.show(found)
+        if self.fields.field is not None:
+            self.mark(self.fields.field)
+
+    def mark(self, field: Field) -> None:
+        """Mark the octets of a field; not those of the whole, which would say nothing."""
+        if field.style == "title" and not field.children:
+            self.octets.mark(0, 0, 0)
+        elif field.part >= 0:
+            self.octets.mark(field.part, field.start, field.end)
+
+    def copied(self) -> str:
+        """The field at the cursor, or its octets."""
+        if self.fields.has_focus and self.fields.field is not None:
+            return self.fields.field.text
+        if self.octets.has_focus:
+            start, end = self.octets.span
+            part = self.octets.octets
+            if any(start < last and first < end for first, last in part.covered):
+                return ""
+            return part.data[start:end].hex()
+        return ""
+
+    # -- what the panes tell ------------------------------------------------------------------
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """The cursor of the list is on another frame."""
+        if event.rows is self.frames:
+            self.scope.select(self.frames.number)
+
+    def on_frame_list_steered(self) -> None:
+        """Who moves in the list wants to stay there."""
+        self.aim = 0
+        if self.scope.following:
+            self.scope.following = False
+            self.scope.bars()
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """Enter in the list goes to the fields."""
+        if event.rows is self.frames:
+            self.focus_pane(self.fields)
+
+    def on_field_tree_marked(self, event: FieldTree.Marked) -> None:
+        """Mark the octets of a field."""
+        self.mark(event.field)
+
+    def on_field_tree_follow(self, event: FieldTree.Follow) -> None:
+        """Go to the frame that a line points to."""
+        self.scope.visit(event.number)
+
+    def on_octets_pointed(self, event: Octets.Pointed) -> None:
+        """Mark the field of an octet."""
+        self.fields.select(event.part, event.offset)
+        field = self.fields.field
+        if field is not None and field.part == event.part:
+            self.octets.mark(field.part, field.start, field.end)
+
+    # -- keys ---------------------------------------------------------------------------------
+
+    def action_pane(self, way: int) -> None:
+        """Go to the next pane."""
+        panes: list[Rows] = [self.frames, self.fields, self.octets]
+        here = next((at for at, pane in enumerate(panes) if pane.has_focus), 0)
+        self.focus_pane(panes[(here + way) % len(panes)])
+
+    def focus_pane(self, pane: Rows) -> None:
+        """Keys go to a pane, which comes into sight if it was not."""
+        self.set_class(pane is self.octets, "hex")
+        whole = self.has_class("whole-list") or self.has_class("whole-below")
+        self.show_whole(pane if whole or self.has_class("low") else None)
+        self.call_after_refresh(pane.focus)
+
+    def action_whole(self) -> None:
+        """Give a pane all the room, or take it back."""
+        whole = self.has_class("whole-list") or self.has_class("whole-below")
+        panes: list[Rows] = [self.frames, self.fields, self.octets]
+        pane = next((pane for pane in panes if pane.has_focus), self.frames)
+        self.show_whole(None if whole else pane)
+        self.call_after_refresh(pane.focus)
+
+    def show_whole(self, pane: Rows | None) -> None:
+        """Give a pane all the room; None: to all of them."""
+        self.set_class(pane is self.frames, "whole-list")
+        self.set_class(pane is self.fields or pane is self.octets, "whole-below")
+        self.set_class(pane is self.fields, "whole-tree")
+        self.set_class(pane is self.octets, "whole-octets")
+
+    def action_times(self) -> None:
+        """Show times since the start, since the frame before, or of the day."""
+        frames = self.frames
+        frames.times = (frames.times + 1) % len(TIMES)
+        frames.forget()
+        said = ("since the first frame", "since the frame above", "of day, UTC")
+        self.scope.tell(f"times {said[frames.times]}")

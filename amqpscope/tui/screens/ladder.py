@@ -1,0 +1,245 @@
+"""The ladder of the selected frame's connection: who sent what to whom, and what became of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from amqpscope.report.ladder import Arrow, Fold, told
+from amqpscope.tui.climbing import Climb, Drawing, Wish, neighbours, written
+from amqpscope.tui.replay import Places
+from amqpscope.tui.screens.stepping import STEPPING, SteppingView
+from amqpscope.tui.store import Store
+from amqpscope.tui.widgets.ladderrows import LadderRows
+from amqpscope.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from textual.events import Resize
+
+TICK: Final = 0.2
+SEVERAL: Final = 4
+"""Connections that are drawn side by side at most."""
+KINDS: Final = {"txt": "text", "mmd": "Mermaid", "svg": "SVG"}
+
+
+class LadderView(SteppingView):
+    """One ladder, or several side by side."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "open", "Open run", show=True),
+        Binding("x", "collapse", "All frames", show=True),
+        Binding("a", "several", "Several connections", show=False),
+        Binding("e", "write('txt')", "Write as text", show=True),
+        Binding("E", "write('mmd')", "Write as Mermaid", show=False),
+        Binding("V", "write('svg')", "Write as SVG", show=False),
+        *(Binding(each.key, each.action, each.description, show=False) for each in STEPPING),
+    ]
+
+    def __init__(self, store: Store, *, id: str) -> None:
+        super().__init__(store, id=id)
+        self.climb: Climb | None = None
+        self.shown: Drawing | None = None
+        self.connection = 0
+        self.several = False
+        self.collapse = True
+        self.unfolded: tuple[tuple[int, int], ...] = ()
+        self.settled = False
+        """The selected frame is in the drawing."""
+        self.ending: list[Climb] = []
+        """Threads that were told to end."""
+        self.own = 0
+        """A frame that was selected by moving the cursor here."""
+
+    def compose(self) -> ComposeResult:
+        """The rows."""
+        yield LadderRows(id="ladderrows")
+
+    @property
+    def rows(self) -> LadderRows:
+        """The rows."""
+        return self.query_one("#ladderrows", LadderRows)
+
+    def on_mount(self) -> None:
+        """Drawings come from a thread."""
+        self.set_interval(TICK, self.look)
+
+    def on_unmount(self) -> None:
+        """The threads end with the screen."""
+        self.stop()
+        for climb in self.ending:
+            climb.thread.join()
+
+    def stop(self) -> None:
+        """Lay out no more; that is not waited for, as a drawing may take a while."""
+        if self.climb is not None:
+            self.climb.closed.set()
+            self.ending = [climb for climb in self.ending if climb.thread.is_alive()]
+            self.ending.append(self.climb)
+            self.climb = None
+
+    def entered(self) -> None:
+        """Keys go to the rows."""
+        self.rows.focus()
+
+    def on_resize(self, event: Resize) -> None:
+        """Another width is another drawing."""
+        self.call_after_refresh(self.begin)
+
+    # -- what is drawn ------------------------------------------------------------------------
+
+    def selected(self, number: int) -> None:
+        """Show the frame, in the ladder of its connection."""
+        if not number:
+            return
+        connection = self.store.record(number).connection
+        drawn = self.climb is not None and connection in self.climb.wish.connections
+        if not drawn:
+            self.connection = connection
+            self.unfolded = ()
+            self.begin()
+        elif number != self.own:
+            self.rows.go(self.rows.line_of(number), center=True)
+        self.own = 0
+
+    def updated(self) -> None:
+        """More may be laid out, or more found."""
+        self.look()
+
+    def wish(self) -> Wish:
+        """What is to be laid out now."""
+        talks: tuple[int, ...] = (self.connection,)
+        if self.several:
+            talks = neighbours(self.connection, self.store.connections, SEVERAL)
+        # The scrollbar has its place, whether or not it is there.
+        return Wish(talks, self.collapse, self.unfolded, self.rows.size.width - 1)
+
+    def begin(self) -> None:
+        """Lay out what is wanted, unless that is being done."""
+        if not self.connection or self.rows.size.width < 2:
+            return
+        wish = self.wish()
+        if self.climb is not None and self.climb.wish == wish:
+            return
+        self.again(wish)
+
+    def again(self, wish: Wish) -> None:
+        """Begin anew."""
+        self.stop()
+        source = self.store.source
+        places = Places(self.store.files, source.decode_as)
+        live = source.follow and not self.store.done
+        self.climb = Climb(places, self.store.findings, wish, secrets=source.show_secrets,
+                           live=live)  # fmt: skip
+        self.rows.waiting = "laying out..."
+        self.rows.refresh()
+
+    def look(self) -> None:
+        """Take the newest drawing."""
+        climb = self.climb
+        if climb is None:
+            return
+        if not self.in_sight:
+            climb.wanted.clear()
+            return
+        climb.wanted.set()
+        if self.scope.paused:
+            return
+        drawing = climb.latest
+        if drawing is None or drawing is self.shown:
+            return
+        fresh = self.shown is None or self.shown.wish != drawing.wish
+        self.shown = drawing
+        self.rows.show(drawing, self.scope.frame if fresh or not self.settled else 0)
+        self.settled = self.rows.line_of(self.scope.frame) < len(drawing.spots) - 1
+        if drawing.final and self.store.done and len(self.store.findings) != climb.known:
+            self.again(climb.wish)
+
+    # -- keys ---------------------------------------------------------------------------------
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """The frame at the cursor is the selected one."""
+        row = self.rows.row
+        number = 0 if row is None else row.frame
+        known = 0 < number <= self.store.count and number != self.scope.frame
+        if known and self.rows.has_focus:
+            self.own = number
+            self.scope.following = False
+            self.scope.select(number)
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """Enter opens a run, or goes to the frame."""
+        row = self.rows.row
+        if isinstance(row, Fold):
+            self.action_open()
+        elif row is not None and row.frame:
+            self.scope.visit(row.frame)
+
+    def action_open(self) -> None:
+        """Draw the frames of the run at the cursor, or fold again what was opened there."""
+        row = self.rows.row
+        if isinstance(row, Fold):
+            self.unfolded = (*self.unfolded, (row.frame, row.last))
+        elif row is not None:
+            kept = tuple(each for each in self.unfolded if not each[0] <= row.frame <= each[1])
+            if kept == self.unfolded:
+                self.scope.tell("no run of frames is folded here")
+                return
+            self.unfolded = kept
+        self.begin()
+
+    def action_collapse(self) -> None:
+        """Draw all frames, or fold runs again."""
+        self.collapse = not self.collapse
+        self.unfolded = ()
+        self.begin()
+        self.scope.tell("runs of frames are folded" if self.collapse else "all frames are drawn")
+
+    def action_several(self) -> None:
+        """Draw several connections side by side, or one."""
+        if len(self.store.connections) < 2 and not self.several:
+            self.scope.tell("there is one connection only")
+            return
+        self.several = not self.several
+        if not self.several and self.scope.frame:
+            self.connection = self.store.record(self.scope.frame).connection
+        self.begin()
+
+    def action_write(self, kind: str) -> None:
+        """Write the ladder to a file."""
+        drawing = self.shown
+        if drawing is None or not drawing.final:
+            self.scope.tell("the ladder is still being laid out", bad=True)
+            return
+        self.run_worker(partial(self.write, kind, drawing), thread=True, group="write")
+
+    def write(self, kind: str, drawing: Drawing) -> None:
+        """In a thread: it may be long."""
+        stem = Path(self.store.source.path).name.partition(".")[0] or "capture"
+        path = free(f"{stem}-ladder", kind)
+        try:
+            path.write_text(written(kind, drawing), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            what = (error.strerror or str(error)).lower()
+            self.call_later(self.scope.tell, f"{path}: cannot be written: {what}", bad=True)
+        else:
+            self.call_later(self.scope.tell, f"{KINDS[kind]} written to {path}")
+
+    def copied(self) -> str:
+        """The row at the cursor in words."""
+        row = self.rows.row
+        if row is None or isinstance(row, Arrow):
+            return ""
+        return told(row)
+
+
+def free(stem: str, kind: str) -> Path:
+    """A name in the current folder that is not taken."""
+    path, number = Path(f"{stem}.{kind}"), 1
+    while path.exists():
+        number += 1
+        path = Path(f"{stem}-{number}.{kind}")
+    return path

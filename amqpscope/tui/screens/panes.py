@@ -1,0 +1,100 @@
+"""A screen of a list and a text about what is at its cursor: below it, or beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual.binding import Binding
+
+from amqpscope.tui.screens.view import View
+from amqpscope.tui.widgets.prose import Prose
+from amqpscope.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from textual.events import Resize
+
+PANES: Final = (
+    Binding("tab,shift+tab", "pane", "Other pane", show=True, key_display="Tab"),
+    Binding("backslash", "whole", "Whole pane", show=True),
+)
+WIDE: Final = 130
+"""Columns from which on the text stands beside the list."""
+LOW: Final = 12
+"""Lines below which there is room for one pane only."""
+
+
+class PanesView(View):
+    """Subclasses compose a `Rows` with the id `list` and a `Prose` with the id `text`."""
+
+    DEFAULT_CSS = """
+    PanesView {
+        & > #list { height: 2fr; min-height: 3; }
+        & > #text { height: 3fr; min-height: 3; border-top: solid $panel; }
+        &.wide { layout: horizontal; }
+        &.wide > #list { width: 1fr; height: 1fr; }
+        &.wide > #text { width: 1fr; height: 1fr; border-top: none; border-left: solid $panel; }
+        &.only-list > #text { display: none; }
+        &.only-text > #list { display: none; }
+        &.only-text > #text { border: none; height: 1fr; }
+    }
+    """
+
+    @property
+    def rows(self) -> Rows:
+        """The list."""
+        return self.query_one("#list", Rows)
+
+    @property
+    def text(self) -> Prose:
+        """The text."""
+        return self.query_one("#text", Prose)
+
+    def entered(self) -> None:
+        """Keys go to the list."""
+        self.set_class(False, "only-text")
+        self.rows.focus()
+
+    def on_resize(self, event: Resize) -> None:
+        """Below each other or side by side; one of them where there is little room."""
+        self.set_class(event.size.width >= WIDE, "wide")
+        low = event.size.height < LOW
+        if low and not self.has_class("only-text"):
+            self.add_class("only-list", "low")
+        elif not low and self.has_class("low"):
+            self.remove_class("only-list", "only-text", "low")
+
+    def action_pane(self) -> None:
+        """Go to the other pane."""
+        pane: Rows = self.text if self.rows.has_focus else self.rows
+        if self.has_class("only-list") or self.has_class("only-text"):
+            self.show_only(pane)
+        self.call_after_refresh(pane.focus)
+
+    def action_whole(self) -> None:
+        """Give a pane all the room, or take it back."""
+        pane: Rows = self.text if self.text.has_focus else self.rows
+        only = self.has_class("only-list") or self.has_class("only-text")
+        self.show_only(None if only and not self.has_class("low") else pane)
+        self.call_after_refresh(pane.focus)
+
+    def show_only(self, pane: Rows | None) -> None:
+        """Give a pane all the room; None: to both."""
+        self.set_class(pane is self.rows, "only-list")
+        self.set_class(pane is self.text, "only-text")
+
+    def on_prose_follow(self, event: Prose.Follow) -> None:
+        """Go to the frame that a line points to."""
+        self.scope.visit(event.number)
+
+    def on_prose_resized(self, event: Prose.Resized) -> None:
+        """Break the text anew."""
+        self.tell()
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """Say more about what is at the cursor."""
+        if event.rows is self.rows:
+            self.tell()
+
+    def tell(self) -> None:
+        """Show the text about what is at the cursor."""
+        raise NotImplementedError

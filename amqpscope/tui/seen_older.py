@@ -1,0 +1,96 @@
+"""A connection of the older protocols at one instant as lines; see `seen`."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from amqpscope.model.older.channel import Channel
+from amqpscope.model.older.connection import OlderConnection
+from amqpscope.model.older.snapshot import ChannelState, ConsumerState, older_snapshot
+from amqpscope.model.stall import Constraint
+from amqpscope.report.older_state import limit, standing
+from amqpscope.report.words import printable, size
+from amqpscope.stream import PEERS
+from amqpscope.tui.seen import LISTED, Node, pair
+
+
+def older_node(number: int, connection: OlderConnection) -> Node:
+    """One connection."""
+    state = older_snapshot(connection)
+    names = " -> ".join(printable(name) if name else "?" for name in state.products)
+    agreed = (
+        Node("protocol", "protocol", state.protocol),
+        Node("user", "user", printable(state.user) or "?"),
+        Node("vhost", "virtual host", printable(state.virtual_host or "?")),
+        Node("channel-max", "channel-max", limit(state.channel_max)),
+        Node("frame-max", "frame-max", limit(state.frame_max)),
+        Node("heartbeat", "heartbeat s", limit(state.heartbeat)),
+    )
+    products = pair("product", [printable(name) or "?" for name in state.products])
+    rows = [products._replace(children=agreed)]
+    if state.blocked is not None:
+        reason = printable(state.blocked) or "no reason given"
+        rows.append(Node("blocked", "blocked by server", reason, style="held"))
+    rows += [channel_node(each, connection.channels[each.number]) for each in state.channels]
+    label = f"connection {number}"
+    return Node(label, label, f"{standing(state)}  {names}", style="title", children=tuple(rows))
+
+
+def channel_node(state: ChannelState, channel: Channel) -> Node:
+    """One channel and its consumers."""
+    modes = [word for word, on in (("confirms", state.confirm), ("tx", state.transaction)) if on]
+    if not state.sure:
+        modes.append("not all of it was captured")
+    published = f"{state.publishes:,} ({size(state.published_bytes)})"
+    delivered = f"{state.deliveries:,} ({size(state.delivered_bytes)})"
+    unconfirmed = tuple(
+        Node(f"publish {number}", f"publish #{number}",
+             f"to {printable(each.exchange) or 'the default exchange'}"
+             f" with {printable(each.routing_key) or 'no routing key'}",
+             frame=each.mark.frame, since=each.mark.time)
+        for number, each in islice(channel.confirms.outstanding.items(), LISTED)
+    )  # fmt: skip
+    unacked = tuple(
+        Node(f"delivery {number}", f"delivery #{number}",
+             f"of {printable(each.queue) or '?'}, {size(each.size)}"
+             f"{', redelivered' if each.redelivered else ''}",
+             frame=each.mark.frame, since=each.mark.time)
+        for number, each in islice(channel.deliveries.outstanding.items(), LISTED)
+    )  # fmt: skip
+    rows = (
+        held(state.constraint),
+        Node("published", "published", published),
+        Node("unconfirmed", "unconfirmed", f"{state.unconfirmed:,}", children=unconfirmed),
+        Node("delivered", "delivered", delivered),
+        Node("unacked", "unacked", f"{state.unacked:,}", children=unacked),
+        Node("prefetch", "prefetch", str(state.prefetch) if state.prefetch else "no limit"),
+        Node("pending", "waiting for", ", ".join(state.pending) or "nothing"),
+        *map(consumer_node, state.consumers),
+    )
+    label = f"channel {state.number}"
+    told = ", ".join([state.standing, *modes])
+    text = f"{told}  {state.constraint.kind}"
+    return Node(label, label, text, style="title", children=rows)
+
+
+def consumer_node(state: ConsumerState) -> Node:
+    """One consumer."""
+    words = [w for w, on in (("no-ack", state.no_ack), ("exclusive", state.exclusive)) if on]
+    rows = (
+        held(state.constraint),
+        Node("deliveries", "deliveries", f"{state.deliveries:,} ({size(state.bytes)})"),
+        Node("unacked", "unacked", f"{state.unacked:,}"),
+        Node("prefetch", "prefetch", str(state.prefetch) if state.prefetch else "no limit"),
+    )
+    label = f"consumer {printable(state.tag) or '?'}"
+    told = ", ".join([state.state, *words])
+    text = f"of {printable(state.queue) or '?'}  {told}  {state.constraint.kind}"
+    return Node(label, label, text, style="title", children=rows)
+
+
+def held(constraint: Constraint) -> Node:
+    """What holds something, and who has to move."""
+    detail = f" ({printable(constraint.detail)})" if constraint.detail else ""
+    text = f"{constraint.kind}{detail}; the {PEERS[constraint.peer]} has to move"
+    since = constraint.since
+    return Node("held", "held by", text, style="held", frame=since.frame, since=since.time)

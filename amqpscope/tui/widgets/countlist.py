@@ -1,0 +1,157 @@
+"""Addresses, connections and links with their counts and times: one line each."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, NamedTuple
+
+from rich.segment import Segment
+
+from amqpscope.report.columns import columns, cut
+from amqpscope.report.stats import seconds
+from amqpscope.report.summary import printable, size
+from amqpscope.report.text import ARROWS
+from amqpscope.statistics import ConnectionNumbers, LinkNumbers, addresses
+from amqpscope.stream import PEERS
+from amqpscope.tui.widgets.rows import Rows
+
+COLUMNS: Final = (
+    # heading, columns
+    ("count", 9), ("octets", 9), ("/s", 7), ("p50", 8), ("p99", 8), ("max", 8),
+)  # fmt: skip
+FIXED: Final = sum(width for _, width in COLUMNS)
+
+
+class Counted(NamedTuple):
+    """One line."""
+
+    key: tuple[str, ...]
+    title: str
+    depth: int
+    connection: ConnectionNumbers | None
+    link: LinkNumbers | None
+    """None for the line of a connection."""
+    time: int
+    """Nanoseconds over which it was counted."""
+
+    @property
+    def rate(self) -> float:
+        """Deliveries per second."""
+        if self.link is None or self.time <= 0:
+            return 0.0
+        return self.link.deliveries * 1e9 / self.time
+
+
+def counted(connections: list[ConnectionNumbers]) -> list[Counted]:
+    """All addresses, the busiest first, then each connection with its links."""
+    found: list[Counted] = []
+    if not connections:
+        return found
+    time = max(each.last for each in connections) - min(each.first for each in connections)
+    sums = [each for each in addresses(connections).values() if each.deliveries]
+    for each in sorted(sums, key=lambda link: -link.deliveries):
+        key = ("address", each.sender, each.kind, each.address)
+        title = printable(each.address) or "(no address)"
+        found.append(Counted(key, title, 0, None, each, time))
+    for numbers in connections:
+        own: tuple[str, ...] = ("connection", str(numbers.number))
+        title = f"connection {numbers.number}"
+        lasted = numbers.last - numbers.first
+        found.append(Counted(own, title, 0, numbers, None, lasted))
+        for place, link in enumerate(numbers.links):
+            name = printable(link.name) or printable(link.address) or "(no name)"
+            if link.address and link.name and link.address != link.name:
+                name = f"{printable(link.address)}  {name}"
+            found.append(Counted((*own, str(place)), name, 1, numbers, link, lasted))
+    return found
+
+
+class CountList(Rows):
+    """The lines, in columns."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"count--title", "count--dim", "count--address"}
+    DEFAULT_CSS = """
+    CountList {
+        & > .count--title { color: $text-primary; text-style: bold; }
+        & > .count--address { color: $text-success; }
+        & > .count--dim { color: $dim; }
+    }
+    """
+    head = 1
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.counted: list[Counted] = []
+        self.progress = ""
+        self.moved = False
+        """The user has chosen a line; until then the cursor is on the first."""
+
+    def steered(self) -> None:
+        """The cursor stays with the line that the user has chosen."""
+        self.moved = True
+
+    def show(self, found: list[Counted]) -> None:
+        """Show other numbers; the cursor stays with its line."""
+        here = self.at if self.moved else None
+        known = None if here is None else here.key
+        self.counted = found
+        cursor = next((at for at, one in enumerate(found) if one.key == known), 0)
+        if len(found) == self.count and cursor == self.cursor:
+            self.forget()
+        else:
+            self.renew(len(found), cursor)
+
+    @property
+    def at(self) -> Counted | None:
+        """What is at the cursor."""
+        return self.counted[self.cursor] if 0 <= self.cursor < len(self.counted) else None
+
+    def head_line(self, y: int, width: int) -> list[Segment]:
+        """The names of the columns."""
+        room = max(width - FIXED, 10)
+        name = cut(f" address or link{self.progress}", room)
+        names = "".join(f"{name:>{wide}}" for name, wide in COLUMNS)
+        return [Segment(f"{name:{room}}{names}")]
+
+    def empty_line(self, y: int, width: int) -> list[Segment]:
+        """That there is nothing to count."""
+        return [Segment("  no connection so far")] if y == 1 else []
+
+    def key_of(self, index: int) -> object:
+        """All lines are made anew when the numbers change."""
+        return index
+
+    def line(self, index: int, width: int) -> list[Segment]:
+        """One line."""
+        one = self.counted[index]
+        room = max(width - FIXED, 10)
+        if one.link is None:
+            return self.connection(one, width)
+        lead = f"{'  ' * one.depth}{ARROWS[PEERS.index(one.link.sender)]} "
+        title = cut(one.title, room - len(lead))
+        gap = " " * (room - len(lead) - columns(title))
+        link = one.link
+        found = link.latency
+        times = ["", "", ""]
+        if found.count:
+            times = [seconds(int(found.percentile(part) * 1e9)) for part in (50, 99)]
+            times.append(seconds(found.largest))
+        cells = [f"{link.deliveries:,}", size(link.bytes), f"{one.rate:.3g}", *times]
+        values = "".join(
+            f"{cut(cell, wide - 1):>{wide}}" for cell, (_, wide) in zip(cells, COLUMNS, strict=True)
+        )
+        style = self.style_of("count--address") if not one.depth else None
+        return [Segment(lead, self.style_of("count--dim")), Segment(title + gap, style),
+                Segment(values)]  # fmt: skip
+
+    def connection(self, one: Counted, width: int) -> list[Segment]:
+        """The line of a connection."""
+        numbers = one.connection
+        assert numbers is not None
+        frames, octets = sum(numbers.frames), size(sum(numbers.bytes))
+        text = (f"  {numbers.client} -> {numbers.server}  {numbers.protocol}"
+                f"  {frames:,} frames, {octets} in {seconds(one.time)}")  # fmt: skip
+        text = cut(text, width - len(one.title))
+        return [
+            Segment(one.title, self.style_of("count--title")),
+            Segment(text, self.style_of("count--dim")),
+        ]
