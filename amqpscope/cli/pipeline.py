@@ -1,0 +1,389 @@
+"""The commands `pipeline run` and `pipeline report`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from amqpscope.cli.lint import Lint
+from amqpscope.cli.options import reader_options
+from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing
+
+if TYPE_CHECKING:
+    from amqpscope.choice import Choice
+    from amqpscope.spark.outcome import Outcome
+    from amqpscope.spark.work import Work
+
+
+@click.group()
+def pipeline() -> None:
+    """Turn whole archives of captures into tables, with Spark.
+
+    \b
+    amqpscope pipeline run captures/ --out tables
+    amqpscope pipeline report tables
+    amqpscope pipeline report tables --format html -o report.html
+    """
+
+
+@pipeline.command()
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@click.option("--out", required=True, metavar="DIR", help="Where the tables are, or will be.")
+@click.option(
+    "--master",
+    default="local[*]",
+    show_default=True,
+    metavar="URL",
+    help="Spark's master: local[*], local[2], spark://host:7077.",
+)
+@click.option(
+    "--remote", metavar="URL", default="", help="A Spark Connect server: sc://host:15002."
+)
+@click.option("--follow", is_flag=True, help="Go on with captures that come, until interrupted.")
+@click.option(
+    "--idle",
+    type=float,
+    default=3600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --follow: when a silent connection is given up.",
+)
+@click.option(
+    "--patience",
+    type=float,
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --follow: when the newest file counts as complete.",
+)
+@click.option(
+    "--ring",
+    type=click.Choice(("directory", "file")),
+    default="directory",
+    show_default=True,
+    help="What belongs together: the captures of a directory are one capture that was "
+    "rotated, or each file stands alone.",
+)
+@click.option(
+    "--slice",
+    "megabytes",
+    type=float,
+    default=32.0,
+    show_default=True,
+    metavar="MB",
+    help="How much of a ring one task reads.",
+)
+@click.option("--frames", is_flag=True, help="Write the table of all frames too.")
+@click.option("--log", metavar="FILE", default="", help="What Spark says.  [default: a new file]")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting for Spark.")
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
+@click.option("--strict", is_flag=True, help="What SHOULD be is an error too.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(("error", "warning", "info", "never")),
+    help="From which severity on the exit code is 1.  [default: error]",
+)
+@click.option("--config", metavar="FILE", help="Instead of the nearest amqpscope.toml.")
+@reader_options
+def run(inputs: tuple[str, ...], **options: Any) -> None:
+    """Check captures and write what is in them to tables.
+
+    \b
+    amqpscope pipeline run captures/ --out tables
+    amqpscope pipeline run 'archive/2026-*/*.pcapng.gz' --out tables --master local[4]
+    amqpscope pipeline run s3a://bucket/captures --out s3a://bucket/tables \\
+        --master spark://host:7077
+    amqpscope pipeline run captures/ --out tables --follow
+
+    INPUT is a directory, a file, or a glob, on any file system. The captures of a directory
+    count as one that was rotated, in the order of their names: connections go on from file to
+    file, and frames, packets and connections are numbered through.
+
+    The tables (Parquet, by day): captures, connections, sessions, links, deliveries, findings,
+    statistics, quarantine; with --frames also frames. What was processed before is left out;
+    a run that is interrupted leaves nothing behind.
+
+    The exit code is 0 when nothing is found at or above --fail-on, 1 when something is, and 2
+    when a capture could not be read or the command line is wrong.
+    """  # fmt: skip
+    try:
+        sys.exit(run_pipeline(inputs, options))
+    except KeyboardInterrupt:
+        complain("interrupted; the tables are as they were")
+        sys.exit(INTERRUPTED)
+
+
+def run_pipeline(inputs: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Run and tell; the exit code."""
+    from amqpscope.choice import ConfigError
+    from amqpscope.spark.session import SparkError, Where, log_file, require
+
+    try:
+        lint = Lint(options)
+        require()
+        log = options["log"] or log_file()
+        settings = dict(pair(word) for word in options["conf"])
+        where = Where(options["master"], options["remote"], log, settings)
+    except (ConfigError, SparkError) as error:
+        complain(str(error))
+        return UNREADABLE
+    from amqpscope.spark.work import Work
+
+    frames = options["frames"]
+    work = Work(lint.choice, lint.keylogs(), options["decode_as"], frames)
+    code = Run(where, options, work).run(inputs)
+    return UNREADABLE if lint.failed else code
+
+
+def pair(word: str) -> tuple[str, str]:
+    """KEY=VALUE in two."""
+    key, equals, value = word.partition("=")
+    if not equals:
+        raise click.UsageError(f"--conf {word}: expected KEY=VALUE")
+    return key, value
+
+
+class Run:
+    """One run of the pipeline, from start to summary."""
+
+    def __init__(self, where: Any, options: dict[str, Any], work: Work) -> None:
+        self.where = where
+        self.options = options
+        self.work = work
+        self.choice: Choice = work.choice
+        self.begun = time.monotonic()
+
+    def run(self, inputs: tuple[str, ...]) -> int:
+        """Start Spark and do the work; what goes wrong is one line."""
+        from amqpscope.spark.listing import ListingError
+        from amqpscope.spark.manifest import ManifestError
+        from amqpscope.spark.session import SparkError, start
+
+        spark = None
+        try:
+            with Progress() as progress:
+                progress.tell("starting Spark", 0)
+                spark = start(self.where)
+                progress.watch(spark)
+                return self.work_on(spark, inputs, progress)
+        except (SparkError, ListingError, ManifestError) as error:
+            complain(str(error))
+            return UNREADABLE
+        except Exception as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            complain(f"the job failed: {reason[:300]} (Spark's log: {self.where.log})")
+            return UNREADABLE
+        finally:
+            if spark is not None:
+                self.stop(spark)
+
+    def stop(self, spark: Any) -> None:
+        """Let go of Spark, whose last words go to the log too."""
+        from amqpscope.spark.session import quiet
+
+        with quiet(self.where.log):
+            spark.stop()
+
+    def work_on(self, spark: Any, inputs: tuple[str, ...], progress: Progress) -> int:
+        """The job itself; the exit code."""
+        from amqpscope.spark import run_pipeline as batch
+        from amqpscope.spark.outcome import Outcome
+
+        options = self.options
+        if options["follow"]:
+            from amqpscope.spark.follow import follow
+
+            progress.close()
+            follow(
+                spark, inputs, options["out"], self.work, self.batch,
+                options["idle"], options["patience"],
+            )  # fmt: skip
+            return self.code(spark, Outcome())
+        outcome = batch(
+            spark, inputs, options["out"], work=self.work, ring=options["ring"],
+            size=max(int(options["megabytes"] * 1e6), 1000), told=progress.tell,
+        )  # fmt: skip
+        progress.close()
+        self.summary(outcome)
+        return self.code(spark, outcome)
+
+    def batch(self, outcome: Outcome) -> None:
+        """One line for a batch of a stream."""
+        for path, reason in (*outcome.quarantined, *outcome.damaged):
+            complain(f"{path}: {reason}")
+        found = outcome.findings
+        captures = "1 capture" if outcome.files == 1 else f"{outcome.files:,} captures"
+        with printing():
+            click.echo(
+                f"batch {outcome.run}: {captures}, {outcome.packets:,} packets,"
+                f" {outcome.connections:,} connections over, {found['error']:,} errors,"
+                f" {found['warning']:,} warnings"
+            )
+
+    def code(self, spark: Any, outcome: Outcome) -> int:
+        """As lint's, over all that is in the tables."""
+        from amqpscope.rules import SEVERITIES
+        from amqpscope.spark.manifest import Directory
+        from amqpscope.spark.tables import read_table
+
+        if outcome.quarantined:
+            return UNREADABLE
+        if self.choice.fail_on == "never":
+            return 0
+        severities = SEVERITIES[: SEVERITIES.index(self.choice.fail_on) + 1]
+        findings = read_table(spark, Directory(self.options["out"]), "findings")
+        words = ", ".join(f"'{severity}'" for severity in severities)
+        return int(bool(findings.where(f"severity in ({words})").limit(1).collect()))
+
+    def summary(self, outcome: Outcome) -> None:
+        """What was done."""
+        for path, reason in (*outcome.quarantined, *outcome.damaged):
+            complain(f"{path}: {reason}")
+        for note in outcome.notes:
+            complain(note)
+        with printing():
+            for line in summary_lines(outcome, self.options["out"], time.monotonic() - self.begun):
+                click.echo(line)
+
+
+def summary_lines(outcome: Outcome, out: str, seconds: float) -> list[str]:
+    """The summary of a run."""
+    if not outcome.files:
+        done = "1 capture is" if outcome.skipped == 1 else f"{outcome.skipped:,} captures are"
+        return [f"nothing new: {done} in {out} already"]
+    rate = outcome.octets / 1e6 / seconds
+    known = f", {outcome.skipped:,} known before" if outcome.skipped else ""
+    found = outcome.findings
+    lines = [
+        f"captures     {outcome.files:,}{known}",
+        f"octets       {outcome.octets:,} in {seconds:,.1f} s ({rate:,.1f} MB/s)",
+        f"packets      {outcome.packets:,}",
+        f"connections  {outcome.connections:,}",
+        f"frames       {outcome.frames:,}",
+        f"findings     {found['error']:,} errors, {found['warning']:,} warnings,"
+        f" {found['info']:,} info",
+    ]
+    if outcome.quarantined:
+        lines.append(f"quarantine   {len(outcome.quarantined):,} unreadable")
+    lines.append(f"tables       {out}")
+    return lines
+
+
+class Progress:
+    """What the job is at, on standard error when that is a terminal."""
+
+    def __init__(self) -> None:
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as RichProgress
+
+            self.bar = RichProgress(
+                TextColumn("{task.description:16}"), BarColumn(), MofNCompleteColumn(),
+                TimeElapsedColumn(), console=Console(file=open_terminal()), transient=True,
+            )  # fmt: skip
+            self.task = self.bar.add_task("", total=None)
+            self.bar.start()
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take it away."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+
+    def tell(self, what: str, tasks: int) -> None:
+        """A new stage, of so many tasks."""
+        if self.bar is not None:
+            self.bar.reset(self.task, description=what, total=tasks or None)
+
+    def watch(self, spark: Any) -> None:
+        """Count the tasks that are done, as far as Spark tells."""
+        import threading
+
+        try:
+            tracker = spark.sparkContext.statusTracker()
+        except Exception:  # a Connect session has none
+            return
+
+        def look() -> None:
+            while self.bar is not None:
+                done = 0
+                for stage in tracker.getActiveStageIds():
+                    info = tracker.getStageInfo(stage)
+                    done += info.numCompletedTasks if info else 0
+                if self.bar is not None:
+                    self.bar.update(self.task, completed=done)
+                time.sleep(0.5)
+
+        if self.bar is not None:
+            threading.Thread(target=look, daemon=True).start()
+
+
+def open_terminal() -> Any:
+    """Standard error under another number: its own is turned to the log while Spark starts."""
+    import os
+
+    return os.fdopen(os.dup(2), "w")
+
+
+@pipeline.command()
+@click.argument("directory", metavar="DIR")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "html")),
+    default="text",
+    help="html: one file with plots that needs nothing else.",
+)
+@click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="How many connections and addresses.",
+)
+def report(directory: str, form: str, output: str | None, top: int) -> None:
+    """Say what the tables of `pipeline run` show.
+
+    \b
+    amqpscope pipeline report tables
+    amqpscope pipeline report tables --format html -o report.html
+
+    Findings by rule, product and day, and which are new since the run before; the worst
+    connections; stalls; how long deliveries took to be settled; the busiest addresses. Each
+    finding names a capture and a packet: `amqpscope read` shows it. Spark is not needed.
+    """
+    from amqpscope.spark.session import SparkError, require
+
+    try:
+        require()
+        from amqpscope.spark.manifest import ManifestError
+        from amqpscope.spark.report import make_report
+        from amqpscope.spark.report_html import report_html
+        from amqpscope.spark.report_text import report_json, report_text
+
+        found = make_report(directory, top)
+    except (SparkError, ManifestError) as error:
+        complain(str(error))
+        sys.exit(UNREADABLE)
+    writers = {"text": report_text, "json": report_json, "html": report_html}
+    text = writers[form](found)
+    with printing():
+        if output:
+            Path(output).write_text(text, encoding="utf-8")
+        else:
+            click.echo(text, nl=False)

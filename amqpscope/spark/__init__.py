@@ -1,0 +1,64 @@
+"""The data pipeline on Spark: whole archives of captures into tables.
+
+    from amqpscope.spark import Where, run_pipeline, start
+    spark = start(Where(master="local[*]"))
+    outcome = run_pipeline(spark, ["captures/"], "tables")
+
+How it stays equal to `lint`. Spark does what it is good at, spreading work and surviving
+machines; every frame is judged by the same `amqpscope.analysis` in the same order as in one
+process. TCP connections do not influence each other, so each can be replayed anywhere, as long as
+one process sees all of its segments in capture order; what does tie them together is
+only numbering, and that is made up for afterwards:
+
+* packets are counted by a quick scan, so every process knows the true numbers of its packets;
+* frames and connections get order keys that sort like the true numbers, and are ranked in the end.
+
+Modules, in the order in which data flows: `listing` and `plan` (what is to be read), `records`
+(octets to segments), `shares` and `replay` (segments to Steps), `gather` (Steps to rows),
+`numbering`, `stages` (these as Spark runs them), `job` (all of it), `manifest` and `tables` (where
+it ends up), `report`; `arrivals`, `keeping`, `running` and `follow` do the same for a stream;
+`source` offers frames to notebooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from amqpscope.spark.session import SparkError, Where, start
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from amqpscope.spark.outcome import Outcome
+    from amqpscope.spark.work import Work
+
+__all__ = ["SparkError", "Where", "run_pipeline", "start"]
+
+
+def run_pipeline(
+    spark: SparkSession,
+    inputs: Sequence[str],
+    out: str,
+    *,
+    work: Work | None = None,
+    ring: str = "directory",
+    size: int = 0,
+    told: Callable[[str, int], None] = lambda what, tasks: None,
+) -> Outcome:
+    """Turn captures into tables; those that are done already are left out."""
+    from amqpscope.spark.job import Job
+    from amqpscope.spark.listing import list_rings
+    from amqpscope.spark.manifest import Directory
+    from amqpscope.spark.plan import SLICE
+    from amqpscope.spark.work import Work as DefaultWork
+
+    directory = Directory(out)
+    state = directory.open()
+    try:
+        told("listing", 0)
+        rings = list_rings(spark, tuple(inputs), each=ring == "file")
+        job = Job(spark, directory, state, work or DefaultWork(), size or SLICE, told)
+        return job.run(rings)
+    finally:
+        directory.close()

@@ -1,0 +1,280 @@
+"""Tables that grow with a directory of rotating captures: `pipeline run --follow`.
+
+A streaming query reads complete files, hands the segments of each connection to its own state, and
+gets back blocks of rows. The state of a connection is its replay, pickled (see `keeping`); a timer
+closes connections that have been silent for long, and forgets those that are over. Each batch is
+committed like a run of its own. The number of the batch goes into the manifest, so a batch that
+Spark repeats after a crash is not written twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from amqpscope.spark import arrivals
+from amqpscope.spark.gather import ACCEPTED, ORDER
+from amqpscope.spark.manifest import Directory, Done, ManifestError, State
+from amqpscope.spark.numbering import decoded, with_day
+from amqpscope.spark.outcome import Outcome, file_rows
+from amqpscope.spark.plan import File
+from amqpscope.spark.running import Running
+from amqpscope.spark.schema import TABLES, arrow_schema
+from amqpscope.spark.shares import Scan
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from amqpscope.spark.work import Work
+
+IDLE: Final = 3600.0
+"""Seconds without a packet after which a connection is given up."""
+LINGER: Final = 60.0
+"""Seconds for which one that is over is remembered, for late retransmissions."""
+PATIENCE: Final = 10.0
+"""Seconds after which the newest file counts as complete."""
+EVERY: Final = 2.0
+"""Seconds between two looks for new files."""
+LOOK: Final = 0.3
+"""Seconds between two looks whether the stream is still alive."""
+STATE: Final = "value binary"
+OUTPUT: Final = "table string, ring string, rows bigint, data binary"
+PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def processor(work: Work, idle: float, linger: float) -> Any:
+    """What Spark runs for each connection; a class that is shipped to the workers as it is."""
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+    shipped = pickle.dumps(work)
+
+    class Connections(StatefulProcessor):
+        """The connections of a stream."""
+
+        def init(self, handle: StatefulProcessorHandle) -> None:
+            from amqpscope.spark.pure import use_sources
+
+            use_sources()
+            from amqpscope.spark.keeping import Keeper
+
+            self.handle = handle
+            self.keeper = Keeper(pickle.loads(shipped))
+            self.state = handle.getValueState("replay", STATE)
+
+        def handleInputRows(
+            self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
+        ) -> Iterator[pd.DataFrame]:
+            from amqpscope.spark.keeping import rows_of
+
+            ring, name = key
+            if not name:
+                for row in (row for frame in rows for row in frame.itertuples()):
+                    yield frame_of([("_scan", ring, 1, row.payload)])
+                return
+            keeper = self.keeper
+            known = self.state.get() if self.state.exists() else None
+            replay = keeper.begin(ring) if known is None else keeper.thaw(known[0])
+            found = rows_of(keeper.feed(replay, keeper.segments(rows)), ring)
+            self.state.update((keeper.freeze(replay),))
+            wait = idle if replay.gatherer.persons else linger
+            self.wake(int(timerValues.getCurrentProcessingTimeInMs() + wait * 1000))
+            yield frame_of(found)
+
+        def handleExpiredTimer(
+            self, key: Any, timerValues: Any, expiredTimerInfo: Any
+        ) -> Iterator[pd.DataFrame]:
+            from amqpscope.spark.keeping import rows_of
+
+            known = self.state.get() if self.state.exists() else None
+            if known is not None:
+                replay = self.keeper.thaw(known[0])
+                self.state.clear()
+                yield frame_of(rows_of(replay.finish(), key[0]))
+
+        def wake(self, when: int) -> None:
+            for timer in list(self.handle.listTimers()):
+                self.handle.deleteTimer(timer)
+            self.handle.registerTimer(when)
+
+        def close(self) -> None:
+            """Nothing to let go of."""
+
+    return Connections()
+
+
+def frame_of(rows: list[tuple[str, str, int, bytes]]) -> pd.DataFrame:
+    """Blocks as Spark takes them here."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=["table", "ring", "rows", "data"])
+
+
+class Follow:
+    """A stream into a directory of tables."""
+
+    def __init__(
+        self, spark: SparkSession, rings: list[str], out: str, work: Work,
+        told: Callable[[Outcome], None] = lambda outcome: None,
+    ) -> None:  # fmt: skip
+        self.spark = spark
+        self.rings = [os.path.abspath(ring) if ":" not in ring else ring for ring in rings]
+        self.directory = Directory(out)
+        self.work = work
+        self.told = told
+        self.idle, self.linger, self.patience, self.every = IDLE, LINGER, PATIENCE, EVERY
+        self.limit = arrivals.BATCH
+        self.state = self.directory.open()
+        if self.state.run and "batch" not in self.state.summary:
+            raise ManifestError(
+                f"{out}: has tables of a run without --follow; give another directory"
+            )
+        self.running = Running(self.directory)
+
+    def start(self) -> StreamingQuery:
+        """Begin, or go on where the stream stopped."""
+        spark = self.spark
+        spark.conf.set("spark.sql.streaming.stateStore.providerClass", PROVIDER)
+        spark.conf.set(
+            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", True
+        )
+        spark.dataSource.register(arrivals.Arrivals)
+        rows = (
+            spark.readStream.format(arrivals.NAME)
+            .option("rings", json.dumps(self.rings))
+            .option("patience", str(self.patience))
+            .option("limit", str(self.limit))
+            .load()
+        )
+        blocks = rows.groupBy("ring", "connection").transformWithStateInPandas(
+            processor(self.work, self.idle, self.linger),
+            outputStructType=OUTPUT, outputMode="append", timeMode="processingTime",
+        )  # fmt: skip
+        return (
+            blocks.writeStream.foreachBatch(self.batch)
+            .option("checkpointLocation", f"{self.directory.path}/_checkpoint")
+            .trigger(processingTime=f"{self.every} seconds")
+            .start()
+        )
+
+    def batch(self, blocks: DataFrame, number: int) -> None:
+        """Commit what a batch gave; nothing if that was done before a crash."""
+        if self.state.summary.get("batch", -1) >= number:
+            return
+        rows = blocks.collect()
+        if not rows:
+            return
+        outcome = self.write(rows, number)
+        self.told(outcome)
+
+    def write(self, rows: list[Any], number: int) -> Outcome:
+        """Number the rows of a batch, write and commit them."""
+        run = self.state.run + 1
+        outcome = Outcome(run)
+        files = [pickle.loads(row.data) for row in rows if row.table == "_scan"]
+        rings = dict(self.state.rings)
+        files.sort(key=lambda each: (each[2].ring, each[1]))
+        paths: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for file, base, scan in files:
+            note_file(rings, outcome, file, scan, run)
+            paths[scan.ring].append((file.path, base))
+        blobs: dict[tuple[str, str], list[bytes]] = defaultdict(list)
+        for row in rows:
+            blobs[row.table, row.ring].append(row.data)
+        self.running.next(
+            run,
+            {ring: data for (table, ring), data in blobs.items() if table == ORDER},
+            {ring: data for (table, ring), data in blobs.items() if table == ACCEPTED},
+            {scan.ring: base + scan.packets for _, base, scan in files},
+            paths,
+        )
+        tables: dict[str, list[pa.Table]] = defaultdict(list)
+        for (table, ring), data in blobs.items():
+            for block in data if table in TABLES else ():
+                found = self.running.numbered(table, decoded(block), ring)
+                tables[table].append(with_day(found))
+        captures, quarantine = file_rows(
+            [(scan.ring, file, base, scan.files[0], "") for file, base, scan in files], outcome
+        )
+        for table, plain in (("captures", captures), ("quarantine", quarantine)):
+            if plain:
+                tables[table].append(with_day(table_of(table, plain)))
+        for table, parts in tables.items():
+            self.put(run, table, pa.concat_tables(parts))
+        count(outcome, tables)
+        summary = {"batch": number, "files": outcome.files, "frames": outcome.frames,
+                   "findings": dict(outcome.findings)}  # fmt: skip
+        self.state = State(run, rings, [], summary)
+        self.directory.commit(self.state)
+        return outcome
+
+    def put(self, run: int, table: str, rows: pa.Table) -> None:
+        """Write rows of a table to staging, by day."""
+        import pyarrow.compute as pc
+
+        for day in pc.unique(rows["day"]).to_pylist():
+            part = rows.filter(pc.equal(rows["day"], day)).drop_columns(["day"])
+            sink = pa.BufferOutputStream()
+            pq.write_table(part, sink, compression="zstd")
+            data = bytes(sink.getvalue())
+            self.directory.stage(run, f"{table}/day={day}", "part.parquet", data)
+
+
+def note_file(rings: dict[str, Done], outcome: Outcome, file: File, scan: Scan, run: int) -> None:
+    """A file is done."""
+    done = rings.get(scan.ring)
+    rings[scan.ring] = Done([*(done.files if done else []), file], run)
+    outcome.files += 1
+    outcome.octets += file.size
+    outcome.packets += scan.packets
+
+
+def table_of(table: str, rows: list[tuple[Any, ...]]) -> pa.Table:
+    """Rows of a table for Arrow."""
+    schema = arrow_schema(table)
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(each, type=kind) for each, kind in zip(columns, schema.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def count(outcome: Outcome, tables: dict[str, list[pa.Table]]) -> None:
+    """Totals for the summary."""
+    for rows in tables.get("connections", []):
+        outcome.connections += rows.num_rows
+        for each in ("client_frames", "server_frames"):
+            outcome.frames += sum(rows[each].to_pylist())
+    for rows in tables.get("findings", []):
+        outcome.findings.update(rows["severity"].to_pylist())
+
+
+def follow(
+    spark: SparkSession, inputs: tuple[str, ...], out: str, work: Work,
+    told: Callable[[Outcome], None], idle: float = IDLE, patience: float = PATIENCE,
+) -> None:  # fmt: skip
+    """Follow directories until interrupted."""
+    stream = Follow(spark, list(inputs), out, work, told)
+    stream.idle, stream.patience = idle, patience
+    stopped = threading.Event()
+    # An exception inside a call to the JVM would break the connection to it.
+    before = signal.signal(signal.SIGINT, lambda number, frame: stopped.set())
+    try:
+        query = stream.start()
+        while not stopped.wait(LOOK) and query.isActive:
+            pass
+        query.stop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    stream.directory.close()
+    failed = query.exception()
+    if failed is not None:
+        raise failed

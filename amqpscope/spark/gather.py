@@ -1,0 +1,317 @@
+"""Steps turned into rows of the tables.
+
+A `Gatherer` takes the Steps of one replay and keeps rows until `blocks` hands them out, grouped
+by table and by the slice that their frame lies in. Frames and connections carry whatever
+numbers the replay gave them; `numbering` makes the final ones.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+from amqpscope.analysis import Conversation, Step
+from amqpscope.choice import Choice
+from amqpscope.findings import Finding
+from amqpscope.model.delivery import Delivery
+from amqpscope.spark.gather_older import OlderMessages
+from amqpscope.statistics import (
+    ConnectionNumbers,
+    Histogram,
+    LinkNumbers,
+    SessionNumbers,
+    Statistics,
+    outcome_of,
+)
+from amqpscope.stream import PEERS
+from dissectors.v1_0.bodies import Open
+from dissectors.v1_0.values import Map
+
+MINUTE: Final = 60_000_000_000
+ROWS: Final = 20_000
+"""Rows kept before they are handed on."""
+ORDER: Final = "_order"
+"""Blocks of all frames' numbers, 8 octets each."""
+ACCEPTED: Final = "_accepted"
+"""Blocks of all connections' numbers."""
+REFERRED: Final = "_referred"
+"""Blocks of the numbers of frames that findings speak of."""
+
+Row = tuple[Any, ...]
+
+
+class Block(NamedTuple):
+    """Some rows of one table whose frames lie in one slice."""
+
+    table: str
+    slice: int
+    rows: list[Row] | array[int]
+
+
+class Minute:
+    """What passed to or from an address in one minute of a connection."""
+
+    def __init__(self) -> None:
+        self.transfers = 0
+        self.deliveries = 0
+        self.octets = 0
+        self.outcomes: Counter[str] = Counter()
+        self.latency = Histogram()
+
+
+class Person:
+    """What is remembered of a connection."""
+
+    def __init__(self, conversation: Conversation, packet: int) -> None:
+        self.conversation = conversation
+        self.statistics = Statistics()
+        self.products: list[str | None] = [None, None]
+        self.first_packet = packet
+        self.last_packet = packet
+
+
+class Gatherer:
+    """Rows of one replay."""
+
+    def __init__(
+        self, ring: str, choice: Choice, slice_of: Callable[[int], int] | None, frames: bool
+    ) -> None:
+        self.ring = ring
+        self.choice = choice
+        self.slice_of = slice_of
+        """The slice of a frame's number; None: numbers are final."""
+        self.frames_wanted = frames
+        self.persons: dict[int, Person] = {}
+        self.pending: dict[Delivery, int] = {}
+        """Deliveries that are not over, and their connections."""
+        self.older = OlderMessages()
+        self.minutes: dict[tuple[int, int, str, str], Minute] = {}
+        self.rows: dict[tuple[str, int], list[Row]] = {}
+        self.numbers: dict[tuple[str, int], array[int]] = {}
+        self.count = 0
+
+    def take(self, step: Step) -> None:
+        """One more unit."""
+        frame = step.frame
+        conversation = step.conversation
+        number = conversation.number
+        person = self.persons.get(number)
+        if person is None:
+            person = Person(conversation, frame.packet)
+            self.persons[number] = person
+            if self.slice_of is not None:
+                self.number(ACCEPTED, number)
+        person.last_packet = frame.packet
+        body = frame.unit.body
+        if step.older is not None:
+            self.older.take(step, step.older, self)
+        elif isinstance(body, Open):
+            person.products[frame.sender] = product(body)
+        person.statistics.take(step)
+        if step.delivery is not None:
+            self.transfer(step, step.delivery)
+        elif step.covered:
+            for delivery in step.covered:
+                self.disposition(delivery, frame.number, frame.time)
+        if self.slice_of is not None:
+            self.number(ORDER, frame.number)
+        if step.findings:
+            for finding in step.findings:
+                self.finding(finding)
+        if self.frames_wanted:
+            self.frame(step)
+
+    def number(self, table: str, number: int) -> None:
+        """Keep a number that stands for a place, to be counted later."""
+        place = 0 if self.slice_of is None else self.slice_of(number)
+        found = self.numbers.get((table, place))
+        if found is None:
+            found = array("q")
+            self.numbers[table, place] = found
+        found.append(number)
+
+    def add(self, table: str, number: int, row: Row) -> None:
+        """Keep a row whose frame has this number."""
+        place = 0 if self.slice_of is None else self.slice_of(number)
+        self.rows.setdefault((table, place), []).append(row)
+        self.count += 1
+
+    def transfer(self, step: Step, delivery: Delivery) -> None:
+        """Follow a delivery, and count it in its minute."""
+        frame = step.frame
+        first = delivery.mark.frame == frame.number
+        minute = self.minute(delivery, step.conversation.number, frame.time)
+        minute.transfers += 1
+        minute.octets += len(frame.raw) - frame.unit.payload + frame.missing
+        if first:
+            minute.deliveries += 1
+            self.pending[delivery] = step.conversation.number
+        if delivery.aborted or (delivery.complete and delivery.settled is not None):
+            self.over(delivery)
+
+    def disposition(self, delivery: Delivery, frame: int, time: int) -> None:
+        """See whether this frame settles a delivery."""
+        mark = delivery.settled
+        if mark is None or mark.frame != frame or delivery not in self.pending:
+            return
+        minute = self.minute(delivery, self.pending[delivery], time)
+        outcome = outcome_of(delivery)
+        minute.outcomes[outcome] += 1
+        minute.latency.add(mark.time - delivery.mark.time)
+        if delivery.complete:
+            self.over(delivery, outcome)
+
+    def minute(self, delivery: Delivery, connection: int, time: int) -> Minute:
+        """Where to count what happens now on a delivery's link."""
+        link = delivery.link
+        return self.minute_of(connection, time, link.node(), PEERS[link.session.owner.peer])
+
+    def minute_of(self, connection: int, time: int, address: str, sender: str) -> Minute:
+        """Where to count what is sent to or from an address."""
+        key = (connection, time // MINUTE, address, sender)
+        found = self.minutes.get(key)
+        if found is None:
+            found = Minute()
+            self.minutes[key] = found
+        return found
+
+    def over(self, delivery: Delivery, outcome: str = "") -> None:
+        """Nothing more is expected of a delivery."""
+        connection = self.pending.pop(delivery, None)
+        if connection is None:
+            return
+        link, mark, settled = delivery.link, delivery.mark, delivery.settled
+        presettled = delivery.complete and delivery.sent_settled
+        if settled is not None and not outcome:
+            outcome = "presettled" if presettled else outcome_of(delivery)
+        row = (
+            self.ring, connection, mark.frame, mark.packet, mark.time // 1000, mark.time,
+            link.name or None, link.node() or None, PEERS[link.session.owner.peer],
+            delivery.delivery_id, octets(delivery.tag), delivery.transfers, delivery.size,
+            delivery.complete, delivery.aborted, presettled,
+            None if delivery.aborted else outcome or None,
+            None if settled is None else settled.packet,
+            None if settled is None else settled.time - mark.time,
+        )  # fmt: skip
+        self.add("deliveries", mark.frame, row)
+
+    def finding(self, finding: Finding) -> None:
+        """Keep a finding, unless the user does not want it."""
+        if not self.choice.judge(finding, self.ring):
+            return
+        person = self.persons.get(finding.connection)
+        peer = PEERS.index(finding.peer)
+        row = (
+            self.ring, finding.connection, finding.frame, finding.packet, finding.time // 1000,
+            finding.time, finding.rule, finding.name, finding.severity, finding.certainty,
+            finding.peer, None if person is None else person.products[peer], finding.message,
+            finding.channel, finding.link or None, finding.path or None, finding.section,
+            [{"frame": frame, "why": why} for frame, why in finding.related], None, None,
+        )  # fmt: skip
+        self.add("findings", finding.frame, row)
+        if self.slice_of is not None:
+            for frame, _ in finding.related:
+                self.number(REFERRED, frame)
+
+    def frame(self, step: Step) -> None:
+        """Keep a frame itself."""
+        frame, link, delivery = step.frame, step.link, step.delivery
+        unit = frame.unit
+        row = (
+            self.ring, step.conversation.number, frame.number, frame.packet, frame.time // 1000,
+            frame.time, PEERS[frame.sender], step.conversation.protocol, unit.kind,
+            None if unit.header is not None else unit.channel, unit.name,
+            len(frame.raw) + frame.missing, None if link is None else link.name,
+            None if link is None else link.node(),
+            None if delivery is None else delivery.delivery_id,
+            [finding.rule for finding in step.findings],
+        )  # fmt: skip
+        self.add("frames", frame.number, row)
+
+    def finish(self) -> None:
+        """The replay is over: what is left becomes rows too."""
+        for number in list(self.persons):
+            self.close(number)
+
+    def close(self, number: int) -> None:
+        """A connection is over."""
+        person = self.persons[number]
+        for delivery in [each for each, own in self.pending.items() if own == number]:
+            self.over(delivery)
+        self.older.close(number, self)
+        for numbers in person.statistics.finish():
+            self.connection(numbers, person)
+        self.pass_minutes(number, -1)
+        del self.persons[number]
+
+    def pass_minutes(self, number: int, until: int) -> None:
+        """Give out the minutes of a connection that are over: those before `until`, or all."""
+        for key in [key for key in self.minutes if key[0] == number]:
+            connection, when, address, sender = key
+            if 0 <= until <= when:
+                continue
+            minute = self.minutes.pop(key)
+            row = (
+                self.ring, connection, when * 60_000_000, address or None, sender,
+                minute.transfers, minute.deliveries, minute.octets, minute.latency.count,
+                list(minute.outcomes.items()), sorted(minute.latency.classes.items()),
+                minute.latency.largest,
+            )  # fmt: skip
+            self.add("statistics", connection, row)
+
+    def connection(self, numbers: ConnectionNumbers, person: Person) -> None:
+        """Keep a connection with its sessions and links."""
+        row = (
+            self.ring, numbers.number, numbers.first // 1000, numbers.first, numbers.last,
+            numbers.client, numbers.server, numbers.protocol, *numbers.containers,
+            *person.products, *numbers.frames, *numbers.bytes, list(numbers.names.items()),
+            person.conversation.gaps, person.first_packet, person.last_packet,
+        )  # fmt: skip
+        self.add("connections", numbers.number, row)
+        for ordinal, session in enumerate(numbers.sessions):
+            self.add("sessions", numbers.number, self.session(ordinal, session, numbers))
+        for ordinal, link in enumerate(numbers.links):
+            self.add("links", numbers.number, self.link(ordinal, link, numbers))
+
+    def session(self, ordinal: int, session: SessionNumbers, numbers: ConnectionNumbers) -> Row:
+        """A row of one end of a session."""
+        window = session.window
+        return (
+            self.ring, numbers.number, ordinal, numbers.first // 1000, session.peer,
+            session.channel, session.transfers, window.count, window.total, window.longest,
+        )  # fmt: skip
+
+    def link(self, ordinal: int, link: LinkNumbers, numbers: ConnectionNumbers) -> Row:
+        """A row of a link."""
+        credit, latency = link.credit, link.latency
+        return (
+            self.ring, numbers.number, ordinal, numbers.first // 1000, link.name, link.address,
+            link.sender, link.channel, link.transfers, link.deliveries, link.bytes, link.aborted,
+            link.presettled, list(link.outcomes.items()), sorted(latency.classes.items()),
+            latency.count, latency.largest, credit.count, credit.total, credit.longest,
+            link.kind, link.redelivered,
+        )  # fmt: skip
+
+    def blocks(self) -> Iterator[Block]:
+        """Hand out what is kept."""
+        for (table, place), rows in self.rows.items():
+            yield Block(table, place, rows)
+        for (table, place), numbers in self.numbers.items():
+            yield Block(table, place, numbers)
+        self.rows = {}
+        self.numbers = {}
+        self.count = 0
+
+
+def product(body: Open) -> str | None:
+    """What a peer says it is."""
+    properties = body.properties
+    found = properties.get("product") if isinstance(properties, Map) else None
+    return str(found) if isinstance(found, str) else None
+
+
+def octets(value: object) -> bytes | None:
+    """A binary as Arrow takes it."""
+    return bytes(value) if isinstance(value, bytes | bytearray | memoryview) else None

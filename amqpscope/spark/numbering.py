@@ -1,0 +1,143 @@
+"""Order keys turned into the numbers that one process would have given.
+
+`Numbers` is what a ring's final numbers follow from: how many frames each slice completed, the
+keys of all connections, the numbers of frames that findings refer to, and which packets each
+file has. The keys of all frames are needed only slice by slice, to rank the rows of that slice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from amqpscope.spark.schema import NUMBERED, arrow_schema
+
+if TYPE_CHECKING:
+    from amqpscope.spark.gather import Row
+
+Keys = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def no_keys() -> Keys:
+    """An empty array of keys."""
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass
+class Numbers:
+    """What a ring's numbers follow from."""
+
+    whole: bool
+    """One process saw it all: rows have their final numbers."""
+    files: list[tuple[str, int]] = field(default_factory=list)
+    """Path and the packets of the ring before it."""
+    frames_before: list[int] = field(default_factory=list)
+    """Frames of the ring before each slice."""
+    accepted: Keys = field(default_factory=no_keys)
+    """The keys of all connections, ascending."""
+    referred: Keys = field(default_factory=no_keys)
+    """Keys of frames that findings refer to, ascending, and below their numbers."""
+    referred_numbers: Keys = field(default_factory=no_keys)
+
+    def file_of(self, packet: int) -> tuple[str, int]:
+        """The file that has a packet, and its number there."""
+        low, high = 0, len(self.files)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.files[middle][1] < packet:
+                low = middle
+            else:
+                high = middle
+        path, before = self.files[low]
+        return path, packet - before
+
+
+def encoded(table: str, rows: list[Row]) -> bytes:
+    """Rows as octets, as they pass between stages."""
+    schema = arrow_schema(table)
+    columns = zip(*rows, strict=True)
+    arrays = [
+        pa.array(column, type=kind) for column, kind in zip(columns, schema.types, strict=True)
+    ]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    return bytes(sink.getvalue())
+
+
+def decoded(octets: bytes) -> pa.Table:
+    """The rows in octets."""
+    with pa.ipc.open_stream(octets) as reader:
+        return reader.read_all()
+
+
+def ranked(blobs: list[bytes]) -> Keys:
+    """The keys of all frames of a slice, in order."""
+    keys = np.frombuffer(b"".join(blobs), dtype=np.int64).copy()
+    keys.sort()
+    return keys
+
+
+def numbered(table: str, octets: bytes, numbers: Numbers, place: int, order: Keys) -> pa.Table:
+    """Rows of a slice with their final numbers, and the day."""
+    rows = decoded(octets)
+    if not numbers.whole:
+        connections = np.searchsorted(numbers.accepted, rows["connection"].to_numpy()) + 1
+        frames = None
+        if table in NUMBERED:
+            before = numbers.frames_before[place]
+            frames = np.searchsorted(order, rows["frame"].to_numpy()) + before + 1
+        rows = renumbered(table, rows, connections, frames, numbers)
+    return with_day(with_file(table, rows, numbers))
+
+
+def renumbered(
+    table: str, rows: pa.Table, connections: Keys, frames: Keys | None, numbers: Numbers
+) -> pa.Table:
+    """Rows with other numbers of connections and frames."""
+    rows = _with(rows, "connection", connections)
+    if frames is None:
+        return rows
+    if table == "findings":
+        rows = _findings(rows, frames, numbers)
+    return _with(rows, "frame", frames)
+
+
+def with_file(table: str, rows: pa.Table, numbers: Numbers) -> pa.Table:
+    """Findings with the file that has their packet."""
+    if table != "findings":
+        return rows
+    places = [numbers.file_of(packet) for packet in rows["packet"].to_pylist()]
+    rows = _with(rows, "file", [path for path, _ in places])
+    return _with(rows, "file_packet", [packet for _, packet in places])
+
+
+def with_day(rows: pa.Table) -> pa.Table:
+    """Rows with the day of their time."""
+    return rows.append_column("day", pc.cast(rows["time"], pa.date32()))
+
+
+def _findings(rows: pa.Table, frames: Keys, numbers: Numbers) -> pa.Table:
+    """Findings whose related frames have their final numbers, in the text too."""
+    keys = rows["frame"].to_pylist()
+    messages = rows["message"].to_pylist()
+    all_related = rows["related"].to_pylist()
+    for at, related in enumerate(all_related):
+        known = {keys[at]: int(frames[at])}
+        for other in related:
+            found = np.searchsorted(numbers.referred, other["frame"])
+            known[other["frame"]] = int(numbers.referred_numbers[found])
+            other["frame"] = known[other["frame"]]
+        for key, number in known.items():
+            messages[at] = messages[at].replace(str(key), str(number))
+    return _with(_with(rows, "message", messages), "related", all_related)
+
+
+def _with(rows: pa.Table, name: str, values: Any) -> pa.Table:
+    place = rows.schema.get_field_index(name)
+    field = rows.schema.field(place)
+    return rows.set_column(place, field, pa.array(values, type=field.type))

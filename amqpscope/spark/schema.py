@@ -1,0 +1,232 @@
+"""The tables: their columns, types and meaning.
+
+One row a column; the Arrow and Spark schemas and the documentation are made from these. `ring`
+names the directory (or manifest entry) of captures that belong together; numbers of frames,
+packets and connections are those that `lint`, `stats` and `read` give for the ring as one
+capture. `day` is added to every table for partitioning: the UTC day of `time`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Column(NamedTuple):
+    """One column of a table."""
+
+    name: str
+    type: str
+    """As Spark's SQL spells it."""
+    what: str
+
+
+def _columns(text: str) -> tuple[Column, ...]:
+    """Columns from lines of `name  type  what it means`."""
+    rows = (line.split(None, 2) for line in text.strip().splitlines())
+    return tuple(Column(*row) for row in rows)
+
+
+VERSION: Final = 1
+
+# fmt: off
+TABLES: Final = {
+    "captures": _columns("""
+        ring          string     directory or manifest entry
+        path          string     the file
+        ordinal       int        its place in the ring, from 0
+        time          timestamp  of its first packet
+        time_ns       bigint     the same in nanoseconds since 1970
+        last_ns       bigint     of its last packet
+        octets        bigint     size as stored
+        first_packet  bigint     number of its first packet in the ring
+        packets       bigint     how many it has
+        error         string     why it was not read to its end
+        notes         string     what else should be known
+    """),
+    "connections": _columns("""
+        ring              string              directory or manifest entry
+        connection        bigint              number in the ring, from 1
+        time              timestamp           of the first frame
+        time_ns           bigint              the same in nanoseconds
+        last_ns           bigint              of the last frame
+        client            string              address and port
+        server            string              address and port
+        protocol          string              amqp-1.0 or an older one
+        client_container  string              container-id of the client's open
+        server_container  string              container-id of the server's open
+        client_product    string              product of the client's open
+        server_product    string              product of the server's open
+        client_frames     bigint              frames the client sent
+        server_frames     bigint              frames the server sent
+        client_octets     bigint              their octets
+        server_octets     bigint              their octets
+        performatives     map<string,bigint>  frames by name
+        gaps              bigint              places where octets are missing
+        first_packet      bigint              packet of the first frame
+        last_packet       bigint              packet of the last frame
+    """),
+    "sessions": _columns("""
+        ring             string     directory or manifest entry
+        connection       bigint     number in the ring
+        ordinal          int        from 0 in the connection
+        time             timestamp  of the connection's first frame
+        peer             string     whose end: client or server
+        channel          int        its channel
+        transfers        bigint     sent by this end
+        stalls           bigint     times its window was closed
+        stalled_ns       bigint     nanoseconds in all
+        longest_ns       bigint     the longest of them
+    """),
+    "links": _columns("""
+        ring             string              directory or manifest entry
+        connection       bigint              number in the ring
+        ordinal          int                 from 0 in the connection
+        time             timestamp           of the connection's first frame
+        name             string              of the link
+        address          string              of the node
+        sender           string              who sends: client or server
+        channel          int                 of the end seen first
+        transfers        bigint              frames
+        deliveries       bigint              messages begun
+        octets           bigint              of payload
+        aborted          bigint              deliveries given up by the sender
+        presettled       bigint              deliveries sent settled
+        outcomes         map<string,bigint>  settled deliveries by outcome
+        latency          map<int,bigint>     settle latencies: class n is about 1.04^n nanoseconds
+        latency_count    bigint              how many
+        latency_max_ns   bigint              the longest
+        stalls           bigint              times it had no credit
+        stalled_ns       bigint              nanoseconds in all
+        longest_ns       bigint              the longest of them
+        kind             string              link, or in the older protocols exchange or queue
+        redelivered      bigint              deliveries marked so, in the older protocols
+    """),
+    "deliveries": _columns("""
+        ring            string     directory or manifest entry
+        connection      bigint     number in the ring
+        frame           bigint     of the first transfer
+        packet          bigint     of the first transfer
+        time            timestamp  of the first transfer
+        time_ns         bigint     the same in nanoseconds
+        link            string     name of the link
+        address         string     of the node
+        sender          string     client or server
+        delivery_id     bigint     as on the wire
+        tag             binary     delivery-tag
+        transfers       int        frames
+        octets          bigint     of payload
+        complete        boolean    its last transfer was seen
+        aborted         boolean    given up by the sender
+        presettled      boolean    sent settled
+        outcome         string     how it was settled; null while it is not
+        settled_packet  bigint     packet of the frame that settled it
+        latency_ns      bigint     from first transfer to that frame
+    """),
+    "frames": _columns("""
+        ring        string         directory or manifest entry
+        connection  bigint         number in the ring
+        frame       bigint         number in the ring
+        packet      bigint         that completed it
+        time        timestamp      of that packet
+        time_ns     bigint         the same in nanoseconds
+        sender      string         client or server
+        protocol    string         amqp-1.0 or an older one
+        kind        string         header, amqp, sasl, empty or malformed
+        channel     int            null for a protocol header
+        name        string         of the performative
+        octets      bigint         on the wire
+        link        string         name of the link
+        address     string         of its node
+        delivery_id bigint         of the delivery
+        findings    array<string>  ids of the rules that it breaks
+    """),
+    "findings": _columns("""
+        ring         string                                   directory or manifest entry
+        connection   bigint                                   number in the ring
+        frame        bigint                                   number in the ring
+        packet       bigint                                   number in the ring
+        time         timestamp                                of the frame
+        time_ns      bigint                                   the same in nanoseconds
+        rule         string                                   id
+        name         string                                   of the rule
+        severity     string                                   error, warning or info
+        certainty    string                                   sure or suspect
+        peer         string                                   at fault: client or server
+        product      string                                   of that peer, as its open says
+        message      string                                   what is wrong
+        channel      int                                      of the frame
+        link         string                                   name of the link
+        path         string                                   the field
+        section      string                                   of the specification
+        related      array<struct<frame:bigint,why:string>>   other frames that matter
+        file         string                                   the capture that has the packet
+        file_packet  bigint                                   its number there
+    """),
+    "statistics": _columns("""
+        ring            string              directory or manifest entry
+        connection      bigint              number in the ring
+        time            timestamp           the minute
+        address         string              of the node
+        sender          string              who sends: client or server
+        transfers       bigint              frames in this minute
+        deliveries      bigint              messages begun in it
+        octets          bigint              of payload
+        settled         bigint              deliveries settled in it
+        outcomes        map<string,bigint>  these by outcome
+        latency         map<int,bigint>     their latencies, as in links
+        latency_max_ns  bigint              the longest
+    """),
+    "quarantine": _columns("""
+        ring     string     directory or manifest entry
+        path     string     the file
+        time     timestamp  when it was last changed
+        octets   bigint     size as stored
+        reason   string     why it, or its rest, could not be read
+        whole    boolean    nothing of it could be read
+    """),
+}
+# fmt: on
+
+NUMBERED: Final = ("deliveries", "frames", "findings")
+"""Tables with a column `frame`."""
+
+
+def ddl(table: str) -> str:
+    """A table's columns as Spark's SQL spells them, with the day."""
+    columns = ", ".join(f"`{c.name}` {c.type}" for c in TABLES[table])
+    return f"{columns}, `day` date"
+
+
+def arrow_schema(table: str) -> pa.Schema:
+    """A table's columns for Arrow, without the day."""
+    import pyarrow as pa
+
+    return pa.schema([(c.name, _arrow_type(c.type)) for c in TABLES[table]])
+
+
+def _arrow_type(name: str) -> pa.DataType:
+    import pyarrow as pa
+
+    simple = {
+        "string": pa.string(), "int": pa.int32(), "bigint": pa.int64(), "boolean": pa.bool_(),
+        "binary": pa.binary(), "timestamp": pa.timestamp("us", "UTC"),
+        "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
+        "map<int,bigint>": pa.map_(pa.int32(), pa.int64()),
+        "array<string>": pa.list_(pa.string()),
+        "array<struct<frame:bigint,why:string>>":
+            pa.list_(pa.struct([("frame", pa.int64()), ("why", pa.string())])),
+    }  # fmt: skip
+    return simple[name]
+
+
+def documentation() -> str:
+    """All tables as Markdown."""
+    lines: list[str] = []
+    for table, columns in TABLES.items():
+        lines += [f"**{table}**", "", "| column | type | |", "|---|---|---|"]
+        lines += [f"| {c.name} | {c.type} | {c.what} |" for c in columns]
+        lines.append("")
+    return "\n".join(lines)

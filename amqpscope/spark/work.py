@@ -1,0 +1,21 @@
+"""What the user wants, as it is shipped to all workers.
+
+Apart from the modules that are compiled: a compiled class could not be unpickled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from amqpscope.choice import Choice
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all processes must know."""
+
+    choice: Choice = field(default_factory=Choice)
+    keylogs: tuple[bytes, ...] = ()
+    decode_as: dict[int, str] = field(default_factory=dict)
+    frames: bool = False
+    """Whether the table of frames is wanted."""

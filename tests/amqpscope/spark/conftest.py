@@ -1,0 +1,29 @@
+"""A Spark session for the tests that need one, and what the tables should hold."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+if importlib.util.find_spec("pyspark") is None:
+    collect_ignore_glob = ["test_*.py"]
+
+sys.path.insert(0, str(Path(__file__).parent))  # `cutting` and `expected`, beside this file
+
+
+@pytest.fixture(scope="session")
+def spark_log(tmp_path_factory):
+    """The file that has what Spark says."""
+    return tmp_path_factory.mktemp("spark") / "spark.log"
+
+
+@pytest.fixture(scope="session")
+def spark(spark_log):
+    """A session on two cores, started by the first test that asks."""
+    from amqpscope.spark import Where, start
+
+    settings = {"spark.sql.shuffle.partitions": "2"}
+    session = start(Where("local[2]", log=str(spark_log), settings=settings))
+    yield session
+    session.stop()

@@ -1,0 +1,108 @@
+"""What `lint` and `stats` say of a capture, and the same read back from the tables."""
+
+import json
+
+from amqpscope.analysis import Analyzer
+from amqpscope.capture.pieces import Pieces
+from amqpscope.choice import Choice
+from amqpscope.linting import Work, check
+from amqpscope.report.lint import finding_object
+from amqpscope.report.stats import connection_object
+from amqpscope.statistics import Histogram, Statistics
+
+
+def ordered(objects):
+    """Objects in an order that depends on nothing but them."""
+    return sorted(objects, key=lambda each: json.dumps(each, sort_keys=True))
+
+
+def linted(path):
+    """The findings of a capture, and the counts that lint gives."""
+    checked = check(str(path), Work(Choice(), excerpts=False))
+    return ordered(finding_object(finding, "") for finding in checked.findings), checked
+
+
+def counted(path):
+    """The statistics of a capture's connections."""
+    statistics, analyzer = Statistics(), Analyzer()
+    with Pieces(str(path)) as pieces:
+        for batch in pieces:
+            for piece in batch:
+                for step in analyzer.feed(piece):
+                    statistics.take(step)
+    return ordered(connection_object(numbers) for numbers in statistics.finish())
+
+
+def findings_of(rows):
+    """Rows of the table of findings as lint prints them."""
+    same = ("rule", "name", "severity", "certainty", "peer", "message", "connection", "frame",
+            "packet", "channel", "link", "path", "section")  # fmt: skip
+    return ordered(
+        {
+            **{name: row[name] for name in same},
+            "capture": "",
+            "time": round(row["time_ns"] / 1e9, 6),
+            "related": [{"frame": r["frame"], "why": r["why"]} for r in row["related"]],
+        }
+        for row in rows
+    )
+
+
+def statistics_of(connections, sessions, links):
+    """Rows of three tables as stats prints them."""
+    return ordered(connection_of(row, sessions, links) for row in connections)
+
+
+def connection_of(row, sessions, links):
+    def own(rows):
+        mine = [each for each in rows if each["connection"] == row["connection"]]
+        return sorted(mine, key=lambda each: each["ordinal"])
+
+    peers = ("client", "server")
+    return {
+        "connection": row["connection"], "client": row["client"], "server": row["server"],
+        "protocol": row["protocol"],
+        "containers": {peer: row[f"{peer}_container"] for peer in peers},
+        "frames": {peer: row[f"{peer}_frames"] for peer in peers},
+        "bytes": {peer: row[f"{peer}_octets"] for peer in peers},
+        "performatives": dict(row["performatives"]),
+        "first": row["time_ns"] / 1e9, "last": row["last_ns"] / 1e9,
+        "sessions": [
+            {"peer": each["peer"], "channel": each["channel"], "transfers": each["transfers"],
+             "window_stalls": stall_of(each)}
+            for each in own(sessions)
+        ],
+        "links": [link_of(each) for each in own(links)],
+    }  # fmt: skip
+
+
+def stall_of(row):
+    return {"count": row["stalls"], "total": row["stalled_ns"] / 1e9,
+            "longest": row["longest_ns"] / 1e9}  # fmt: skip
+
+
+def link_of(row):
+    latency = Histogram()
+    latency.classes.update(dict(row["latency"]))
+    latency.count, latency.largest = row["latency_count"], row["latency_max_ns"]
+    same = ("kind", "sender", "channel", "deliveries", "transfers", "presettled", "aborted")
+    return {
+        **{name: row[name] for name in same},
+        "name": row["name"] or None, "address": row["address"] or None, "bytes": row["octets"],
+        "outcomes": dict(row["outcomes"]), "settle_latency": latency.object(),
+        "credit_stalls": stall_of(row),
+    }  # fmt: skip
+
+
+def tables_of(folder):
+    """All rows of all tables of a directory by their ring, read without Spark."""
+    import pyarrow.dataset as ds
+
+    found = {}
+    for table in ("captures", "connections", "sessions", "links", "deliveries", "findings",
+                  "statistics", "quarantine", "frames"):  # fmt: skip
+        if (folder / table).is_dir():
+            data = ds.dataset(folder / table, partitioning="hive", format="parquet")
+            for row in data.to_table().to_pylist():
+                found.setdefault(row["ring"], {}).setdefault(table, []).append(row)
+    return found

@@ -1,0 +1,128 @@
+"""A directory of rotating captures followed, with a crash in between."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from cutting import cut
+from expected import counted, findings_of, linted, statistics_of, tables_of
+
+from amqpscope.spark.keeping import Keeper
+from amqpscope.spark.replay import canonical
+from amqpscope.spark.work import Work
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+class Stream:
+    """`pipeline run --follow` in a process of its own, which can be killed with its JVM."""
+
+    def __init__(self, live, out):
+        self.live, self.out, self.process = live, out, None
+
+    def start(self):
+        command = [
+            sys.executable, "-m", "amqpscope", "pipeline", "run", str(self.live),
+            "--out", str(self.out), "--follow", "--master", "local[2]", "--patience", "0",
+            "--idle", "600", "--conf", "spark.sql.shuffle.partitions=2",
+            "--log", str(self.out.parent / "spark.log"),
+        ]  # fmt: skip
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def files(self):
+        """How many files are in the tables."""
+        manifests = sorted((self.out / "_manifest").glob("[0-9]*.json"))
+        if not manifests:
+            return 0
+        rings = json.loads(manifests[-1].read_text())["rings"]
+        return sum(len(ring["files"]) for ring in rings.values())
+
+    def wait(self, ready):
+        end = time.monotonic() + 240
+        while not ready():
+            assert self.process.poll() is None, self.process.stdout.read()
+            assert time.monotonic() < end, (self.out.parent / "spark.log").read_text()[-4000:]
+            time.sleep(0.2)
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.communicate(timeout=60)[0]
+
+
+@pytest.fixture
+def stream(tmp_path):
+    live = tmp_path / "live"
+    live.mkdir()
+    found = Stream(live, tmp_path / "out")
+    yield found
+    if found.process is not None and found.process.poll() is None:
+        found.kill()
+
+
+def test_a_followed_ring_gives_what_lint_gives_also_after_kill_9(stream, root, tmp_path):
+    capture = root / "captures" / "v10_proton-labbroker_manylinks.pcap"
+    files = cut(capture, tmp_path / "all", random.Random(3), 6)
+    parts = sorted((tmp_path / "all").iterdir())
+    assert files == len(parts) > 4
+
+    def arrive(part):
+        shutil.copy(part, tmp_path / part.name)
+        (tmp_path / part.name).rename(stream.live / part.name)
+
+    arrive(parts[0])
+    stream.start()
+    arrive(parts[1])
+    stream.wait(lambda: stream.files() >= 2)
+    arrive(parts[2])
+    time.sleep(random.Random(os.getpid()).random())  # somewhere inside the batch
+    stream.kill()
+    for part in parts[3:]:
+        arrive(part)
+    stream.start()
+    stream.wait(lambda: stream.files() == files)
+    stream.wait((stream.out / "connections").is_dir)
+    told = stream.interrupt()
+    assert "Traceback" not in told
+    rows = tables_of(stream.out)[str(stream.live)]
+    findings, checked = linted(capture)
+    assert findings_of(rows.get("findings", [])) == findings
+    names = ("connections", "sessions", "links")
+    assert statistics_of(*(rows[name] for name in names)) == counted(capture)
+    assert sum(row["packets"] for row in rows["captures"]) == checked.packets
+
+
+def test_a_replay_goes_on_where_it_was_frozen_after_any_packet(root):
+    from amqpscope.capture.pcap import open_capture
+    from amqpscope.spark.gather import ORDER
+
+    capture = root / "captures" / "mixed_091-and-10_rabbitmq.pcap"
+    keeper, frozen, blocks, last = Keeper(Work()), {}, [], None
+    with open_capture(str(capture)) as segments:
+        for last in (segment for batch in segments for segment in batch):
+            name = canonical(last.key)
+            replay = keeper.thaw(frozen[name]) if name in frozen else keeper.begin("ring")
+            blocks += keeper.feed(replay, [last])
+            frozen[name] = keeper.freeze(replay)
+    for data in frozen.values():
+        blocks += keeper.thaw(data).finish(last.packet, last.time)
+    keys = sorted(key for block in blocks if block.table == ORDER for key in block.rows)
+    numbers = {key: number for number, key in enumerate(keys, 1)}
+    rows = [row for block in blocks if block.table == "findings" for row in block.rows]
+    findings, checked = linted(capture)
+    assert len(keys) == checked.frames
+    assert sorted((row[6], numbers[row[2]]) for row in rows) == sorted(
+        (finding["rule"], finding["frame"]) for finding in findings
+    )

@@ -1,0 +1,158 @@
+"""The batch job in a real Spark session."""
+
+import json
+import random
+import shutil
+
+import pytest
+from cutting import cut
+from expected import counted, findings_of, linted, statistics_of, tables_of
+
+from amqpscope.spark import run_pipeline
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+TINY = 8000
+"""Octets of a slice, so that captures of a few kilobytes have several."""
+
+
+def differences(tables, ring, capture):
+    """In what the tables of a ring differ from what one process says of the capture."""
+    rows = tables.get(ring, {})
+    findings, checked = linted(capture)
+    found = findings_of(rows.get("findings", []))
+    numbers = statistics_of(*(rows.get(name, []) for name in ("connections", "sessions", "links")))
+    packets = sum(row["packets"] for row in rows.get("captures", []))
+    wrong = []
+    if found != findings:
+        wrong.append(f"{capture.name}: findings")
+    if numbers != counted(capture):
+        wrong.append(f"{capture.name}: statistics")
+    if packets != checked.packets:
+        wrong.append(f"{capture.name}: {packets} packets, not {checked.packets}")
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def captures(root):
+    found = sorted(path for path in (root / "captures").iterdir() if ".pcap" in path.suffix)
+    assert len(found) > 50
+    return found
+
+
+@pytest.fixture(scope="module")
+def rings(captures, tmp_path_factory):
+    """Every capture we have, each rotated into a directory of its own."""
+    folder = tmp_path_factory.mktemp("rings")
+    for number, path in enumerate(captures):
+        cut(path, folder / path.stem / path.suffix[1:], random.Random(number), 1 + number % 7)
+    return folder
+
+
+def ring_of(rings, path):
+    return str(rings / path.stem / path.suffix[1:])
+
+
+@pytest.fixture(scope="module")
+def tables(spark, rings, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out") / "tables"
+    outcome = run_pipeline(spark, [str(rings)], str(out), size=TINY)
+    assert outcome.frames > 4000
+    return out
+
+
+def test_rotated_captures_give_what_lint_and_stats_give_of_the_originals(tables, rings, captures):
+    found = tables_of(tables)
+    wrong = [each for path in captures for each in differences(found, ring_of(rings, path), path)]
+    assert wrong == []
+
+
+def test_captures_that_are_no_rings_give_the_same(spark, captures, tmp_path):
+    out = tmp_path / "out"
+    run_pipeline(spark, [str(captures[0].parent)], str(out), ring="file")
+    found = tables_of(out)
+    wrong = [each for path in captures for each in differences(found, str(path), path)]
+    assert wrong == []
+
+
+def test_each_finding_names_a_packet_in_a_file(tables):
+    rows = [row for ring in tables_of(tables).values() for row in ring.get("findings", [])]
+    captures = {row["path"]: row for ring in tables_of(tables).values() for row in ring["captures"]}
+    for row in rows:
+        before = captures[row["file"]]["first_packet"] - 1
+        assert row["packet"] == before + row["file_packet"]
+        assert row["file_packet"] <= captures[row["file"]]["packets"]
+
+
+def test_running_again_doubles_nothing(spark, tables, rings):
+    before = tables_of(tables)
+    outcome = run_pipeline(spark, [str(rings)], str(tables), size=TINY)
+    assert (outcome.files, outcome.frames) == (0, 0)
+    assert tables_of(tables) == before
+
+
+def test_a_ring_that_grew_is_done_anew_and_others_stay(spark, captures, tmp_path):
+    long = next(path for path in captures if path.name.startswith("mixed"))
+    rings, out = tmp_path / "rings", tmp_path / "out"
+    cut(long, rings / "all", random.Random(5), 5)
+    cut(captures[0], rings / "other", random.Random(6), 2)
+    files = sorted((rings / "all").iterdir())
+    late = tmp_path / "late"
+    late.mkdir()
+    for file in files[-2:]:
+        shutil.move(file, late)
+    run_pipeline(spark, [str(rings)], str(out), size=TINY)
+    for file in late.iterdir():
+        shutil.move(file, rings / "all")
+    assert run_pipeline(spark, [str(rings)], str(out), size=TINY).files == len(files)
+    found = tables_of(out)
+    wrong = differences(found, str(rings / "all"), long)
+    assert wrong + differences(found, str(rings / "other"), captures[0]) == []
+
+
+def test_what_cannot_be_read_is_quarantined_and_the_rest_is_done(spark, captures, tmp_path):
+    rings, out = tmp_path / "rings", tmp_path / "out"
+    rings.mkdir()
+    shutil.copy(captures[0], rings / f"good{captures[0].suffix}")
+    (rings / "empty.pcap").touch()
+    (rings / "text.pcap").write_text("not a capture at all")
+    (rings / "cut.pcap.gz").write_bytes(b"\x1f\x8b\x08\x00 and then nonsense")
+    outcome = run_pipeline(spark, [str(rings)], str(out), ring="file")
+    assert {path.rpartition("/")[2] for path, _ in outcome.quarantined} == {
+        "empty.pcap", "text.pcap", "cut.pcap.gz",
+    }  # fmt: skip
+    found = tables_of(out)
+    assert found[str(rings / "text.pcap")]["quarantine"][0]["reason"].startswith("not a capture")
+    assert differences(found, str(rings / f"good{captures[0].suffix}"), captures[0]) == []
+
+
+def test_a_run_that_died_leaves_nothing_and_the_next_one_tidies_up(spark, captures, tmp_path):
+    out = tmp_path / "out"
+    left = out / "_staging" / "1" / "findings" / "day=2026-01-01"
+    left.mkdir(parents=True)
+    (left / "part-0.parquet").write_bytes(b"half a file")
+    run_pipeline(spark, [str(captures[0])], str(out))
+    assert list((out / "_staging").iterdir()) == []
+    assert differences(tables_of(out), str(captures[0].parent), captures[0]) == []
+
+
+def test_a_run_that_died_after_it_counted_is_finished_by_the_next(spark, captures, tmp_path):
+    out = tmp_path / "out"
+    run_pipeline(spark, [str(captures[0])], str(out))
+    before = tables_of(out)
+    staged = out / "_staging" / "1" / "findings"
+    day = next((out / "findings").iterdir())
+    shutil.copytree(day, staged / day.name)
+    shutil.rmtree(out / "findings")
+    for file in (staged / day.name).iterdir():
+        file.rename(file.with_name(file.name.removeprefix("run-000001-")))
+    assert run_pipeline(spark, [str(captures[0])], str(out)).files == 0
+    assert tables_of(out) == before
+
+
+def test_the_manifest_says_which_files_are_done(spark, captures, tmp_path):
+    out = tmp_path / "out"
+    run_pipeline(spark, [str(captures[0])], str(out))
+    document = json.loads((out / "_manifest" / "000001.json").read_text())
+    (ring,) = document["rings"].values()
+    assert ring["files"][0][0] == str(captures[0])

@@ -1,0 +1,75 @@
+"""Captures cut anywhere give what one process gives, before Spark comes in."""
+
+import random
+
+import pytest
+from cutting import cut, records_of
+from expected import counted, findings_of, linted, statistics_of
+from without_spark import tables
+
+from amqpscope.spark.files import natural
+
+pytest.importorskip("pyarrow")
+
+
+def captures(root):
+    return sorted(path for path in (root / "captures").iterdir() if ".pcap" in path.suffix)
+
+
+def wrong(rows, capture):
+    found = []
+    if findings_of(rows["findings"]) != linted(capture)[0]:
+        found.append(f"{capture.name}: findings")
+    parts = (rows[table] for table in ("connections", "sessions", "links"))
+    if statistics_of(*parts) != counted(capture):
+        found.append(f"{capture.name}: statistics")
+    return found
+
+
+def test_slices_of_a_few_packets_give_the_same(root):
+    found = [each for path in captures(root) for each in wrong(tables([path], 400), path)]
+    assert found == []
+
+
+def test_files_and_slices_cut_at_random_give_the_same(root, tmp_path):
+    found = []
+    for number, path in enumerate(captures(root)):
+        folder = tmp_path / path.name
+        cut(path, folder, random.Random(number), 2 + number % 9)
+        files = sorted(folder.iterdir(), key=lambda file: natural(file.name))
+        found += wrong(tables(files, 2000), path)
+    assert found == []
+
+
+def test_a_datagram_cut_between_slices_is_put_together(root, tmp_path):
+    """Fragments of one IP datagram in two files."""
+    from amqpscope.capture.write import CaptureWriter
+
+    whole = root / "captures" / "demo.pcapng"
+    path = tmp_path / "fragmented.pcapng"
+    with path.open("wb") as file:
+        writer = CaptureWriter(file)
+        for _, block in records_of(whole):
+            time = int.from_bytes(block[-len(block) + 12 : -len(block) + 16], "little") << 32
+            time |= int.from_bytes(block[16:20], "little")
+            size = int.from_bytes(block[20:24], "little")
+            for packet in fragments(block[28 : 28 + size]):
+                writer.packet(time * 1000, packet)
+    rows = tables([path], 100)
+    assert len(rows["connections"]) > 0
+    assert wrong(rows, path) == []
+
+
+def fragments(packet):
+    """An Ethernet packet of IPv4 in two fragments, if it has room for that."""
+    ethernet, ip, data = packet[:14], packet[14:34], packet[34:]
+    if ethernet[12:14] != b"\x08\x00" or ip[0] != 0x45 or len(data) <= 40:
+        return [packet]
+
+    def part(offset, octets, more):
+        head = bytearray(ip)
+        head[2:4] = (20 + len(octets)).to_bytes(2, "big")
+        head[6:8] = ((0x2000 if more else 0) | offset // 8).to_bytes(2, "big")
+        return ethernet + bytes(head) + octets
+
+    return [part(0, data[:32], more=True), part(32, data[32:], more=False)]
