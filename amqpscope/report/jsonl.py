@@ -259,7 +259,7 @@ def put_number(out: list[str], number: int) -> None:
             out.append(SMALL[small // 1000])
             out.append(PADDED[small % 1000])
     else:
-        out.append(int.__repr__(number))
+        out.append(str(number))
 
 
 def put_section(out: list[str], message: bytes, section: Section, hidden: bool) -> None:

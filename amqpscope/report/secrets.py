@@ -13,6 +13,9 @@ from dissectors.v1_0.framing import SASL_FRAME, Unit
 from dissectors.v1_0.names import PUT_TOKEN, is_secret_field, is_secret_node
 
 MASK: Final = "********"
+MAX_NODES: Final = 4096
+_nodes: Final[dict[str, bool]] = {}
+"""Whether nodes are secret, for it is asked with every message."""
 
 
 def secret_field(composite: str, field: str) -> bool:
@@ -35,4 +38,11 @@ def secret_message(step: Step) -> bool:
         return False
     node = link.node()
     # Of a link whose attach was not seen the address is not known, but the request tells.
-    return is_secret_node(node) if node else PUT_TOKEN in step.frame.raw
+    if not node:
+        return PUT_TOKEN in step.frame.raw
+    known = _nodes.get(node)
+    if known is None:
+        known = is_secret_node(node)
+        if len(_nodes) < MAX_NODES:
+            _nodes[node] = known
+    return known

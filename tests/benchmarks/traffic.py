@@ -1,4 +1,8 @@
-"""A capture of any length, as a busy queue makes it: transfers, dispositions and flows."""
+"""Captures of any length, as a busy queue makes them.
+
+Small ones have transfers of a few octets and their dispositions, and credit now and then; rich ones
+have messages of four sections, and a flow with every disposition.
+"""
 
 from amqpscope.capture.write import CaptureWriter, Conversation
 from dissectors.notation import parse
@@ -34,6 +38,10 @@ SETUP = (
         " outgoing-window=2147483647 handle=0 delivery-count=0 link-credit=1000",
     ),
 )
+SMALL = parse(
+    f"transfer handle=0 delivery-id={NUMBER}'70 delivery-tag=0xdeadbeef message-format=0"
+    f' | data(b"0123456789abcdef")'
+)
 TRANSFER = parse(
     f"transfer handle=0 delivery-id={NUMBER}'70 delivery-tag=0xdeadbeef message-format=0"
     f' | header(durable=true) properties(message-id="order-0001" subject="new")'
@@ -53,8 +61,13 @@ def numbered(template, number):
     return template.replace(NUMBER.to_bytes(4, "big"), number.to_bytes(4, "big"))
 
 
-def write_capture(path, frames):
+CREDIT_EVERY = 500
+"""Deliveries after which a small capture has a flow."""
+
+
+def write_capture(path, frames, *, rich=False):
     """Write a capture of about so many frames; how many they are."""
+    transfer, every = (TRANSFER, 1) if rich else (SMALL, CREDIT_EVERY)
     written = len(SETUP)
     with open(path, "wb", buffering=1 << 20) as file:
         talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
@@ -65,9 +78,12 @@ def write_capture(path, frames):
         number = 0
         while written < frames:
             time += 50_000
-            talk.data(CLIENT, time, numbered(TRANSFER, number))
-            answer = numbered(DISPOSITION, number) + numbered(FLOW, number + 1)
-            talk.data(SERVER, time + 20_000, answer)
+            talk.data(CLIENT, time, numbered(transfer, number))
+            answer = numbered(DISPOSITION, number)
+            written += 2
             number += 1
-            written += 3
+            if number % every == 0:
+                answer += numbered(FLOW, number)
+                written += 1
+            talk.data(SERVER, time + 20_000, answer)
     return written
