@@ -83,7 +83,7 @@ def measure(directory, frames):
     names = ("all", "quarter", "few", "rich")
     path, part, few, rich = (os.path.join(directory, name) for name in names)
     frames = write_capture(path, frames)
-    full = write_capture(rich, frames // 4, rich=True)
+    full = write_capture(rich, frames, rich=True)
     quarter = write_capture(part, frames // 4)
     little = write_capture(few, max(frames // 200, 100))
 
