@@ -20,8 +20,20 @@ settings.register_profile("amqpscope", deadline=None)
 settings.load_profile("amqpscope")
 
 
-ONCE = tuple(f"tests/amqpscope/{part}/" for part in ("proxy", "spark", "tui"))
-"""Where tests start brokers, clusters and terminals, which know nothing of how we were built."""
+ONCE = (
+    # What starts brokers, clusters, terminals, browsers and other processes,
+    "tests/amqpscope/proxy/",
+    "tests/amqpscope/report/test_html_browser",
+    "tests/amqpscope/spark/",
+    "tests/amqpscope/test_cli",
+    "tests/amqpscope/tui/",
+    "tests/benchmarks/",
+    # and what plays all examples once more, in other ways.
+    "tests/amqpscope/rules/test_loss",
+    "tests/amqpscope/rules/test_recorded",
+    "tests/amqpscope/rules/older/test_loss",
+)
+"""The tests that take long and do not depend on how we were built."""
 
 
 def pytest_collection_modifyitems(items):
