@@ -8,14 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from cutting import cut
 from expected import counted, findings_of, linted, statistics_of, tables_of
-
-from amqpscope.spark.keeping import Keeper
-from amqpscope.spark.replay import canonical
-from amqpscope.spark.work import Work
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -105,24 +102,11 @@ def test_a_followed_ring_gives_what_lint_gives_also_after_kill_9(stream, root, t
 
 
 def test_a_replay_goes_on_where_it_was_frozen_after_any_packet(root):
-    from amqpscope.capture.pcap import open_capture
-    from amqpscope.spark.gather import ORDER
-
     capture = root / "captures" / "mixed_091-and-10_rabbitmq.pcap"
-    keeper, frozen, blocks, last = Keeper(Work()), {}, [], None
-    with open_capture(str(capture)) as segments:
-        for last in (segment for batch in segments for segment in batch):
-            name = canonical(last.key)
-            replay = keeper.thaw(frozen[name]) if name in frozen else keeper.begin("ring")
-            blocks += keeper.feed(replay, [last])
-            frozen[name] = keeper.freeze(replay)
-    for data in frozen.values():
-        blocks += keeper.thaw(data).finish(last.packet, last.time)
-    keys = sorted(key for block in blocks if block.table == ORDER for key in block.rows)
-    numbers = {key: number for number, key in enumerate(keys, 1)}
-    rows = [row for block in blocks if block.table == "findings" for row in block.rows]
+    command = [sys.executable, Path(__file__).with_name("frozen.py"), capture]
+    found = json.loads(subprocess.check_output(command, text=True))
     findings, checked = linted(capture)
-    assert len(keys) == checked.frames
-    assert sorted((row[6], numbers[row[2]]) for row in rows) == sorted(
+    assert found["frames"] == checked.frames
+    assert [tuple(each) for each in found["findings"]] == sorted(
         (finding["rule"], finding["frame"]) for finding in findings
     )
