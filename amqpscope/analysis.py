@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.findings import Finding
-from amqpscope.frames import Frame, Framer
+from amqpscope.frames import Frame, Framer, frame_of
 from amqpscope.frames_older import OlderFrame
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
@@ -290,17 +290,19 @@ class Analyzer:
         asked = older.header
         if suspect.refused and asked is not None:
             # The model of 1.0 has to know what its server answers.
-            header = Frame(CLIENT, 0, asked.raw, 0, asked.packet, asked.time, asked.ack)
+            header = frame_of(CLIENT, 0, asked.raw, 0, asked.packet, asked.time, asked.ack)
             header.number = asked.number
             conversation.tracker.apply(conversation.tracker.locate(header))
         return suspect.refused
 
     def older_step(
-        self, suspect: Suspect, older: OlderTalk, frame: OlderFrame, steps: list[Step]
+        self, suspect: Suspect, older: OlderTalk, frame: Frame, steps: list[Step]
     ) -> None:
         """Number a frame of an older protocol, place it in its model, and give it on."""
         conversation = suspect.conversation
         if conversation is None or 0 < self.until <= self.frames:
+            return
+        if not isinstance(frame, OlderFrame):
             return
         self.frames += 1
         frame.number = self.frames

@@ -36,6 +36,7 @@ class Frame:
         packet: int,
         time: int,
         ack: int,
+        unit: Unit,
     ) -> None:
         self.number = 0
         """From 1 over the whole capture, in the order in which units became complete."""
@@ -54,11 +55,19 @@ class Frame:
         """Frames may have been lost between the one before (of this direction) and this one."""
         self.cut = False
         """Its direction ended inside it."""
-        self.unit: Unit = decode_unit(raw, None, missing)
-        self.beheaded = missing > 0 and self.unit.payload >= len(raw)
+        self.unit = unit
+        self.beheaded = missing > 0 and unit.payload >= len(raw)
         """Octets of the performative itself, and not only of its payload, are missing."""
-        if missing and self.unit.body is not None:
-            excuse(self.unit)
+
+
+def frame_of(
+    sender: int, offset: int, raw: bytes, missing: int, packet: int, time: int, ack: int
+) -> Frame:
+    """A unit of 1.0, decoded."""
+    unit = decode_unit(raw, None, missing)
+    if missing and unit.body is not None:
+        excuse(unit)
+    return Frame(sender, offset, raw, missing, packet, time, ack, unit)
 
 
 def excuse(unit: Unit) -> None:
@@ -73,6 +82,8 @@ class Framer:
 
     def __init__(self, sender: int, *, lost: bool = False) -> None:
         self.sender = sender
+        self.least: i64 = 8
+        """Octets of a frame that have to be there to say anything of it."""
         self.lost = lost
         """The next frame's start is not known."""
         self.gap = False
@@ -123,7 +134,7 @@ class Framer:
                     return
                 continue
             if size == MORE or at + size > end:
-                self.hold(data[at:], size, chunk)
+                self.hold(data[at:], size, base + at, chunk.ack, chunk.packet)
                 return
             frames.append(
                 self.frame(data[at : at + size], base + at, chunk.packet, chunk, chunk.ack)
@@ -132,20 +143,26 @@ class Framer:
 
     def frame(self, raw: bytes, offset: int, packet: int, chunk: Chunk, ack: int) -> Frame:
         """A whole frame, which knows whether frames were lost before it."""
-        frame = Frame(self.sender, offset, raw, 0, packet, chunk.time, ack)
+        frame = self.made(raw, offset, 0, packet, chunk.time, ack)
         if self.gap:
             frame.lost_before = True
             self.gap = False
         return frame
 
-    def hold(self, data: bytes, size: i64, chunk: Chunk) -> None:
+    def made(
+        self, raw: bytes, offset: int, missing: int, packet: int, time: int, ack: int
+    ) -> Frame:
+        """A frame, decoded."""
+        return frame_of(self.sender, offset, raw, missing, packet, time, ack)
+
+    def hold(self, data: bytes, size: i64, offset: i64, ack: int, packet: int) -> None:
         """Keep the start of a frame until the rest comes."""
         self.parts = [data]
         self.held = len(data)
         self.need = size
-        self.offset = chunk.offset + len(chunk.data) - len(data)
-        self.ack = chunk.ack
-        self.packet = chunk.packet
+        self.offset = offset
+        self.ack = ack
+        self.packet = packet
 
     def complete(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> i64:
         """Add to the frame that is held; returns where the rest of `data` begins."""
@@ -195,10 +212,14 @@ class Framer:
         found: i64 = find_frame(rest, True)
         self.lost = found < 0
         if found < 0:
-            self.parts = [rest[-SEARCH_LIMIT:]] if rest else []
-            self.held = min(len(rest), SEARCH_LIMIT)
+            self.look_on(rest)
             return -1
         return start + found
+
+    def look_on(self, data: bytes) -> None:
+        """Keep octets in which no frame begins, for it may do so with those that follow."""
+        self.parts = [data[-SEARCH_LIMIT:]] if data else []
+        self.held = min(len(data), SEARCH_LIMIT)
 
     def search(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> None:
         """Look for the start of a frame in what is held and the new octets."""
@@ -208,9 +229,7 @@ class Framer:
             self.drop()
         at = find_frame(data, fresh)
         if at < 0:
-            keep = data[-SEARCH_LIMIT:]
-            self.parts = [keep]
-            self.held = len(keep)
+            self.look_on(data)
             return
         self.lost = False
         self.cut(data, at, chunk, frames)
@@ -222,10 +241,9 @@ class Framer:
             return None
         frame: Frame | None = None
         inside = False
-        if self.held and not self.lost and self.need > MORE and self.held >= 8:
+        if self.held and not self.lost and self.need > MORE and self.held >= self.least:
             left = self.need - self.held
-            raw = b"".join(self.parts)
-            frame = Frame(self.sender, self.offset, raw, left, packet, time, self.ack)
+            frame = self.made(b"".join(self.parts), self.offset, left, packet, time, self.ack)
             frame.lost_before = self.gap
             self.gap = False
             inside = 0 <= size <= left
@@ -245,6 +263,7 @@ class Framer:
         raw = b"".join(self.parts)
         missing = max(self.need - self.held, 0) if self.need > MORE else 0
         self.drop()
-        frame = Frame(self.sender, self.offset, raw, missing, packet, time, self.ack)
+        frame = self.made(raw, self.offset, missing, packet, time, self.ack)
+        frame.lost_before = self.gap
         frame.cut = True
         return frame

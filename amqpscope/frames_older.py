@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.frames import SEARCH_LIMIT, Frame
+from amqpscope.frames import Frame, Framer
 from amqpscope.stream import Chunk
 from dissectors.v0_9.framing import OlderUnit, decode_unit, head_of, measure
 from dissectors.v0_9.plans import Dialect
@@ -39,17 +39,7 @@ class OlderFrame(Frame):
         ack: int,
         unit: OlderUnit,
     ) -> None:
-        self.number = 0
-        self.sender = sender
-        self.offset = offset
-        self.raw = raw
-        self.missing = missing
-        self.packet = packet
-        self.time = time
-        self.ack = ack
-        self.lost_before = False
-        self.cut = False
-        self.unit = unit
+        super().__init__(sender, offset, raw, missing, packet, time, ack, unit)
         self.beheaded = unit.cut
         self.older = unit
         """The same, by its own type."""
@@ -64,32 +54,19 @@ class Spoken:
         """A header, or the server, has told it; else it is guessed from the first frames."""
 
 
-class OlderFramer:
+class OlderFramer(Framer):
     """Cuts one direction."""
 
     def __init__(self, sender: int, spoken: Spoken, *, lost: bool = False) -> None:
-        self.sender = sender
+        super().__init__(sender, lost=lost)
+        self.least = 1
         self.spoken = spoken
-        self.lost = lost
-        """The next frame's start is not known."""
-        self.gap = False
-        """Octets were missed since the last frame, and frames with them."""
         self.head = 0 if len(spoken.dialect.heads) > 1 else USUAL_HEAD
         """The size of a frame's header; 0 until the first frame has told it."""
-        self.parts: list[bytes] = []
-        self.held: i64 = 0
-        """Octets in `parts`: the start of a frame that is not complete."""
-        self.need: i64 = MORE
-        """The size of that frame, when it is known."""
-        self.offset: i64 = 0
-        self.ack = -1
-        self.packet = 0
-        self.skip: i64 = 0
-        """Octets that still belong to a frame already given with a hole in it."""
 
-    def feed(self, chunk: Chunk) -> list[OlderFrame]:
+    def feed(self, chunk: Chunk) -> list[Frame]:
         """Take the next octets and give the frames that are now complete."""
-        frames: list[OlderFrame] = []
+        frames: list[Frame] = []
         data = chunk.data
         if self.skip:
             skipped = min(self.skip, len(data))
@@ -98,19 +75,19 @@ class OlderFramer:
         if self.lost:
             self.search(data, chunk, frames)
         elif self.held:
-            self.complete(data, chunk, frames)
+            self.join(data, chunk, frames)
         elif data:
-            self.cut(data, 0, chunk.ack, chunk, frames)
+            self.cut_from(data, 0, chunk.ack, chunk, frames)
         return frames
 
-    def cut(self, data: bytes, at: i64, ack: int, chunk: Chunk, frames: list[OlderFrame]) -> None:
+    def cut_from(self, data: bytes, at: i64, ack: int, chunk: Chunk, frames: list[Frame]) -> None:
         """Give every whole frame from `at` on, and hold what is left; `ack` is the first one's."""
         end: i64 = len(data)
         base = chunk.offset + len(chunk.data) - end
         while at < end:
             size = self.measure(data, at, end)
             if size == DAMAGED:
-                more = self.damaged(data[at:], base + at, ack, chunk, frames)
+                more = self.pass_over(data[at:], base + at, ack, chunk, frames)
                 if more < 0:
                     return
                 ack = chunk.ack
@@ -119,7 +96,7 @@ class OlderFramer:
             if size == MORE or at + size > end:
                 self.hold(data[at:], size, base + at, ack, chunk.packet)
                 return
-            frames.append(self.frame(data[at : at + size], base + at, ack, chunk))
+            frames.append(self.frame(data[at : at + size], base + at, chunk.packet, chunk, ack))
             ack = chunk.ack
             at += size
 
@@ -135,20 +112,12 @@ class OlderFramer:
         self.head = head
         return measure(data, at, end, self.head)
 
-    def frame(self, raw: bytes, offset: i64, ack: int, chunk: Chunk) -> OlderFrame:
-        """A whole frame, which knows whether frames were lost before it."""
-        if not self.spoken.sure:
-            self.guess(raw)
-        frame = self.made(raw, offset, 0, chunk.packet, chunk.time, ack)
-        if self.gap:
-            frame.lost_before = True
-            self.gap = False
-        return frame
-
     def made(
         self, raw: bytes, offset: int, missing: int, packet: int, time: int, ack: int
-    ) -> OlderFrame:
-        """A frame, decoded."""
+    ) -> Frame:
+        """A frame, decoded by the dialect that is spoken; a whole one may tell it first."""
+        if not self.spoken.sure and not missing:
+            self.guess(raw)
         unit = decode_unit(raw, self.spoken.dialect, None, missing, self.head or USUAL_HEAD)
         return OlderFrame(self.sender, offset, raw, missing, packet, time, ack, unit)
 
@@ -162,16 +131,7 @@ class OlderFramer:
         if found is not None:
             self.spoken.dialect = found
 
-    def hold(self, data: bytes, size: i64, offset: i64, ack: int, packet: int) -> None:
-        """Keep the start of a frame until the rest comes."""
-        self.parts = [data]
-        self.held = len(data)
-        self.need = size
-        self.offset = offset
-        self.ack = ack
-        self.packet = packet
-
-    def complete(self, data: bytes, chunk: Chunk, frames: list[OlderFrame]) -> None:
+    def join(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> None:
         """Add to the frame that is held."""
         if self.need != MORE and self.held + len(data) < self.need:
             # Large frames come in many pieces: join them once.
@@ -183,16 +143,10 @@ class OlderFramer:
         joined = b"".join(self.parts)
         ack = self.ack
         self.drop()
-        self.cut(joined, 0, ack, chunk, frames)
+        self.cut_from(joined, 0, ack, chunk, frames)
 
-    def drop(self) -> None:
-        """Let go of what is held."""
-        self.parts = []
-        self.held = 0
-        self.need = MORE
-
-    def damaged(
-        self, data: bytes, offset: i64, ack: int, chunk: Chunk, frames: list[OlderFrame]
+    def pass_over(
+        self, data: bytes, offset: i64, ack: int, chunk: Chunk, frames: list[Frame]
     ) -> i64:
         """Give octets that cannot begin a frame as one malformed unit.
 
@@ -200,13 +154,11 @@ class OlderFramer:
         """
         at = self.next_frame(data)
         shown = min(SHOWN, at) if at > 0 else SHOWN
-        frames.append(self.frame(data[:shown], offset, ack, chunk))
+        frames.append(self.frame(data[:shown], offset, chunk.packet, chunk, ack))
         self.gap = True
         if at < 0:
             self.lost = True
-            keep = data[1:][-SEARCH_LIMIT:]
-            self.parts = [keep]
-            self.held = len(keep)
+            self.look_on(data[1:])
         return at
 
     def next_frame(self, data: bytes) -> i64:
@@ -217,7 +169,7 @@ class OlderFramer:
         at = find_frame(data[1:], False, head)
         return at if at < 0 else at + 1
 
-    def search(self, data: bytes, chunk: Chunk, frames: list[OlderFrame]) -> None:
+    def search(self, data: bytes, chunk: Chunk, frames: list[Frame]) -> None:
         """Look for the start of a frame in what is held and the new octets."""
         fresh = not self.parts and not self.gap
         if self.parts:
@@ -225,45 +177,9 @@ class OlderFramer:
             self.drop()
         at = find_frame(data, fresh, self.head or USUAL_HEAD)
         if at < 0:
-            keep = data[-SEARCH_LIMIT:]
-            self.parts = [keep]
-            self.held = len(keep)
+            self.look_on(data)
             return
         self.lost = False
         if not self.head:
             self.head = USUAL_HEAD
-        self.cut(data, at, chunk.ack, chunk, frames)
-
-    def lose(self, size: int, packet: int, time: int) -> OlderFrame | None:
-        """Octets are missing here; gives the frame that was begun, with what there is of it."""
-        if self.skip and 0 <= size <= self.skip:
-            self.skip -= size
-            return None
-        frame: OlderFrame | None = None
-        inside = False
-        if self.held and not self.lost and self.need > MORE:
-            left = self.need - self.held
-            frame = self.made(b"".join(self.parts), self.offset, left, packet, time, self.ack)
-            frame.lost_before = self.gap
-            self.gap = False
-            inside = 0 <= size <= left
-            self.skip = left - size if inside else 0
-        self.drop()
-        if not inside:
-            self.skip = 0
-            self.lost = True
-            self.gap = True
-        return frame
-
-    def finish(self, packet: int, time: int) -> OlderFrame | None:
-        """The direction ends; gives the frame that was begun, if any."""
-        if self.lost or not self.held:
-            self.drop()
-            return None
-        raw = b"".join(self.parts)
-        missing = max(self.need - self.held, 0) if self.need > MORE else 0
-        frame = self.made(raw, self.offset, missing, packet, time, self.ack)
-        frame.lost_before = self.gap
-        self.drop()
-        frame.cut = True
-        return frame
+        self.cut_from(data, at, chunk.ack, chunk, frames)

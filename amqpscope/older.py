@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.findings import Finding
+from amqpscope.frames import Frame
 from amqpscope.frames_older import OlderFrame, OlderFramer, Spoken
 from amqpscope.model.older.connection import OlderConnection
 from amqpscope.model.older.event import OlderEvent
@@ -63,7 +64,7 @@ class OlderTalk:
             self.announced = found.protocol
         self.header: OlderFrame | None = None
         """The client's header."""
-        self.framers = (OlderFramer(0, spoken, lost=lost), OlderFramer(1, spoken, lost=lost))
+        self.framers = [OlderFramer(0, spoken, lost=lost), OlderFramer(1, spoken, lost=lost)]
         self.tracker = OlderTracker(connection.complete, spoken.dialect)
         model = self.tracker.connection
         model.encrypted = connection.encrypted
@@ -87,7 +88,7 @@ class OlderTalk:
         """What users call it: `amqp-0-9-1`."""
         return self.announced or self.spoken.dialect.protocol
 
-    def chunk(self, chunk: Chunk) -> list[OlderFrame]:
+    def chunk(self, chunk: Chunk) -> list[Frame]:
         """The frames that octets complete."""
         framer = self.framers[chunk.sender]
         self.tracker.heard(chunk.sender, chunk.time, chunk.offset + len(chunk.data))
@@ -95,7 +96,7 @@ class OlderTalk:
             framer.lost = False
         return framer.feed(chunk)
 
-    def gap(self, gap: Gap) -> OlderFrame | None:
+    def gap(self, gap: Gap) -> Frame | None:
         """Octets are missing; gives the frame that was begun."""
         return self.framers[gap.sender].lose(gap.size, gap.packet, gap.time)
 
@@ -105,7 +106,7 @@ class OlderTalk:
             # At once, and not with this peer's next frame: its partner may answer what is missing.
             self.tracker.lose(gap.sender, gap.time)
 
-    def end(self, end: End) -> OlderFrame | None:
+    def end(self, end: End) -> Frame | None:
         """A direction is over; gives the frame that was begun."""
         return self.framers[end.sender].finish(end.packet, end.time)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
-from amqpscope.frames import Frame
+from amqpscope.frames import Frame, frame_of
 from amqpscope.model.connection import ConnectionEnd
 from amqpscope.model.delivery import MAX_MESSAGE, Delivery
 from amqpscope.model.event import Event
@@ -127,7 +127,7 @@ class Steps:
 
     def made_frame(self, number: int, record: Record) -> Frame:
         """The frame of a record."""
-        frame = Frame(
+        frame = frame_of(
             record.sender, record.offset, self.files.octets(record), record.missing,
             record.packet, record.time, -1,
         )  # fmt: skip

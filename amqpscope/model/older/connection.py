@@ -157,7 +157,7 @@ class OlderConnection:
     """Both ends."""
 
     def __init__(self, anchored: bool, dialect: Dialect) -> None:
-        self.ends = (OlderEnd(0, anchored), OlderEnd(1, anchored))
+        self.ends = [OlderEnd(0, anchored), OlderEnd(1, anchored)]
         self.dialect = dialect
         self.announced = True
         """A header, the server's own words, or many frames that fit have told the dialect."""
