@@ -1,5 +1,6 @@
 """Real clients and real servers through the proxy: the same results as without it."""
 
+import json
 import os
 import shutil
 import socket
@@ -7,13 +8,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from relaying import PATIENCE
+from tls_peers import NOW, Certified
 
 import amqpscope as package
+from amqpscope.proxy.ca import load_or_make_ca
 
 SCRIPTS = Path(__file__).parent / "scripts"
 MESSAGES = 60
@@ -52,16 +57,31 @@ def broker():
     process.wait()
 
 
+class Rabbit(NamedTuple):
+    """Where RabbitMQ listens, and whom to trust."""
+
+    port: int
+    tls: int
+    ca: Path
+
+
 @pytest.fixture(scope="module")
 def rabbitmq():
-    """A RabbitMQ node of our own that speaks 1.0 too; its port."""
+    """A RabbitMQ node of our own that speaks 1.0 too, and TLS."""
     # Not the one in /usr/sbin, which runs as another user.
     program = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
     if not program.is_file():
         pytest.skip("rabbitmq-server is not installed")
-    port, distribution, mapper = free_ports(3)
+    port, tls, distribution, mapper = free_ports(4)
     with tempfile.TemporaryDirectory(prefix="amqpscope-rabbit-") as folder:
         Path(folder, "plugins").write_text("[rabbitmq_amqp1_0].\n")
+        certified = Certified(Path(folder), "localhost")
+        Path(folder, "rabbitmq.conf").write_text(
+            f"listeners.ssl.1 = 127.0.0.1:{tls}\n"
+            f"ssl_options.cacertfile = {certified.ca}\n"
+            f"ssl_options.certfile = {certified.path}\n"
+            f"ssl_options.keyfile = {certified.path}\n"
+        )
         environment = {
             **os.environ,
             "HOME": folder,
@@ -71,6 +91,7 @@ def rabbitmq():
             "RABBITMQ_NODE_PORT": str(port),
             "RABBITMQ_DIST_PORT": str(distribution),
             "RABBITMQ_ENABLED_PLUGINS_FILE": f"{folder}/plugins",
+            "RABBITMQ_CONFIG_FILE": f"{folder}/rabbitmq.conf",
             "RABBITMQ_MNESIA_BASE": folder,
             "RABBITMQ_LOG_BASE": folder,
             "RABBITMQ_PID_FILE": f"{folder}/pid",
@@ -81,7 +102,7 @@ def rabbitmq():
             )
         try:
             wait_for_rabbitmq(process, port, Path(folder, "out"))
-            yield port
+            yield Rabbit(port, tls, certified.ca)
         finally:
             process.terminate()
             try:
@@ -136,12 +157,39 @@ def test_rhea_through_the_proxy_gets_what_it_gets_directly(rhea, broker):
 
 
 def test_rabbitmq_serves_both_families_of_clients_through_the_proxy(rabbitmq):
-    publish = (sys.executable, SCRIPTS / "publish.py", "127.0.0.1")
+    publish = (sys.executable, SCRIPTS / "publish.py", "localhost")
     exchange = (sys.executable, SCRIPTS / "exchange.py")
-    with package.proxied(f"amqp://127.0.0.1:{rabbitmq}") as proxy:
-        assert run(*publish, proxy.port, "a", MESSAGES) == run(*publish, rabbitmq, "b", MESSAGES)
+    plain = rabbitmq.port
+    with package.proxied(f"amqp://127.0.0.1:{plain}") as proxy:
+        assert run(*publish, proxy.port, "a", MESSAGES) == run(*publish, plain, "b", MESSAGES)
         if find_spec("proton") is not None:
             relayed = run(*exchange, proxy.address, "/queue/relayed", MESSAGES)
-            assert relayed == run(*exchange, f"127.0.0.1:{rabbitmq}", "/queue/direct", MESSAGES)
+            assert relayed == run(*exchange, f"127.0.0.1:{plain}", "/queue/direct", MESSAGES)
     assert "amqp-0-9-1" in proxy.checked.protocols
     assert proxy.checked.gaps == 0
+
+
+def test_rabbitmq_over_tls_serves_both_families_through_the_proxy(
+    rabbitmq, proxy, config, amqpscope, tmp_path
+):
+    recording = tmp_path / "tls.pcapng"
+    upstream = f"amqps://localhost:{rabbitmq.tls}"
+    own = load_or_make_ca(config, NOW).path
+    command = proxy(upstream, "--cafile", rabbitmq.ca, "--write", recording, "--no-tui")
+    publish = (sys.executable, SCRIPTS / "publish.py", "localhost")
+    direct = run(*publish, rabbitmq.tls, "c", MESSAGES, rabbitmq.ca)
+    assert run(*publish, command.address[1], "d", MESSAGES, own) == direct
+    if find_spec("proton") is not None:
+        exchange = (sys.executable, SCRIPTS / "tls_exchange.py")
+        direct = run(*exchange, f"localhost:{rabbitmq.tls}", rabbitmq.ca, "/queue/e", MESSAGES)
+        address = f"localhost:{command.address[1]}"
+        assert run(*exchange, address, own, "/queue/f", MESSAGES) == direct
+    assert command.end() == 0
+    names = Counter(
+        json.loads(line)["name"]
+        for line in amqpscope("read", "--format", "jsonl", recording).stdout.splitlines()
+    )
+    assert names["basic.publish"] == names["basic.deliver"] == MESSAGES
+    assert "malformed" not in names
+    if find_spec("proton") is not None:
+        assert names["transfer"] >= 2 * MESSAGES

@@ -1,9 +1,10 @@
-"""Publish to a queue and consume from it, on pika: publish.py HOST PORT QUEUE N.
+"""Publish to a queue and consume from it, on pika: publish.py HOST PORT QUEUE N [CA].
 
-Prints a digest of what came back.
+With a certificate authority to trust, over TLS. Prints a digest of what came back.
 """
 
 import hashlib
+import ssl
 import sys
 
 import pika
@@ -11,8 +12,11 @@ import pika
 SIZES = (0, 1, 100, 5_000, 300_000)
 
 
-def main(host, port, queue, count):
-    connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
+def main(host, port, queue, count, ca=None):
+    given = pika.ConnectionParameters(host, port)
+    if ca is not None:
+        given.ssl_options = pika.SSLOptions(ssl.create_default_context(cafile=ca), host)
+    connection = pika.BlockingConnection(given)
     channel = connection.channel()
     channel.queue_declare(queue, auto_delete=True)
     digest = hashlib.sha256()
@@ -29,4 +33,4 @@ def main(host, port, queue, count):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), *sys.argv[5:])
