@@ -7,10 +7,13 @@ how many octets the next one has. Octets that make no sense raise `Damage` with 
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from amqpscope.capture.packets import Packets
 from amqpscope.stream import INSIDE_TLS, Segment
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
 
 MAX_RECORD: Final = 16 << 20
 """No tool writes larger records (Wireshark refuses them too), so a larger length is damage."""
@@ -39,6 +42,13 @@ TLS_KEY_LOG: Final = 0x544C534B
 IF_NAME: Final = 2
 IF_TSRESOL: Final = 9
 IF_TSOFFSET: Final = 14
+
+
+def word(data: bytes, at: i64, big: bool) -> i64:
+    """Four octets as a number: every packet has several, too many to make objects of them."""
+    if big:
+        return data[at] << 24 | data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
+    return data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
 
 
 class Damage(Exception):
@@ -74,7 +84,7 @@ class Pcap(Format):
         self._link = 0
         self._tick = 0
         self._header = 16
-        self._record = Struct("<IIII")
+        self._big = False
 
     def take(self, data: bytes, out: list[Segment]) -> int:
         """Read the whole records at the beginning of `data`."""
@@ -83,8 +93,8 @@ class Pcap(Format):
             if len(data) < 24:
                 return 0
             order, self._tick, self._header = PCAP_MAGICS[data[:4]]
-            self._record = Struct(order + "IIII")
-            network: int = Struct(order + "I").unpack_from(data, 20)[0]
+            self._big = order == ">"
+            network = word(data, 20, self._big)
             self._link = network & 0xFFFF  # the upper half tells of frame check sequences
             self._started = True
             at = 24
@@ -93,13 +103,10 @@ class Pcap(Format):
         tick = self._tick
         link = self._link
         packets = self.packets
-        unpack = self._record.unpack_from
-        seconds: int
-        ticks: int
-        captured: int
-        original: int
+        big = self._big
         while size - at >= header:
-            seconds, ticks, captured, original = unpack(data, at)
+            captured = word(data, at + 8, big)
+            original = word(data, at + 12, big)
             if captured > MAX_RECORD:
                 raise Damage(at, f"a packet of {captured} octets, expected at most {MAX_RECORD}")
             start = at + header
@@ -107,7 +114,7 @@ class Pcap(Format):
             if end > size:
                 self.need = end - at
                 return at
-            time = seconds * 1000000000 + ticks * tick
+            time = word(data, at, big) * 1000000000 + word(data, at + 4, big) * tick
             wire_end = start + original if original > captured else end
             segment = packets.segment(link, time, data, start, end, wire_end)
             if segment is not None:
@@ -143,8 +150,7 @@ class Pcapng(Format):
 
     def _use(self, order: str) -> None:
         """Read numbers in this byte order from now on: each section has its own."""
-        self._words = Struct(order + "II")
-        self._enhanced = Struct(order + "IIIII")
+        self._big = order == ">"
         self._obsolete = Struct(order + "HHIIII")
         self._pair = Struct(order + "HH")
         self._int64 = Struct(order + "q")
@@ -153,12 +159,11 @@ class Pcapng(Format):
         """Read the whole blocks at the beginning of `data`."""
         at = 0
         size = len(data)
-        kind: int
-        length: int
         while size - at >= 12:
             if data[at] == 0x0A and data[at : at + 4] == SECTION_MAGIC:
                 self._begin_section(data, at)
-            kind, length = self._words.unpack_from(data, at)
+            kind = word(data, at, self._big)
+            length = word(data, at + 4, self._big)
             if length < 12 or length % 4 or length > MAX_RECORD:
                 raise Damage(
                     at,
@@ -168,8 +173,8 @@ class Pcapng(Format):
             if end > size:
                 self.need = length
                 return at
-            if data[end - 4 : end] != data[at + 4 : at + 8]:
-                again: int = self._words.unpack_from(data, end - 8)[1]
+            again = word(data, end - 4, self._big)
+            if again != length:
                 raise Damage(at, f"a block of {length} octets that ends with the length {again}")
             if kind == ENHANCED_PACKET:
                 self._enhanced_packet(data, at, end - 4, out)
@@ -201,14 +206,14 @@ class Pcapng(Format):
         elif kind == OBSOLETE_PACKET:
             self._obsolete_packet(data, at, end, out)
         elif kind == SECRETS and end - at >= 16:
-            secret, length = self._words.unpack_from(data, at + 8)
-            if secret == TLS_KEY_LOG:
+            length = word(data, at + 12, self._big)
+            if word(data, at + 8, self._big) == TLS_KEY_LOG:
                 self.secrets.append(data[at + 16 : min(end, at + 16 + length)])
 
     def _interface(self, data: bytes, at: int, end: int) -> None:
         _enough(at, end, 16, "an interface description")
         link, _ = self._pair.unpack_from(data, at + 8)
-        snaplen: int = self._words.unpack_from(data, at + 8)[1]
+        snaplen = word(data, at + 12, self._big)
         interface = _Interface(link, snaplen)
         self._interfaces.append(interface)
         at += 16
@@ -227,14 +232,13 @@ class Pcapng(Format):
 
     def _enhanced_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
         _enough(at, end, 28, "a packet block")
-        number: int
-        high: int
-        low: int
-        captured: int
-        original: int
-        number, high, low, captured, original = self._enhanced.unpack_from(data, at + 8)
+        big = self._big
+        captured = word(data, at + 20, big)
         _enough(at, end, 28 + captured, "a packet block")
-        self._packet(number, high << 32 | low, data, at + 28, captured, original, out)
+        number = word(data, at + 8, big)
+        ticks: int = word(data, at + 12, big)  # and not i64: there may be 64 bits of them
+        ticks = ticks << 32 | word(data, at + 16, big)
+        self._packet(number, ticks, data, at + 28, captured, word(data, at + 24, big), out)
 
     def _obsolete_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
         _enough(at, end, 28, "a packet block")
@@ -245,7 +249,7 @@ class Pcapng(Format):
     def _simple_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
         """A packet of the first interface, without a time: it gets that of the packet before."""
         _enough(at, end, 12, "a simple packet block")
-        original: int = self._words.unpack_from(data, at + 4)[1]
+        original = word(data, at + 8, self._big)
         captured = original
         if self._interfaces and self._interfaces[0].snaplen:
             captured = min(original, self._interfaces[0].snaplen)

@@ -25,7 +25,7 @@ class Table(Map):
 
     def __new__(cls, pairs: Iterable[Pair] = (), letters: bytes = b"") -> Table:
         """Without letters each value gets the plainest that fits it when it is encoded."""
-        self = super().__new__(cls, pairs)
+        self = tuple.__new__(cls, pairs)  # on the way of every message: super() takes as long
         self.letters = letters
         return self
 
