@@ -14,7 +14,7 @@ import time
 import timeit
 from typing import NamedTuple
 
-from traffic import TRANSFER, write_capture
+from traffic import TRANSFER, write_capture, write_older
 
 import amqpscope
 from amqpscope.capture.pieces import Pieces
@@ -80,8 +80,8 @@ def reassemble_seconds(path):
 
 def measure(directory, frames):
     """All rows of the table, one by one: what, figure, memory, comparison."""
-    names = ("all", "quarter", "few", "rich")
-    path, part, few, rich = (os.path.join(directory, name) for name in names)
+    names = ("all", "quarter", "few", "rich", "older")
+    path, part, few, rich, older = (os.path.join(directory, name) for name in names)
     frames = write_capture(path, frames)
     full = write_capture(rich, frames, rich=True)
     quarter = write_capture(part, frames // 4)
@@ -109,22 +109,23 @@ def measure(directory, frames):
     times = f"lint: {theirs.seconds / checked.seconds:.1f} x the speed, "
     times += f"{checked.megabytes / theirs.megabytes:.2f} x the memory"
     yield rate(f"tshark -T fields, {frames:,} frames", frames, theirs, times)
-    yield from against_rich(rich, full)
+    yield from compared("rich messages", rich, full, "amqp.performative")
+    yield from compared("0-9-1", older, write_older(older, frames), "amqp.method.method")
     slow = run(sys.executable, "-c", PYSHARK, few)
     ratio = (frames / own.seconds) / (little / slow.seconds)
     yield rate(f"pyshark, {little:,} frames", little, slow, f"amqpscope: {ratio:,.0f} x the speed")
 
 
-def against_rich(path, frames):
-    """The same two comparisons where messages have four sections, and flows come as often."""
+def compared(kind, path, frames, field):
+    """The same two comparisons on other traffic."""
     own, checked = jsonl(path), lint(path)
     theirs = run("tshark", "-r", path, "-T", "json")
     times = f"read --format jsonl: {theirs.seconds / own.seconds:.1f} x the speed"
-    yield rate(f"rich messages: tshark -T json, {frames:,}", frames, theirs, times)
-    fields = ("-T", "fields", "-e", "frame.number", "-e", "amqp.performative")
+    yield rate(f"{kind}: tshark -T json, {frames:,}", frames, theirs, times)
+    fields = ("-T", "fields", "-e", "frame.number", "-e", field)
     theirs = run("tshark", "-r", path, "-Y", "amqp", *fields)
     times = f"lint: {theirs.seconds / checked.seconds:.1f} x the speed"
-    yield rate(f"rich messages: tshark -T fields, {frames:,}", frames, theirs, times)
+    yield rate(f"{kind}: tshark -T fields, {frames:,}", frames, theirs, times)
 
 
 def rate(what, frames, done, comparison=""):

@@ -1,7 +1,8 @@
 """Captures of any length, as a busy queue makes them.
 
 Small ones have transfers of a few octets and their dispositions, and credit now and then; rich ones
-have messages of four sections, and a flow with every disposition.
+have messages of four sections, and a flow with every disposition. Older ones are 0-9-1: messages
+published with confirms, and delivered to a consumer that acknowledges each.
 """
 
 from amqpscope.capture.write import CaptureWriter, Conversation
@@ -65,25 +66,77 @@ CREDIT_EVERY = 500
 """Deliveries after which a small capture has a flow."""
 
 
+OLDER_SETUP = (
+    (CLIENT, "header AMQP 0.9.1"),
+    (
+        SERVER,
+        'connection.start version-minor=9 server-properties={product="RabbitMQ" version="3.10.8"}'
+        ' mechanisms="PLAIN" locales="en_US"',
+    ),
+    (CLIENT, 'connection.start-ok mechanism="PLAIN" response="\\0u\\0p" locale="en_US"'),
+    (SERVER, "connection.tune channel-max=2047 frame-max=131072"),
+    (CLIENT, "connection.tune-ok channel-max=2047 frame-max=131072"),
+    (CLIENT, 'connection.open virtual-host="/"'),
+    (SERVER, "connection.open-ok"),
+    (CLIENT, "channel.open[1]"),
+    (SERVER, "channel.open-ok[1]"),
+    (CLIENT, "confirm.select[1]"),
+    (SERVER, "confirm.select-ok[1]"),
+    (CLIENT, 'basic.consume[1] queue="orders" consumer-tag="ctag1"'),
+    (SERVER, 'basic.consume-ok[1] consumer-tag="ctag1"'),
+)
+CONTENT = parse("content-header[1] class=basic body-size=16 delivery-mode=2") + parse(
+    'content-body[1] "0123456789abcdef"'
+)
+PUBLISH = parse('basic.publish[1] routing-key="orders"') + CONTENT
+CONFIRM = parse(f"basic.ack[1] delivery-tag={NUMBER}")
+DELIVER = (
+    parse(f'basic.deliver[1] consumer-tag="ctag1" delivery-tag={NUMBER} routing-key="orders"')
+    + CONTENT
+)
+
+
 def write_capture(path, frames, *, rich=False):
     """Write a capture of about so many frames; how many they are."""
     transfer, every = (TRANSFER, 1) if rich else (SMALL, CREDIT_EVERY)
-    written = len(SETUP)
+
+    def exchange(talk, number, time):
+        talk.data(CLIENT, time, numbered(transfer, number))
+        answer = numbered(DISPOSITION, number)
+        credit = (number + 1) % every == 0
+        if credit:
+            answer += numbered(FLOW, number + 1)
+        talk.data(SERVER, time + 20_000, answer)
+        return 3 if credit else 2
+
+    return write_talk(path, frames, [(sender, parse(unit)) for sender, unit in SETUP], exchange)
+
+
+def write_older(path, frames):
+    """The same, of 0-9-1."""
+
+    def exchange(talk, number, time):
+        talk.data(CLIENT, time, PUBLISH)
+        talk.data(SERVER, time + 10_000, numbered(CONFIRM + DELIVER, number + 1))
+        talk.data(CLIENT, time + 20_000, numbered(CONFIRM, number + 1))
+        return 8
+
+    setup = [(sender, parse(unit)) for sender, unit in OLDER_SETUP]
+    return write_talk(path, frames, setup, exchange)
+
+
+def write_talk(path, frames, setup, exchange):
+    """One connection: its beginning, then exchanges until it has so many frames."""
+    written = len(setup)
     with open(path, "wb", buffering=1 << 20) as file:
         talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
         time = 1_700_000_000_000_000_000
         talk.open(time)
-        for sender, unit in SETUP:
-            talk.data(sender, time, parse(unit))
+        for sender, raw in setup:
+            talk.data(sender, time, raw)
         number = 0
         while written < frames:
             time += 50_000
-            talk.data(CLIENT, time, numbered(transfer, number))
-            answer = numbered(DISPOSITION, number)
-            written += 2
+            written += exchange(talk, number, time)
             number += 1
-            if number % every == 0:
-                answer += numbered(FLOW, number)
-                written += 1
-            talk.data(SERVER, time + 20_000, answer)
     return written
