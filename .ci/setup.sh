@@ -41,7 +41,17 @@ has_openssl_headers() { pkg-config --exists openssl 2>/dev/null; }
 want() {
     check=$1
     shift
+    WANTED="$WANTED$check && "
     $check || MISSING="$MISSING $*"
+}
+
+# all_there: whether everything wanted is there, by now.
+all_there() { eval "${WANTED}true"; }
+
+# apt_install PACKAGE...: with as little as possible beside them.
+apt_install() {
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" \
+        >>"$LOG" 2>&1
 }
 
 # install_missing: apt-get what $MISSING names, or say which command does it.
@@ -56,10 +66,13 @@ install_missing() {
         say "    sudo apt-get install$MISSING"
     else
         say "installing Debian packages:$MISSING"
+        $sudo apt-get update -q >"$LOG" 2>&1
         # shellcheck disable=SC2086  # the list is meant to be split
-        if ! { $sudo apt-get update -q &&
-            $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
-                --no-install-recommends $MISSING; } >"$LOG" 2>&1; then
+        if ! apt_install $MISSING; then
+            # One that cannot be had is no reason to go without the others.
+            for package in $MISSING; do apt_install "$package"; done
+        fi
+        if ! all_there; then
             tail -n 5 "$LOG"
             say "that failed; for all features run:"
             say "    apt-get update && apt-get install$MISSING"
@@ -104,4 +117,5 @@ install_package() {
 LOG=$(mktemp)
 trap 'rm -f "$LOG"' EXIT
 MISSING=
+WANTED=
 find_python

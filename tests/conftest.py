@@ -37,6 +37,10 @@ ONCE = (
 """The tests that take long and do not depend on how we were built."""
 
 
+MISSING = ("not installed", "cannot install", "could not import")
+"""How a test says that it needs something which is not there."""
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.startswith(ONCE):
@@ -46,6 +50,28 @@ def pytest_collection_modifyitems(items):
 def pytest_runtest_setup(item):
     if item.get_closest_marker("tshark") and shutil.which("tshark") is None:
         pytest.skip("tshark is not installed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    return required(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    report = yield
+    return required(report)
+
+
+def required(report):
+    """Where everything is said to be installed, a test that misses something has failed."""
+    if os.environ.get("AMQPSCOPE_REQUIRE") and report.skipped:
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        if any(words in str(reason) for words in MISSING):
+            report.outcome = "failed"
+            report.longrepr = f"{reason}; but AMQPSCOPE_REQUIRE says that everything is there"
+    return report
 
 
 @pytest.fixture(scope="session")
