@@ -115,9 +115,7 @@ class Grants:
 
     def latest(self, known: int = EVERYTHING) -> Grant | None:
         """The last that the other peer may have known."""
-        found: Grant | None = None
-        for entry in self.entries:
-            if entry.end > known:
-                break
-            found = entry
-        return found
+        for entry in reversed(self.entries):
+            if entry.end <= known:
+                return entry
+        return None
