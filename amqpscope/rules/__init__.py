@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from amqpscope.model.connection import Fault
 from amqpscope.model.event import KIND, Event
@@ -41,6 +41,13 @@ STATELESS: Final = ("TYP", "ENC", "MSG")
 """Groups whose rules look at one frame or message, so that nothing lost before it matters."""
 
 Check = Callable[[Event, "Reporter"], None]
+
+AnEvent = TypeVar("AnEvent")
+"""A frame in its place, of the protocol that is spoken."""
+Place = TypeVar("Place")
+"""What a finding can be about there."""
+Related = tuple[tuple[Mark | None, str], ...]
+"""Frames that matter to a finding, each with why."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +121,11 @@ class Report:
         """Frames that matter to it, each with why."""
 
 
-class Reporter:
-    """Takes what rules have to say about an event."""
+class Reporting(Generic[AnEvent, Place]):
+    """Takes what rules have to say about the events of one protocol.
+
+    A protocol says in `add` where a finding belongs and how sure it can be there.
+    """
 
     def __init__(self) -> None:
         self.rule: Rule | None = None
@@ -125,33 +135,89 @@ class Reporter:
 
     def sure(
         self,
-        event: Event,
+        event: AnEvent,
         message: str,
         path: str = "",
-        related: tuple[tuple[Mark | None, str], ...] = (),
+        related: Related = (),
         *,
         severity: str = "",
         peer: int = -1,
         mark: Mark | None = None,
-        about: SessionEnd | LinkEnd | None = None,
+        about: Place | None = None,
     ) -> None:
-        """The octets prove it; `peer`, `mark`, `about` if not the event's sender, frame, link."""
+        """The octets prove it; `peer`, `mark`, `about` if not the event's sender, frame, place."""
         self.add(event, SURE, message, path, related, severity, peer, mark, about)
 
     def suspect(
         self,
-        event: Event,
+        event: AnEvent,
         message: str,
         path: str = "",
-        related: tuple[tuple[Mark | None, str], ...] = (),
+        related: Related = (),
         *,
         severity: str = "",
         peer: int = -1,
         mark: Mark | None = None,
-        about: SessionEnd | LinkEnd | None = None,
+        about: Place | None = None,
     ) -> None:
         """It rests on time or on what is not on the wire; never an error."""
         self.add(event, SUSPECT, message, path, related, severity, peer, mark, about)
+
+    def add(
+        self,
+        event: AnEvent,
+        certainty: str,
+        message: str,
+        path: str,
+        related: Related,
+        severity: str,
+        peer: int,
+        mark: Mark | None,
+        about: Place | None,
+    ) -> None:
+        """Take a finding; shortly after octets were lost, nothing that rests on state is sure."""
+        raise NotImplementedError
+
+    @property
+    def running(self) -> Rule:
+        """The rule that speaks."""
+        if self.rule is None:
+            raise ValueError("no rule is running")
+        return self.rule
+
+    def write(
+        self,
+        fault: Fault,
+        severity: str,
+        message: str,
+        path: str,
+        channel: int | None,
+        link: str,
+        related: Related,
+    ) -> None:
+        """Keep a finding; only what is sure is an error."""
+        current = self.running
+        chosen = severity or current.severity
+        if not fault.sure and chosen == ERROR:
+            chosen = WARNING
+        self.reports.append(
+            Report(
+                current,
+                chosen,
+                SURE if fault.sure else SUSPECT,
+                fault.peer,
+                message,
+                path,
+                fault.mark,
+                channel,
+                link,
+                tuple([(m.frame, why) for m, why in related if m is not None and m.frame]),
+            )
+        )
+
+
+class Reporter(Reporting[Event, SessionEnd | LinkEnd]):
+    """Takes what rules have to say about events of 1.0."""
 
     def add(
         self,
@@ -159,21 +225,16 @@ class Reporter:
         certainty: str,
         message: str,
         path: str,
-        related: tuple[tuple[Mark | None, str], ...],
+        related: Related,
         severity: str,
         peer: int,
         mark: Mark | None,
         about: SessionEnd | LinkEnd | None,
     ) -> None:
         """Take a finding; shortly after octets were lost, nothing that rests on state is sure."""
-        current = self.rule
-        if current is None:
-            raise ValueError("no rule is running")
-        chosen = severity or current.severity
-        if event.time < event.connection.shaken_until and not current.id.startswith(STATELESS):
+        id = self.running.id
+        if event.time < event.connection.shaken_until and not id.startswith(STATELESS):
             certainty = SUSPECT
-        if certainty == SUSPECT and chosen == ERROR:
-            chosen = WARNING
         if about is None:
             unit = event.frame.unit
             channel = None if unit.header is not None else unit.channel
@@ -183,27 +244,15 @@ class Reporter:
             session = about.session if isinstance(about, LinkEnd) else about
             channel = session.channel
         fault = Fault(
-            current.id,
+            id,
             certainty == SURE,
             event.peer if peer < 0 else peer,
             event.mark if mark is None else mark,
         )
         fault.session, fault.link = session, link
         event.connection.blame(fault)
-        self.reports.append(
-            Report(
-                current,
-                chosen,
-                certainty,
-                fault.peer,
-                message,
-                path,
-                fault.mark,
-                channel,
-                "" if link is None else link.name,
-                tuple((m.frame, why) for m, why in related if m is not None and m.frame),
-            )
-        )
+        name = "" if link is None else link.name
+        self.write(fault, severity, message, path, channel, name, related)
 
 
 class RuleSet:

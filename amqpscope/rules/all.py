@@ -74,6 +74,7 @@ GROUPS: Final = (
     ("older.content", "A09-FRM"),
     ("older.content_header", "A09-FRM"),
     ("older.requests", "A09-FRM"),
+    ("older.own_messages", "A09-FRM A09-BAS A09-TX"),
     ("older.sharing", "A09-CHN"),
     ("older.channel", "A09-CHN"),
     ("older.channel_close", "A09-CHN"),

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "amqpscope" / "rules"))
 
-from exchange import record, script
+from conversation import record
+from exchange import script
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces

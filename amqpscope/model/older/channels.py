@@ -55,6 +55,10 @@ def open_channel(event: OlderEvent, method: Method) -> None:
         # Nothing of the partner is seen, or nothing again since it was lost.
         channel.whole[partner.peer] = False
         channel.doubtful[event.peer] = True
+    if event.time < event.connection.scrambled_until:
+        # What was said on it may have come before this.
+        channel.lose(0)
+        channel.lose(1)
     if old is not None:
         reuse(channel, old)
     before = event.connection.closed.pop(number, None)

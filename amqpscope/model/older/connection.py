@@ -8,6 +8,7 @@ from amqpscope.model.connection import MAX_FAULTS, Fault
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.older.channel import Channel, Closed
 from amqpscope.model.older.declared import Declared
+from amqpscope.model.older.publishes import Publish
 from amqpscope.model.older.staging import Staging
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.plans import Dialect
@@ -127,6 +128,8 @@ class OlderEnd:
         """When its newest octets passed; 0 before the first."""
         self.seen = 0
         """Where the newest of its octets that passed end in its stream."""
+        self.reached = 0
+        """How far its partner had read when that sent frames which came before these octets."""
         self.silence: Silence | None = None
         """The time without an octet before the newest frame, when it was a second or more."""
         self.heartbeats = 0
@@ -143,14 +146,29 @@ class OlderEnd:
 
 
 class Sample:
-    """What is remembered of a body, to tell whether another is the same."""
+    """What is remembered of a published message, to know it again where it is delivered."""
 
     def __init__(self, size: int, digest: int, mark: Mark) -> None:
         self.size = size
         self.digest = digest
         self.mark = mark
+        """The frame that completed it."""
+        self.publish: Publish | None = None
+        self.channel = 0
+        """The channel that it was published on, and how often the number had been opened before."""
+        self.generation = 0
+        self.ranked = False
+        """It has a priority or a lifetime: others may pass it, or it others."""
         self.again = False
         """Its message-id was used for more than one message."""
+
+    @property
+    def way(self) -> str:
+        """From where to where it was published: messages of one way keep their order."""
+        publish = self.publish
+        if publish is None:
+            return ""
+        return f"{self.channel}.{self.generation} {publish.exchange} {publish.routing_key}"
 
 
 class OlderConnection:
@@ -195,6 +213,8 @@ class OlderConnection:
         self.faults: list[Fault] = []
         self.shaken_until = 0
         """Until this time, after octets were lost, nothing that rests on state is sure."""
+        self.scrambled_until = 0
+        """Until this time frames may come before others that their senders had read."""
         self.started = False
 
     @property

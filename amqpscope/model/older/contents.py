@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Final
+from zlib import crc32
 
 from amqpscope.model.older import content as waits
 from amqpscope.model.older import event as kinds
 from amqpscope.model.older.channel import Channel
 from amqpscope.model.older.connection import Sample
 from amqpscope.model.older.content import Assembly, Content
+from amqpscope.model.older.deliveries import Delivery
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.model.older.odd_tables import LATEST
 from amqpscope.stream import CLIENT
@@ -22,6 +24,8 @@ PRIORITY: Final = 4
 TIMESTAMP: Final = 9
 MESSAGE_ID: Final = 0x0080
 """The flag of that property of basic contents."""
+RANKING: Final = 0x0900
+"""The flags of priority and expiration: by these, one message may pass another."""
 ODD_FLAGS: Final = 0x0116
 """Flags of basic properties that rules look at: expiration, user-id, cluster-id, undefined ones."""
 
@@ -42,6 +46,8 @@ def place_header(event: OlderEvent, channel: Channel, header: ContentHeader) -> 
             if header.flags & MESSAGE_ID and event.connection.samples:
                 event.kinds |= kinds.IDENTIFIED
             untangle(event, assembly, target, 0)
+        if target.delivery is not None and channel.deliveries.recovered:
+            event.kinds |= kinds.ODD_HEADER
         if target.delivery is not None and channel.qos:
             for qos in channel.qos:
                 if qos.size:
@@ -155,23 +161,46 @@ def apply_header(event: OlderEvent, channel: Channel, header: ContentHeader) -> 
         return
     delivery, publish = content.delivery, content.publish
     if event.connection.consuming and content.complete:
-        identify(event, content)
+        identify(event, channel, content)
     if delivery is not None:
         channel.deliveries.sized(delivery, header.body_size)
+        if header.flags & MESSAGE_ID and not delivery.no_ack:
+            name = header.get("message-id")
+            if isinstance(name, str):
+                delivery.message_id = name
+                if channel.deliveries.recovered:
+                    channel.deliveries.recovered.pop(name, None)
     if publish is not None and content.method is not None and publish.size < 0:
         publish.size = header.body_size
         channel.published_bytes += header.body_size
     assembly.follow(content, "content-header", event.mark)
 
 
-def identify(event: OlderEvent, content: Content) -> None:
+def identify(event: OlderEvent, channel: Channel, content: Content) -> None:
     """Remember what was published under a message-id, to compare what is delivered under it."""
     header, body = content.header, event.message
-    if header is None or not header.flags & MESSAGE_ID or header.words > 1:
+    if header is None or body is None or not header.flags & MESSAGE_ID or header.words > 1:
         return
     name = header.get("message-id")
-    if event.peer == CLIENT and isinstance(name, str) and body is not None:
-        event.connection.publish(name, Sample(len(body), hash(body), event.mark))
+    if not isinstance(name, str):
+        return
+    if event.peer != CLIENT:
+        deliver_own(event.connection.samples.get(name), content.delivery)
+        return
+    sample = Sample(len(body), crc32(body), event.mark)
+    sample.publish = content.publish
+    sample.channel, sample.generation = channel.number, channel.generation
+    sample.ranked = bool(header.flags & RANKING)
+    event.connection.publish(name, sample)
+
+
+def deliver_own(sample: Sample | None, delivery: Delivery | None) -> None:
+    """A message that the client published comes back to it: others of its way come after it."""
+    consumer = None if delivery is None else delivery.consumer
+    if sample is None or delivery is None or consumer is None or delivery.redelivered:
+        return
+    if not sample.again and not sample.ranked:
+        consumer.take(sample.way, sample.mark)
 
 
 def apply_body(event: OlderEvent, channel: Channel, size: int) -> None:
@@ -184,5 +213,5 @@ def apply_body(event: OlderEvent, channel: Channel, size: int) -> None:
     content.take_body(piece(event, size), size)
     content.body_mark = event.mark
     if event.connection.consuming and content.complete:
-        identify(event, content)
+        identify(event, channel, content)
     assembly.follow(content, "content-body", event.mark)

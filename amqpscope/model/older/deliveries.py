@@ -11,6 +11,10 @@ MAX_SETTLED: Final = 4096
 """Settled deliveries, or confirmed publishes, of a channel whose end is remembered."""
 MAX_REQUEUED: Final = 64
 """Deliveries of a channel that went back to their queues and are remembered."""
+MAX_RECOVERED: Final = 1024
+"""Message-ids of a channel that a recover brings again and that are remembered."""
+MAX_WAYS: Final = 64
+"""Ways to a consumer of which the newest message is remembered."""
 MAX_OUTSTANDING: Final = 1 << 20
 """Deliveries, or publishes, of a channel that are remembered until they are settled."""
 
@@ -70,6 +74,16 @@ class Consumer:
         """Its consume was not seen."""
         self.again = False
         """An earlier consumer of the channel had its tag."""
+        self.passed: dict[str, Mark] = {}
+        """The newest message of this connection that was delivered to it, by the way it took."""
+
+    def take(self, way: str, mark: Mark) -> None:
+        """A message that this connection published there came by that way."""
+        before = self.passed.get(way)
+        if before is None or before.end < mark.end:
+            if len(self.passed) >= MAX_WAYS:
+                self.passed = {}
+            self.passed[way] = mark
 
 
 class Delivery:
@@ -88,6 +102,7 @@ class Delivery:
         """Where it came from, as far as the consumer or the get tells."""
         self.size = 0
         """Octets of its body, once its header was seen."""
+        self.message_id = ""
         self.settled: Mark | None = None
         self.outcome = ""
         """`ack`, `nack`, `reject`, `no-ack`, or empty."""
@@ -122,6 +137,8 @@ class Deliveries:
         """Deliveries or acknowledgements may have been missed."""
         self.requeued: list[Delivery] = []
         """The newest that the client has rejected, to be handed out again."""
+        self.recovered: dict[str, Mark] = {}
+        """The message-ids of those that the client wants again, with its recover."""
         self.misnamed: Mark | None = None
         """The first acknowledgement that named none of them."""
         self.count = 0
@@ -202,6 +219,13 @@ class Deliveries:
         self.requeued.append(delivery)
         if len(self.requeued) > MAX_REQUEUED:
             del self.requeued[0]
+
+    def recover(self, mark: Mark) -> None:
+        """All that are outstanding come again, with other tags."""
+        for delivery in list(self.outstanding.values()):
+            self.settle(delivery, mark, "recover")
+            if delivery.message_id and len(self.recovered) < MAX_RECOVERED:
+                self.recovered[delivery.message_id] = mark
 
     def give_back(self, deliveries: list[Delivery]) -> None:
         """A rollback: what was acknowledged in the transaction is not any more."""

@@ -69,6 +69,7 @@ def apply_publish(event: OlderEvent, channel: Channel, content: Content | None) 
     if transaction is not None:
         transaction.publishes += 1
         transaction.work(event.mark)
+        publish.work = transaction.current
 
 
 def place_return(event: OlderEvent, channel: Channel, method: Method) -> None:

@@ -292,12 +292,9 @@ def cancel_ok(event: OlderEvent, channel: Channel, method: Method) -> None:
 
 
 def recover(event: OlderEvent, channel: Channel, method: Method) -> None:
-    """All that is not acknowledged comes again, with other tags."""
-    if event.peer != CLIENT:
-        return
-    deliveries = channel.deliveries
-    for delivery in list(deliveries.outstanding.values()):
-        deliveries.settle(delivery, event.mark, "recover")
+    """All that is not acknowledged comes again."""
+    if event.peer == CLIENT:
+        channel.deliveries.recover(event.mark)
 
 
 def tx_select(event: OlderEvent, channel: Channel, method: Method) -> None:

@@ -28,6 +28,8 @@ class Publish:
         self.settled: Mark | None = None
         self.outcome = ""
         """`ack`, `nack`, or empty while it is not confirmed."""
+        self.work: Work | None = None
+        """The transaction that it is part of."""
 
 
 class Confirms:
@@ -84,6 +86,15 @@ class Confirms:
             self.settled = dict(list(self.settled.items())[-MAX_SETTLED:])
 
 
+class Work:
+    """What is done between two commits or rollbacks."""
+
+    def __init__(self) -> None:
+        self.end: Mark | None = None
+        """The client's commit or rollback."""
+        self.rollback = False
+
+
 class Transaction:
     """Transaction mode of a channel: what is done and not committed."""
 
@@ -97,6 +108,7 @@ class Transaction:
         """Deliveries that were acknowledged and may come back."""
         self.ending: list[Ending] = []
         """Commits and rollbacks that are not answered, oldest first."""
+        self.current = Work()
 
     def work(self, mark: Mark) -> None:
         """Something is done in it."""
@@ -106,6 +118,8 @@ class Transaction:
     def end(self, mark: Mark, rollback: bool) -> None:
         """The client commits or rolls back: what comes next is of the next transaction."""
         self.ending.append(Ending(mark, rollback, self.publishes, self.acked))
+        self.current.end, self.current.rollback = mark, rollback
+        self.current = Work()
         self.publishes = 0
         self.acked = []
         self.first_mark = None

@@ -87,6 +87,12 @@ class OlderTracker:
                 connection.shaken_until = frame.time + GRACE
         # An ACK number that covers nothing yet proves nothing either: some captures have none.
         known = max(frame.ack, own.proved) if frame.ack > 0 else EVERYTHING
+        partner = connection.ends[1 - frame.sender]
+        if partner.seen < known < EVERYTHING:
+            partner.reached = max(partner.reached, known)
+            self.scramble(frame.time)
+        elif frame.offset < own.reached:
+            self.scramble(frame.time)
         event = OlderEvent(connection, frame, unit, frame.sender, known, frame.time)
         closed = own.close is not None or own.close_ok_mark is not None
         shaking = connection.stage != stages.OPEN and connection.stage != stages.UNKNOWN
@@ -211,6 +217,8 @@ class OlderTracker:
             event.kinds |= kinds.WRONG_CHANNEL
         client, server = connection.ends
         known = connection.stage != stages.UNKNOWN and client.anchored and server.anchored
+        if event.time < connection.scrambled_until:
+            known = False
         if role.kinds & kinds.HANDSHAKE and known:
             closing = client.close is not None or server.close is not None
             if role.name not in stages.NEXT[connection.stage] and not closing:
@@ -406,6 +414,23 @@ class OlderTracker:
             connection.stage = stages.UNKNOWN
         for channel in connection.channels.values():
             channel.lose(peer)
+
+    def scramble(self, time: int) -> None:
+        """A frame comes before one of its partner's that its sender had read, or is that one.
+
+        That one waits behind a hole, or was captured late: for a while requests may come after
+        their answers, so that nothing can be said of what seems to be missing.
+        """
+        connection = self.connection
+        if time >= connection.scrambled_until:
+            connection.closed.clear()
+            if connection.stage != stages.OPEN:
+                connection.stage = stages.UNKNOWN
+            for channel in (connection.zero, *connection.channels.values()):
+                channel.lose(0)
+                channel.lose(1)
+        connection.scrambled_until = time + GRACE
+        connection.shaken_until = max(connection.shaken_until, time + GRACE)
 
     def forget(self, own: OlderEnd) -> None:
         """This peer was not seen from its start on any more."""

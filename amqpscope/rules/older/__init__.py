@@ -22,10 +22,12 @@ from amqpscope.model.connection import Fault
 from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
 from amqpscope.model.older.event import KIND, OlderEvent
-from amqpscope.rules import ERROR, RULES, SURE, SUSPECT, WARNING, Report, Reporter, Rule
+from amqpscope.rules import RULES, SURE, SUSPECT, Related, Reporter, Reporting, Rule
 
 STATELESS: Final = (
     "A09-TBL", "A09-FRM-07", "A09-FRM-08", "A09-FRM-1", "A09-FRM-2", "A09-FRM-49", "A09-FRM-50",
+    "A09-CON-31", "A09-EXC-08", "A09-EXC-09", "A09-EXC-16", "A09-QUE-14", "A09-QUE-20",
+    "A09-BAS-39", "A09-BAS-40",
 )  # fmt: skip
 """Groups whose rules look at one frame, so that nothing lost before it matters."""
 
@@ -132,44 +134,8 @@ def rule(
     return register
 
 
-class OlderReporter:
-    """Takes what rules have to say about an event."""
-
-    def __init__(self) -> None:
-        self.rule: Rule | None = None
-        self.reports: list[Report] = []
-        self.active: frozenset[str] = frozenset()
-        """The rules that run: what an inactive one would have found is not known."""
-
-    def sure(
-        self,
-        event: OlderEvent,
-        message: str,
-        path: str = "",
-        related: tuple[tuple[Mark | None, str], ...] = (),
-        *,
-        severity: str = "",
-        peer: int = -1,
-        mark: Mark | None = None,
-        channel: int = -1,
-    ) -> None:
-        """The octets prove it; `peer`, `mark`, `channel` if not the event's sender and frame."""
-        self.add(event, SURE, message, path, related, severity, peer, mark, channel)
-
-    def suspect(
-        self,
-        event: OlderEvent,
-        message: str,
-        path: str = "",
-        related: tuple[tuple[Mark | None, str], ...] = (),
-        *,
-        severity: str = "",
-        peer: int = -1,
-        mark: Mark | None = None,
-        channel: int = -1,
-    ) -> None:
-        """It rests on time or on what is not on the wire; never an error."""
-        self.add(event, SUSPECT, message, path, related, severity, peer, mark, channel)
+class OlderReporter(Reporting[OlderEvent, int]):
+    """Takes what rules have to say about events of the older family; `about` is a channel."""
 
     def add(
         self,
@@ -177,48 +143,32 @@ class OlderReporter:
         certainty: str,
         message: str,
         path: str,
-        related: tuple[tuple[Mark | None, str], ...],
+        related: Related,
         severity: str,
         peer: int,
         mark: Mark | None,
-        channel: int,
+        about: int | None,
     ) -> None:
         """Take a finding; shortly after octets were lost, nothing that rests on state is sure."""
-        current = self.rule
-        if current is None:
-            raise ValueError("no rule is running")
-        if event.ahead and not current.id.startswith(STATELESS):
+        id = self.running.id
+        stateless = id.startswith(STATELESS)
+        if event.ahead and not stateless:
             return  # The sender knows what did not pass here: it may be right.
-        chosen = severity or current.severity
-        if event.time < event.connection.shaken_until and not current.id.startswith(STATELESS):
+        if event.time < event.connection.shaken_until and not stateless:
             certainty = SUSPECT
-        if not event.connection.announced and not current.id.startswith(ANY_DIALECT):
+        if not event.connection.announced and not id.startswith(ANY_DIALECT):
             certainty = SUSPECT
-        if certainty == SUSPECT and chosen == ERROR:
-            chosen = WARNING
-        unit = event.unit
-        place = None if unit.header is not None else unit.channel
+        channel = about
+        if channel is None and event.unit.header is None:
+            channel = event.unit.channel
         fault = Fault(
-            current.id,
+            id,
             certainty == SURE,
             event.peer if peer < 0 else peer,
             event.mark if mark is None else mark,
         )
         event.connection.blame(fault)
-        self.reports.append(
-            Report(
-                current,
-                chosen,
-                certainty,
-                fault.peer,
-                message,
-                path,
-                fault.mark,
-                place if channel < 0 else channel,
-                "",
-                tuple([(m.frame, why) for m, why in related if m is not None and m.frame]),
-            )
-        )
+        self.write(fault, severity, message, path, channel, "", related)
 
 
 class Recent:

@@ -198,8 +198,11 @@ def frame_after_own_channel_close(event: OlderEvent, report: OlderReporter) -> N
     if channel is None or close is None or event.name == "channel.open" or not event.trusted:
         return
     told = f"CHN-10 {channel.number} {channel.generation}"
-    if not channel.whole[peer] or event.content is not None or told in event.own.told:
+    if event.content is not None or told in event.own.told:
         return
+    lost = peer != CLIENT or close.mark.time < event.connection.shaken_until
+    if lost and not channel.whole[peer]:
+        return  # What was missed since its close may have opened the channel again.
     if event.kinds & kinds.AFTER_CLOSE:
         return
     event.own.told.add(told)

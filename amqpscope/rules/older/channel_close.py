@@ -57,7 +57,7 @@ def unanswered(event: OlderEvent, channel: Channel, report: OlderReporter) -> No
     if late or event.surely_knew(close.mark):
         text = f"the {PEERS[peer]} does not answer the close of channel {channel.number}"
         related = ((close.mark, "the close"),)
-        report.suspect(event, text, "", related, channel=channel.number)
+        report.suspect(event, text, "", related, about=channel.number)
 
 
 @rule("A09-CHN-12", "channel-close-code-class", "4.5.1, 2.3.6", MUST, WARNING, on="channel.close")

@@ -157,7 +157,8 @@ def socket_closed_without_handshake(event: OlderEvent, report: OlderReporter) ->
 def connection_close_code_class(event: OlderEvent, report: OlderReporter) -> None:
     """A connection is closed with 200, 320 or the code of an error that ends connections.
 
-    Codes of errors that end a channel close the channel. A refused login is told with 403.
+    Codes of errors that end a channel close the channel. A refused login is told with 403. Some
+    clients close in order with a code of 0, which misleads nobody: that is a note.
 
     Bad (channel):
         server: connection.close reply-code=404 reply-text="NOT_FOUND"   # <- A09-CON-29
@@ -177,7 +178,8 @@ def connection_close_code_class(event: OlderEvent, report: OlderReporter) -> Non
     if known is not None and known.level == HARD:
         return
     what = "no error of this version" if known is None else f"{known.name}, which ends a channel"
-    report.sure(event, f"connection.close with {code}, {what}", "connection.close.reply-code")
+    text = f"connection.close with {code}, {what}"
+    report.sure(event, text, "connection.close.reply-code", severity="" if code else INFO)
 
 
 @rule(

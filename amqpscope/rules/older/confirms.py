@@ -221,7 +221,7 @@ def publish_never_confirmed(event: OlderEvent, report: OlderReporter) -> None:
             seconds = event.since(late.mark) / 1e9
             words = f"publish {late.number} is not confirmed in {seconds:.1f} s"
             related = ((late.mark, "the publish"),)
-            report.suspect(event, words, "", related, peer=SERVER, channel=channel.number)
+            report.suspect(event, words, "", related, peer=SERVER, about=channel.number)
 
 
 @rule("A09-CNF-06", "return-after-confirm", "confirm unroutable", MUST, WARNING, on="basic.return")

@@ -16,7 +16,7 @@ from amqpscope.model.older.content import Content
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.rules import ADVISORY, ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING
 from amqpscope.rules.older import OlderReporter, rule
-from amqpscope.stream import PEERS, SERVER
+from amqpscope.stream import PEERS
 
 ABORTING: Final = ("10-3", "0-8", "0-8-qpid", "0-9", "0-9-qpid")
 """Dialects whose text lets any other frame end a content early."""
@@ -150,7 +150,7 @@ def too_short(event: OlderEvent, report: OlderReporter, channel: Channel, peer: 
         f"the {PEERS[peer]} closes with {content.rest} octets of the body of {of(content)} unsent"
     )
     related = ((content.mark, f"the {of(content)}"), (content.header_mark, "its header"))
-    report.sure(event, text, "", related, severity=severity(event), channel=channel.number)
+    report.sure(event, text, "", related, severity=severity(event), about=channel.number)
 
 
 @rule("A09-FRM-43", "content-body-too-long", "4.2.6.1", MUST, ERROR, on="surplus")
@@ -292,42 +292,6 @@ def body_cut_in_tiny_frames(event: OlderEvent, report: OlderReporter) -> None:
         count = content.bodies + 1
         text = f"a body of {content.size} octets comes in {count} frames, frame-max is {limit}"
         report.suspect(event, text, "", ((content.mark, f"the {of(content)}"),))
-
-
-@rule("A09-FRM-52", "content-changed-by-server", "3.1.1", MUST, WARNING, on="identified")
-def content_changed_by_server(event: OlderEvent, report: OlderReporter) -> None:
-    """A server hands bodies on as they are.
-
-    A message is known again by its message-id, where the client that published it also gets it. If
-    two messages have the same one, which nothing forbids, this is wrong.
-
-    Bad (consuming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=3 message-id="m1"
-        server: content-body[1] "bbb"   # <- A09-FRM-52
-
-    Good (consuming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=2 message-id="m1"
-        server: content-body[1] "aa"
-    """
-    content, body = event.content, event.message
-    header = None if content is None else content.header
-    if event.peer != SERVER or header is None or body is None or event.kinds & kinds.ENTANGLED:
-        return
-    sample = event.connection.samples.get(str(header.get("message-id")))
-    if sample is None or sample.again or not event.knew(sample.mark):
-        return
-    if (sample.size, sample.digest) != (len(body), hash(body)):
-        text = f"the body of message {header.get('message-id')!r} is not the one that was published"
-        related = ((sample.mark, f"published with {sample.size} octets"),)
-        report.suspect(event, text, "", related)
 
 
 @rule("A09-FRM-53", "channel-starved", "4.3", SHOULD, INFO, on="alone content-body")

@@ -74,7 +74,7 @@ def frame_end_octet_missing(event: OlderEvent, report: OlderReporter) -> None:
     report.sure(event, text, "frame-end")
 
 
-@rule("A09-FRM-09", "data-after-bad-frame", "4.2.3", MUST, INFO, on="tick frame")
+@rule("A09-FRM-09", "data-after-bad-frame", "4.2.3", MUST, INFO, on="tick frame | answers")
 def data_after_bad_frame(event: OlderEvent, report: OlderReporter) -> None:
     """Who gets a frame that is none closes, and sends nothing more.
 

@@ -94,13 +94,13 @@ def rejected_message_redelivered_here(event: OlderEvent, report: OlderReporter) 
 
 @rule(
     "A09-BAS-28", "redelivered-flag-missing", "recover 01", MUST, WARNING,
-    on="odd-deliver basic.deliver",
+    on="odd-deliver basic.deliver | odd-header content-header",
 )  # fmt: skip
 def redelivered_flag_missing(event: OlderEvent, report: OlderReporter) -> None:
     """What a recover brings again is marked as redelivered.
 
-    Told where the server uses the delivery's tag again: else nothing on the wire tells that it is
-    the same message.
+    Told where the server uses the delivery's tag again, or where the message-id is the same: else
+    nothing on the wire tells that it is the same message.
 
     Bad (plain_consuming):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
@@ -117,9 +117,36 @@ def redelivered_flag_missing(event: OlderEvent, report: OlderReporter) -> None:
         server: basic.recover-ok[1]
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q" redelivered=true
         server: content-header[1] class=basic body-size=0
+
+    Bad (consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0 message-id="m1"
+        client: basic.recover[1] requeue=true
+        server: basic.recover-ok[1]
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
+        server: content-header[1] class=basic body-size=0 message-id="m1"   # <- A09-BAS-28
+
+    Good (consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0 message-id="m1"
+        client: basic.recover[1] requeue=true
+        server: basic.recover-ok[1]
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=2 redelivered=true routing-key="q"
+        server: content-header[1] class=basic body-size=0 message-id="m1"
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=3 routing-key="q"
+        server: content-header[1] class=basic body-size=0 message-id="m2"
     """
     channel, delivery = event.channel, event.delivery
     if channel is None or delivery is None or delivery.redelivered or not channel.sure:
+        return
+    if event.name == "content-header":
+        header = event.unit.content
+        name = None if header is None else header.get("message-id")
+        mark = channel.deliveries.recovered.get(str(name))
+        if mark is not None and event.knew(mark):
+            words = f"delivery {delivery.tag} seems to be one that the recover brings again"
+            related = ((mark, "the recover"),)
+            report.suspect(event, f"{words}, not marked as redelivered", "", related)
         return
     settled = channel.deliveries.settled.get(delivery.tag)
     if settled is not None and settled.outcome == "recover":

@@ -162,7 +162,7 @@ def redirect_despite_insist(event: OlderEvent, report: OlderReporter) -> None:
 def redirect_out_of_place(event: OlderEvent, report: OlderReporter) -> None:
     """A redirect answers connection.open, and nothing else; after it the connection is closed.
 
-    What the client sent before it had read the redirect is not meant.
+    What the client sent before it had read the redirect is not meant; the server knew of it.
 
     Bad (v0_9):
         server: connection.redirect host="other"   # <- A09-CON-17
@@ -181,10 +181,12 @@ def redirect_out_of_place(event: OlderEvent, report: OlderReporter) -> None:
     """
     stage, name = event.connection.stage, "connection.redirect"
     if event.name != name:
-        mark = event.partner.sent.get(event.connection.dialect.by_name[name].code)
-        if stage == stages.REDIRECTED and event.knew(mark) and "17" not in event.own.told:
+        mark = event.connection.ends[SERVER].sent.get(event.connection.dialect.by_name[name].code)
+        if stage != stages.REDIRECTED or "17" in event.own.told:
+            return
+        words = f"the {PEERS[event.peer]} sends {event.name} on a connection that was redirected"
+        if event.peer == SERVER or event.knew(mark):
             event.own.told.add("17")
-            words = f"the client sends {event.name} on a connection that was redirected"
             report.suspect(event, words, "", ((mark, "the redirect"),))
     elif stage in (stages.OPEN, stages.REDIRECTED) and event.own.anchored:
         report.sure(event, "the server redirects when nothing was asked to be opened")

@@ -23,6 +23,8 @@ RANKS: Final = {
     (0, 10): 3,
     (1, 0): 4,
 }
+FRAME_TYPES: Final = range(1, 11)
+"""The first octets that a frame of any version can have."""
 RANK_OF: Final = {"10-3": 0, "0-8": 1, "0-9": 2, "0-9-1": 2}
 """The same of what a client's header asks for."""
 
@@ -81,7 +83,10 @@ def unknown_amqp_version(event: OlderEvent, report: OlderReporter) -> None:
         report.sure(event, f"the client asks for AMQP {said}, which is no version", "header")
 
 
-@rule("A09-FRM-03", "unsupported-version-answer-broken", "4.2.2", MUST, WARNING, on="finished")
+@rule(
+    "A09-FRM-03", "unsupported-version-answer-broken", "4.2.2", MUST, WARNING,
+    on="finished | early malformed",
+)  # fmt: skip
 def unsupported_version_answer_broken(event: OlderEvent, report: OlderReporter) -> None:
     """A server that does not speak the client's version says which one it does, and closes.
 
@@ -96,11 +101,25 @@ def unsupported_version_answer_broken(event: OlderEvent, report: OlderReporter) 
         server: header AMQP 0.9.1
         server: FIN
         client: FIN
+
+    Bad (header):
+        server: octets 0x485454502f312e31203430300d0a   # <- A09-FRM-03, A09-FRM-08
+        server: FIN
+        client: FIN
+
+    Good (header):
+        server: header 1 1.8.0
+        server: FIN
+        client: FIN
     """
     own, connection = event.own, event.connection
-    if event.peer != SERVER or own.finished != "fin" or own.frames or not own.anchored:
+    if event.peer != SERVER or own.frames or not own.anchored or connection.stage != stages.HDR:
         return
-    if connection.stage == stages.HDR and not event.partner.finished:
+    if event.name != "finished":
+        if not event.frame.cut and event.frame.raw[0] not in FRAME_TYPES:
+            text = "the server answers the client's header with neither a header nor a frame"
+            report.suspect(event, text, "header", ((event.partner.header_mark, "the header"),))
+    elif own.finished == "fin" and not event.partner.finished:
         text = "the server closes upon the client's header without saying which version it speaks"
         report.suspect(event, text, "header", mark=event.partner.header_mark)
 

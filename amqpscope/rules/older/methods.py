@@ -8,7 +8,7 @@ from typing import Final
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
-from amqpscope.stream import PEERS
+from amqpscope.stream import CLIENT, PEERS
 from dissectors.errors import Damage, Malformed
 from dissectors.v0_9.rows import SHORTSTR
 from dissectors.v0_9.values import Unreadable
@@ -37,7 +37,11 @@ def method_undefined(event: OlderEvent, report: OlderReporter) -> None:
     unit = event.unit
     if unit.class_id < VENDOR and event.trusted and not unit.faults and event.connection.announced:
         text = f"{unit.dialect.protocol} has no method {event.name}"
-        report.sure(event, f"{text} (class {unit.class_id}, method {unit.method_id})", "method-id")
+        text += f" (class {unit.class_id}, method {unit.method_id})"
+        if version_said(event):
+            report.sure(event, text, "method-id")
+        else:
+            report.suspect(event, text, "method-id")
 
 
 @rule("A09-FRM-23", "vendor-class", "4.2.4", MUST, INFO, on="unknown-method")
@@ -101,7 +105,17 @@ def method_arguments_do_not_fit(event: OlderEvent, report: OlderReporter) -> Non
     """
     fault = misfit(event)
     if fault is not None and event.trusted and event.connection.announced:
-        report.sure(event, f"the arguments of {event.name} do not fit: {fault.reason}", fault.path)
+        text = f"the arguments of {event.name} do not fit: {fault.reason}"
+        if version_said(event):
+            report.sure(event, text, fault.path)
+        else:
+            report.suspect(event, text, fault.path)
+
+
+def version_said(event: OlderEvent) -> bool:
+    """The version was said, and not found by trying: what differs may not have come before."""
+    connection = event.connection
+    return connection.start is not None or connection.ends[CLIENT].header is not None
 
 
 def short_strings(event: OlderEvent) -> Iterator[tuple[str, Value]]:

@@ -261,4 +261,4 @@ def consumer_without_prefetch(event: OlderEvent, report: OlderReporter) -> None:
                 count, size = consumer.unacked, consumer.unacked_bytes
                 words = f"unacknowledged without a limit: deliveries {count}, octets {size}"
                 related = ((consumer.mark, "the consume"),)
-                report.suspect(event, words, "", related, peer=CLIENT, channel=channel.number)
+                report.suspect(event, words, "", related, peer=CLIENT, about=channel.number)

@@ -115,7 +115,9 @@ def immediate_message_not_returned(event: OlderEvent, report: OlderReporter) -> 
             report.suspect(event, words, "basic.publish.immediate")
         return
     code = number(method, "reply-code")
-    if not publish.mandatory and code == NO_ROUTE:
+    strict = event.connection.dialect.name.startswith("0-9")
+    odd = strict and code != NO_CONSUMERS and code < NOT_FOUND
+    if not publish.mandatory and (code == NO_ROUTE or odd):
         words = f"an immediate message comes back with {code}, not {NO_CONSUMERS}"
         report.sure(event, words, "basic.return.reply-code", ((publish.mark, "the publish"),))
 

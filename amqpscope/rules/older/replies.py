@@ -13,6 +13,9 @@ from amqpscope.rules import ERROR, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.stream import PEERS
 
+SUCCESS: Final = 200
+LONG: Final = 10_000_000_000
+"""Nanoseconds in which a request is answered, if it is answered at all."""
 ENDS: Final = "channel.close | connection.close | finished"
 OR_CLOSED: Final = f"{ENDS} | channel.close-ok"
 """... or the close of the channel is answered, and requests before it are not."""
@@ -40,8 +43,9 @@ class Waiting:
 def waiting(event: OlderEvent) -> Iterator[Waiting]:
     """The requests that wait in vain when a channel, the connection or a direction ends.
 
-    A close answers all that its receiver has asked, so only its sender can have waited. What is
-    asked on a channel is done in order, so a close-ok comes after all other answers.
+    A close answers all that its receiver has asked, so only its sender can have waited; unless it
+    says that all is well, and what was asked is long ago. What is asked on a channel is done in
+    order, so a close-ok comes after all other answers.
     """
     connection, peer = event.connection, event.peer
     if event.name == "channel.close-ok":
@@ -53,18 +57,24 @@ def waiting(event: OlderEvent) -> Iterator[Waiting]:
         return
     if connection.blocked is not None:
         return
-    askers = (peer, 1 - peer) if event.name == "finished" else (peer,)
+    patience = {peer: GRACE, 1 - peer: GRACE}
+    if event.name != "finished":
+        method = event.unit.method
+        if method is None or method.get("reply-code") != SUCCESS:
+            del patience[1 - peer]
+        else:
+            patience[1 - peer] = LONG
     channels = list(connection.channels.values())
     if event.name == "channel.close":
         channels = [] if event.channel is None else [event.channel]
     for channel in channels:
         if channel.closing or not channel.sure:
             continue
-        for asker in askers:
+        for asker, least in patience.items():
             if channel.doubtful[asker]:
                 continue
             for request in channel.pending[asker]:
-                if event.since(request.mark) > GRACE:
+                if event.since(request.mark) > least:
                     yield Waiting(request, asker, channel)
 
 
@@ -79,7 +89,7 @@ def tell(event: OlderEvent, report: OlderReporter, names: tuple[str, ...]) -> No
         text = f"{request.name} on channel {number} is not answered by the {who}"
         if event.name != "channel.close-ok":
             text += f" in {seconds:.1f} s"
-        report.suspect(event, text, peer=1 - each.asker, mark=request.mark, channel=number)
+        report.suspect(event, text, peer=1 - each.asker, mark=request.mark, about=number)
 
 
 @rule(
@@ -205,6 +215,16 @@ def channel_flow_unanswered(event: OlderEvent, report: OlderReporter) -> None:
         client: channel.flow-ok[1] active=false
         @60s server: connection.close reply-code=320 reply-text="stop"
         client: connection.close-ok
+
+    Bad (plain):
+        server: channel.flow[1] active=false   # <- A09-CHN-16
+        @20s client: connection.close reply-code=200 reply-text="bye"
+        server: connection.close-ok
+
+    Good (plain):
+        server: channel.flow[1] active=false
+        @1s client: connection.close reply-code=200 reply-text="bye"
+        server: connection.close-ok
     """
     tell(event, report, ("channel.flow",))
 

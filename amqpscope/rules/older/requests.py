@@ -5,10 +5,15 @@ That part of 0-9 was work in progress, and its successor dropped it.
 
 from __future__ import annotations
 
+from typing import Final
+
 from amqpscope.model.older.dialogue import Dialogue
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.rules import ERROR, INFO, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
+
+PATIENCE: Final = 10_000_000_000
+"""Nanoseconds in which a response would have come."""
 
 
 def dialogue(event: OlderEvent, peer: int) -> Dialogue | None:
@@ -127,8 +132,8 @@ def response_mark_wrong(event: OlderEvent, report: OlderReporter) -> None:
 
 
 @rule(
-    "A09-FRM-34", "request-unanswered", "4.4.1", MUST, INFO, on="channel.close-ok",
-    dialects="0-9=",
+    "A09-FRM-34", "request-unanswered", "4.4.1", MUST, INFO,
+    on="channel.close-ok | connection.close", dialects="0-9=",
 )  # fmt: skip
 def request_unanswered(event: OlderEvent, report: OlderReporter) -> None:
     """Every request has a response.
@@ -143,10 +148,36 @@ def request_unanswered(event: OlderEvent, report: OlderReporter) -> None:
         server: message.ok[1 response=1 mark=1]
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
+
+    Bad (v0_9):
+        client: message.cancel[1 request=1] destination="a"
+        @20s client: connection.close reply-code=200 reply-text="bye"   # <- A09-FRM-34
+        server: connection.close-ok
+
+    Good (v0_9):
+        client: message.cancel[1 request=1] destination="a"
+        server: message.ok[1 response=1 mark=1]
+        @20s client: connection.close reply-code=200 reply-text="bye"
+        server: connection.close-ok
     """
-    other = dialogue(event, 1 - event.peer)
-    if other is None or not other.open:
+    if event.name == "channel.close-ok":
+        tell_of_open(event, report, dialogue(event, 1 - event.peer), 1 - event.peer, -1)
         return
-    first = next(iter(other.open.values()))
-    text = f"{len(other.open)} requests have no response, the first is {first.name}"
-    report.suspect(event, text, "", ((first.mark, "the request"),))
+    # The close answers what its receiver has asked; its sender has waited for its own.
+    for channel in event.connection.channels.values():
+        if not channel.closing and channel.sure:
+            tell_of_open(event, report, channel.dialogues[event.peer], event.peer, channel.number)
+
+
+def tell_of_open(
+    event: OlderEvent, report: OlderReporter, asked: Dialogue | None, asker: int, channel: int
+) -> None:
+    """Tell of requests that wait for their responses; `channel` if it is not the event's."""
+    if asked is None or asked.unsure or not asked.open:
+        return
+    first = next(iter(asked.open.values()))
+    if channel >= 0 and event.since(first.mark) < PATIENCE:
+        return
+    text = f"{len(asked.open)} requests have no response, the first is {first.name}"
+    about = None if channel < 0 else channel
+    report.suspect(event, text, "", ((first.mark, "the request"),), peer=1 - asker, about=about)

@@ -115,6 +115,27 @@ def misnamed(event: OlderEvent) -> Misnamed | None:
     return Misnamed(tag, bool(method.get(MULTIPLE)), settled, known)
 
 
+def settled_in_view(event: OlderEvent) -> Settled | None:
+    """How the delivery that is named was settled, where not all of the channel was seen.
+
+    What was settled since the capture began, or since octets were lost, is settled.
+    """
+    channel, method = event.channel, event.unit.method
+    if channel is None or method is None or event.peer != CLIENT or not event.trusted:
+        return None
+    tag, connection = number(method, TAG), event.connection
+    settled = channel.deliveries.settled.get(tag)
+    if settled is None or channel.sure or tag in channel.deliveries.outstanding:
+        return None
+    rollback = connection.dialect.by_name["tx.rollback"].code
+    if rollback in channel.sent[CLIENT] or recovered(event, channel) or channel.closing:
+        return None
+    if event.own.damaged is not None or (method.get(MULTIPLE) and not strict(event)):
+        return None
+    lost = settled.mark.time < connection.shaken_until
+    return None if lost or settled.outcome not in ("ack", "nack", "reject") else settled
+
+
 def rolling_back(channel: Channel) -> bool:
     """A rollback is under way, after which deliveries can be acknowledged again."""
     transaction = channel.transaction
@@ -199,7 +220,14 @@ def ack_repeated(event: OlderEvent, report: OlderReporter) -> None:
         client: basic.ack[1] delivery-tag=2 multiple=true
     """
     found = misnamed(event)
-    if found is None or not found.known:
+    if found is None:
+        settled = settled_in_view(event)
+        if settled is not None:
+            text = f"a delivery is acknowledged which the {settled.outcome} before has settled"
+            related = ((settled.mark, "where it was settled"),)
+            report.suspect(event, text, f"{event.name}.delivery-tag", related)
+        return
+    if not found.known:
         return
     outcome = "" if found.settled is None else found.settled.outcome
     if outcome not in ("no-ack", "recover"):

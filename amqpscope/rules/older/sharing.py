@@ -51,7 +51,7 @@ def channel_shared_by_writers(event: OlderEvent, report: OlderReporter) -> None:
         (mark, f"writer {LETTERS[min(writer, 9)]}: {name}") for mark, writer, name in written
     )
     text = f"two writers on channel {channel}: {writers}"
-    report.suspect(event, text, "", related, peer=tangle.peer, mark=tangle.mark, channel=channel)
+    report.suspect(event, text, "", related, peer=tangle.peer, mark=tangle.mark, about=channel)
 
 
 def sequences(tangle: Tangle, event: OlderEvent) -> list[str]:

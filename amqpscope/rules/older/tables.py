@@ -332,8 +332,8 @@ def table_too_deep(event: OlderEvent, report: OlderReporter) -> None:
 
 
 @rule(
-    "A09-TBL-14", "bad-table-name-tolerated", "4.2.5.5 table_01", SHOULD, INFO, on="frame tick",
-    default=False,
+    "A09-TBL-14", "bad-table-name-tolerated", "4.2.5.5 table_01", SHOULD, INFO,
+    on="frame tick | answers", default=False,
 )  # fmt: skip
 def bad_table_name_tolerated(event: OlderEvent, report: OlderReporter) -> None:
     """A server closes the connection of a client whose tables have bad names.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.event import GRACE
 from amqpscope.model.older.channel import Channel
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.model.older.messages import number
@@ -155,12 +156,30 @@ def tx_bad_ack_refused_late(event: OlderEvent, report: OlderReporter) -> None:
         client: basic.ack[1] delivery-tag=1
         client: tx.commit[1]
         server: tx.commit-ok[1]
+
+    Bad (transaction):
+        client: basic.ack[1] delivery-tag=7   # <- A09-BAS-10
+        @5s client: tx.commit[1]
+        server: channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED" class-id=60
+                method-id=80   # <- A09-TX-05
+        client: channel.close-ok[1]
+
+    Good (transaction):
+        client: tx.commit[1]
+        server: tx.commit-ok[1]
     """
     channel = event.channel
-    if channel is None or event.peer != SERVER or not blames(event, "tx.commit"):
+    if channel is None or event.peer != SERVER or channel.transaction is None:
         return
-    bad = channel.deliveries.misnamed
+    bad, ending = channel.deliveries.misnamed, channel.transaction.ending
     if bad is None or not channel.sure or channel.deliveries.unsure:
+        return
+    if not blames(event, "tx.commit"):
+        # The server had the acknowledgement for long, and speaks of it once it gets the commit.
+        waited = bool(ending) and ending[0].mark.time - bad.time > GRACE
+        if waited and event.knew(ending[0].mark) and blames(event, "basic.ack"):
+            words = "an acknowledgement that named nothing is refused when the commit comes"
+            report.suspect(event, words, "", ((bad, "the acknowledgement"),))
         return
     if any(fault.sure and fault.mark.frame == bad.frame for fault in event.connection.faults):
         words = "the commit is refused, the acknowledgement before it that named nothing was not"
@@ -258,7 +277,7 @@ def tx_open_at_close(event: OlderEvent, report: OlderReporter) -> None:
         if sent or acked:
             words = f"not committed: publishes {sent}, acknowledgements {acked}"
             related = ((transaction.first_mark, "the first of them"),)
-            report.suspect(event, words, "", related, peer=CLIENT, channel=channel.number)
+            report.suspect(event, words, "", related, peer=CLIENT, about=channel.number)
 
 
 @rule(
@@ -332,4 +351,4 @@ def tx_rollback_left_unacked(event: OlderEvent, report: OlderReporter) -> None:
         if left:
             words = f"deliveries rolled back and not acknowledged since: {len(left)}"
             related = ((left[0].mark, "the first of them"),)
-            report.suspect(event, words, "", related, channel=channel.number)
+            report.suspect(event, words, "", related, about=channel.number)

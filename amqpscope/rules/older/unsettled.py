@@ -49,7 +49,7 @@ def get_left_unacked(event: OlderEvent, report: OlderReporter) -> None:
         if left:
             words = f"answers to basic.get that are not acknowledged: {len(left)}"
             related = ((left[0].mark, "the first of them"),)
-            report.suspect(event, words, "", related, channel=channel.number)
+            report.suspect(event, words, "", related, about=channel.number)
 
 
 def ending(event: OlderEvent) -> list[Channel]:
@@ -116,7 +116,7 @@ def delivery_unacked_too_long(event: OlderEvent, report: OlderReporter) -> None:
             minutes = event.since(oldest.mark) // 60_000_000_000
             words = f"delivery {oldest.tag} is not acknowledged for {minutes} minutes"
             related = ((oldest.mark, "the delivery"),)
-            report.suspect(event, words, "", related, peer=CLIENT, channel=channel.number)
+            report.suspect(event, words, "", related, peer=CLIENT, about=channel.number)
 
 
 @rule("A09-BAS-46", "ack-all-while-delivering", "ack multiple", ADVISORY, INFO, on=SETTLES)

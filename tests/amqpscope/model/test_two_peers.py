@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from exchange import Said, play, script
+from conversation import Said
+from exchange import play, script
 from test_loss import play_lossy
 from two_peers import conversation
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 from beneath import Opened
-from exchange import Said, script
+from conversation import Said
+from exchange import script
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.layers import Unwrapper

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from beneath import SEALED
-from exchange import PORTS, play, record, script
+from conversation import record
+from exchange import PORTS, play, script
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces

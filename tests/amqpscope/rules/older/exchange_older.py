@@ -1,13 +1,7 @@
 """Plays an exchange of the older protocols through the real model and rules.
 
-    client: ...        a unit from the client; the sender has seen all that came before
-    client~2: ...      the same, but the last two units of the server had not reached it yet
-    @2.5s server: ...  with the time since the start
-    client: FIN        the client ends its direction;  RST resets;  END: the capture ends here
-    client: GAP        100 octets of the client are missing here
-    0x00*4089          an octet, so many times
-
-An exchange may begin where a common SETUP ends.
+`conversation` tells how it is written; besides, `0x00*4089` is an octet, so many times. An exchange
+may begin where a common SETUP ends.
 """
 
 from __future__ import annotations
@@ -16,15 +10,15 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-from amqpscope.capture.write import Conversation
+from conversation import Pieces, Said, happenings, with_early
+
 from amqpscope.findings import Finding
 from amqpscope.frames_older import OlderFrame
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.older import OlderTalk
 from amqpscope.rules.all import load
 from amqpscope.rules.older import OlderRuleSet
-from amqpscope.stream import PEERS, Chunk, Connection, End, Gap
-from dissectors.notation import parse_conversation
+from amqpscope.stream import Connection, End, Gap
 
 CAPABILITIES: Final = """capabilities={
         publisher_confirms=true exchange_exchange_bindings=true basic.nack=true
@@ -91,23 +85,7 @@ SETUPS["v0_8"] = "client: header 1 1.8.0\n" + OLD_START % (8, 0, "a broker") + C
 SETUPS["v0_9_consuming"] = SETUPS["v0_9"] + QUEUE + CONSUMER
 SETUPS["v0_8_consuming"] = SETUPS["v0_8"] + QUEUE + CONSUMER
 
-_ENDS: Final = re.compile(r"^(?:@(\d+(?:\.\d+)?)s\s+)?(client|server): (FIN|RST|END|GAP)\s*(#.*)?$")
-_UNSEEN: Final = re.compile(r"^(\s*(?:@\d+(?:\.\d+)?s\s+)?)(client|server)~(\d+):", re.MULTILINE)
 _REPEATED: Final = re.compile(r"0x([0-9a-f]{2})\*(\d+)")
-_ID: Final = re.compile(r"A09-[A-Z]{2,3}-\d{2}")
-
-
-class Said(NamedTuple):
-    """One thing that happens in an exchange: a unit, or the end of a direction."""
-
-    sender: int
-    time: int
-    raw: bytes = b""
-    unseen: int = 0
-    """Units of the partner that had not reached the sender yet."""
-    marks: tuple[str, ...] = ()
-    end: str = ""
-    """FIN, RST, END or GAP; empty for a unit."""
 
 
 class Played(NamedTuple):
@@ -121,31 +99,8 @@ class Played(NamedTuple):
 
 def script(text: str, setup: str = "") -> list[Said]:
     """An exchange as what happens, in order."""
-    whole = _REPEATED.sub(lambda m: "0x" + m[1] * int(m[2]), SETUPS[setup] + "\n" + text)
-    unseen = {whole.count("\n", 0, m.end()) + 1: int(m[3]) for m in _UNSEEN.finditer(whole)}
-    lines = _UNSEEN.sub(r"\1\2:", whole).split("\n")
-    # Ends of directions are no units: they are taken out, and put back in their places.
-    ends = {n: found for n, line in enumerate(lines, 1) if (found := _ENDS.match(line.strip()))}
-    units = "\n".join("" if n in ends else line for n, line in enumerate(lines, 1))
-    said: list[tuple[int, Said]] = [
-        (
-            line.number,
-            Said(PEERS.index(line.peer), nanoseconds(line.time), line.raw,
-                 unseen.get(line.number, 0), line.marks),
-        )
-        for line in parse_conversation(units)
-    ]  # fmt: skip
-    for number, found in ends.items():
-        before = [each.time for n, each in said if n < number]
-        time = nanoseconds(float(found[1])) if found[1] else (before or [0])[-1]
-        marks = tuple(_ID.findall(found[4] or ""))
-        said.append((number, Said(PEERS.index(found[2]), time, marks=marks, end=found[3])))
-    return [each for _, each in sorted(said, key=lambda pair: pair[0])]
-
-
-def nanoseconds(seconds: float) -> int:
-    """A time in an exchange as a time of a capture."""
-    return 1_700_000_000_000_000_000 + int(seconds * 1e9)
+    whole = SETUPS[setup] + "\n" + text
+    return with_early(happenings(_REPEATED.sub(lambda m: "0x" + m[1] * int(m[2]), whole)))
 
 
 def play(text: str, setup: str = "", *, complete: bool = True) -> Played:
@@ -168,38 +123,28 @@ def every_rule() -> OlderRuleSet:
     return OlderRuleSet(list(load().values()))
 
 
-class Player:
+class Player(Pieces):
     """Feeds what happens to a connection, as the analyzer does."""
 
     def __init__(self, connection: Connection, said: list[Said]) -> None:
         first = next((each.raw for each in said if each.raw), b"")
         version = first[4:8] if first[:4] == b"AMQP" else b""
-        self.connection = connection
+        super().__init__(connection)
         self.talk = OlderTalk(connection, version, [False, False], not connection.complete)
         self.rules = every_rule()
-        self.ends: list[list[int]] = [[0], [0]]
-        """Where each peer's units end in its stream."""
         self.last: list[OlderFrame | None] = [None, None]
-        self.packet = 0
         self.frames = 0
         self.played = Played([], [], {})
 
     def take(self, said: Said) -> None:
-        sender, time = said.sender, said.time
-        own, other = self.ends[sender], self.ends[1 - sender]
-        if said.end == "GAP":
-            self.gap(Gap(self.connection, sender, own[-1], 100, self.packet, time))
-            own.append(own[-1] + 100)
-        elif said.end:
-            reason = {"FIN": "fin", "RST": "rst", "END": "capture"}[said.end]
-            self.end(End(self.connection, sender, reason, self.packet, time))
+        sender, piece = said.sender, self.piece(said)
+        if isinstance(piece, Gap):
+            self.gap(piece)
+        elif isinstance(piece, End):
+            self.end(piece)
         else:
-            self.packet += 1
-            seen = other[max(len(other) - 1 - said.unseen, 0)]
-            chunk = Chunk(self.connection, sender, own[-1], said.raw, self.packet, time, seen)
-            for frame in self.talk.chunk(chunk):
+            for frame in self.talk.chunk(piece):
                 self.step(frame)
-            own.append(own[-1] + len(said.raw))
         if said.marks:
             # What is wrong with the end of a direction is told at its last frame.
             last = (self.last[sender] or self.last[1 - sender]) if said.end else None
@@ -226,19 +171,3 @@ class Player:
         last = self.last[end.sender] or self.last[1 - end.sender]
         if last is not None:
             self.played.findings.extend(self.talk.finish(end, last, self.rules, 1))
-
-
-def record(said: list[Said], talk: Conversation) -> None:
-    """Write an exchange as packets."""
-    sizes: list[list[int]] = [[], []]
-    talk.open(said[0].time)
-    for each in said:
-        if each.end == "FIN":
-            talk.finish(each.sender, each.time)
-        elif each.end == "RST":
-            talk.reset(each.sender, each.time)
-        elif not each.end:
-            newest = sizes[1 - each.sender]
-            unseen = sum(newest[len(newest) - each.unseen :])
-            talk.data(each.sender, each.time, each.raw, unseen)
-            sizes[each.sender].append(len(each.raw))

@@ -246,3 +246,13 @@ def test_before_0_9_1_a_channel_may_be_closed_with_540():
     text = 'server: channel.close[1] reply-code=540 reply-text="NOT_IMPLEMENTED"'
     assert rules(text, "v0_9") == []
     assert rules(text, "channel") == ["A09-CHN-13"]
+
+
+@pytest.mark.parametrize(("code", "severity"), [(0, "info"), (404, "warning")])
+def test_a_connection_closed_with_no_code_at_all_is_noted(code, severity):
+    text = f"""
+        client: connection.close reply-code={code} reply-text="bye"
+        server: connection.close-ok
+    """
+    found = [f for f in play(text, "channel").findings if f.rule == "A09-CON-29"]
+    assert [f.severity for f in found] == [severity]

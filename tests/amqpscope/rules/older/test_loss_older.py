@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from exchange_older import Player, Said, script
+from conversation import Said
+from exchange_older import Player, script
 
 from amqpscope.findings import Finding
 from amqpscope.rules import ERROR, SURE

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from exchange_older import play, record, script
+from conversation import record
+from exchange_older import play, script
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
