@@ -224,9 +224,10 @@ class Analyzer:
         return self.accept(suspect, protocol)
 
     def odd_start(self, suspect: Suspect, chunk: Chunk) -> bool:
-        """A server known to speak AMQP is sent something else: wait for what it does."""
+        """A server that may speak AMQP is sent something else: wait for what it does."""
         connection = suspect.connection
-        if not connection.complete or connection.server not in self.speakers:
+        expected = connection.server in self.speakers or connection.server[1] in self.ports
+        if not connection.complete or not expected:
             return False
         return chunk.sender == CLIENT and sum(len(held.data) for held in suspect.held) <= MAX_ODD
 
@@ -409,7 +410,9 @@ class Analyzer:
             return []
         data = b"".join(chunk.data for chunk in held if chunk.sender == end.sender)
         begun = data[:4] == MAGIC and CURRENT.startswith(data[5:])
-        refused = end.sender == SERVER and end.reason == "fin" and self.unread(held)
+        # Silence is an answer in AMQP only of a server that is known to speak it.
+        known = suspect.connection.server in self.speakers
+        refused = known and end.sender == SERVER and end.reason == "fin" and self.unread(held)
         if not begun and not refused:
             if end.sender == CLIENT and self.unread(held):
                 suspect.dismissed = True  # it gave up first, so nobody owes it an answer

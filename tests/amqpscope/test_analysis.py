@@ -4,7 +4,8 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.stream import PEERS
+from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.stream import CLIENT, PEERS, SERVER
 
 LINKS = """
 client: attach name="a" handle=0 role=sender source=source() target=target(address="orders")
@@ -136,6 +137,24 @@ def test_another_protocol_of_the_family_is_recognised_and_left_alone(steps, reco
 
 def test_other_protocols_give_nothing(steps, recorded):
     assert steps(recorded("client: octets 0x474554202f20485454502f312e310d0a\n")) == []
+
+
+@pytest.mark.parametrize("version", ["00000901", "00010000"])
+def test_a_client_that_is_answered_with_a_header_meant_to_speak_amqp(steps, recorded, version):
+    text = f"client: octets 0x414d5151{version}\nserver: octets 0x414d5150{version}\n"
+    garbled, answer = steps(recorded(text))
+    assert garbled.frame.unit.faults
+    assert answer.frame.unit.header is not None
+
+
+def test_a_client_that_is_answered_with_nothing_may_mean_anything(steps, tmp_path):
+    path = tmp_path / "silent.pcapng"
+    with path.open("wb") as file:
+        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        talk.open(0)
+        talk.data(CLIENT, 1, b"AMQQ\0\0\x09\x01")
+        talk.finish(SERVER, 2)
+    assert steps(path) == []
 
 
 def test_connections_are_numbered(steps, tmp_path, recorded):
