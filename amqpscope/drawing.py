@@ -22,6 +22,7 @@ from amqpscope.analysis import Analyzer, Conversation, Step, Suspect
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.checked import Excerpt
+from amqpscope.model.older.snapshot import older_snapshot
 from amqpscope.model.snapshot import snapshot
 from amqpscope.report.illustration import Illustration
 from amqpscope.report.ladder import Ladder
@@ -190,7 +191,11 @@ class Illustrator:
                 self.ladders.take(passed)
         result.ladders = sorted(self.ladders.finish(), key=lambda ladder: ladder.number)
         result.numbers = self.statistics.finish()
-        result.states = {n: snapshot(talk.tracker.connection) for n, talk in self.talks.items()}
+        for number, talk in self.talks.items():
+            if talk.older is None:
+                result.states[number] = snapshot(talk.tracker.connection)
+            else:
+                result.older[number] = older_snapshot(talk.older.tracker.connection)
         return result
 
     def take(self, step: Step) -> None:

@@ -95,16 +95,13 @@ class OlderStatistics:
         self, delivery: Delivery, numbers: ConnectionNumbers, event: OlderEvent
     ) -> LinkNumbers:
         """The numbers of the queue that a delivery comes from."""
-        name = delivery.queue or delivery.routing_key
-        return self.place(numbers, QUEUE, name, 1, event.unit.channel)
+        return self.place(numbers, *queue_of(delivery), 1, event.unit.channel)
 
     def exchange(
         self, publish: Publish, numbers: ConnectionNumbers, event: OlderEvent
     ) -> LinkNumbers:
-        """The numbers of the exchange that a message goes to; the default one routes by queue."""
-        if publish.exchange:
-            return self.place(numbers, EXCHANGE, publish.exchange, 0, event.unit.channel)
-        return self.place(numbers, QUEUE, publish.routing_key, 0, event.unit.channel)
+        """The numbers of the exchange that a message goes to."""
+        return self.place(numbers, *exchange_of(publish), 0, event.unit.channel)
 
     def place(
         self, numbers: ConnectionNumbers, kind: str, name: str, sender: int, channel: int
@@ -152,3 +149,13 @@ class OlderStatistics:
         for found in self.places.values():
             if found.sender == PEERS[CLIENT]:
                 found.credit.update(blocked, event.time)
+
+
+def queue_of(delivery: Delivery) -> tuple[str, str]:
+    """What a delivery is counted by: kind and name."""
+    return QUEUE, delivery.queue or delivery.routing_key
+
+
+def exchange_of(publish: Publish) -> tuple[str, str]:
+    """What a publish is counted by; the default exchange routes by queue."""
+    return (EXCHANGE, publish.exchange) if publish.exchange else (QUEUE, publish.routing_key)

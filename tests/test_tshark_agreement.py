@@ -22,7 +22,7 @@ from dissectors.v1_0.message import read_section, walk
 from dissectors.v1_0.values import Array, Char, Described, Map, Timestamp, Uuid
 
 CAPTURES = Path(__file__).parent.parent / "captures"
-PORTS = (5680, 5682, 5685)
+PORTS = (5680, 5682, 5685, 47672, 47680)
 """Where the brokers of the captures listen; tshark finds AMQP on 5672 and 5671 alone."""
 
 # ---------------------------------------------------------------- where Wireshark is wrong

@@ -14,12 +14,15 @@ NAMES = sorted(
     for path in CAPTURES.glob("*091*")
     if ".pcap" in path.name and "_tls-" not in path.name and not path.name.startswith("mixed")
 )
+PORT = 47672
+"""Where a broker of the captures listens besides 5672."""
 FIELDS = ("type", "channel", "length", "method.class", "method.method", "header.body-size")
 
 
 def theirs(path):
     """By packet: type, channel and size of each frame, then methods, then sizes of bodies."""
     command = ["tshark", "-r", str(path), "-Y", "amqp.type", "-T", "fields", "-e", "frame.number"]
+    command += ["-d", f"tcp.port=={PORT},amqp"]
     for field in FIELDS:
         command += ["-e", f"amqp.{field}"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.model.older.stall import BLOCKED, FLOW_STOPPED, PREFETCH, WAITING_REPLY
 from amqpscope.model.stall import (
     CLOSED_WINDOW,
     DRAINING,
     NO_CREDIT,
     WAITING_ATTACH,
     WAITING_BEGIN,
+    Constraint,
 )
 from amqpscope.report.html_connections import ConnectionsPart
 from amqpscope.report.html_findings import FindingsPart
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 500
 """Frames that are folded together."""
-HOLDS: Final = frozenset((NO_CREDIT, CLOSED_WINDOW, WAITING_BEGIN, WAITING_ATTACH, DRAINING))
+HOLDS: Final = frozenset((
+    NO_CREDIT, CLOSED_WINDOW, WAITING_BEGIN, WAITING_ATTACH, DRAINING,
+    BLOCKED, FLOW_STOPPED, PREFETCH, WAITING_REPLY,
+))  # fmt: skip
 LONG: Final = 1_000_000_000
 """Nanoseconds after which a link that cannot send is worth a word."""
 HELD: Final = 20
@@ -53,27 +58,42 @@ def capture_parts(
 
 
 def held_parts(place: int, shown: Illustration) -> Iterator[str]:
-    """The links that cannot send when the capture ends, and have not been able to for a while."""
+    """What cannot send when the capture ends, and has not been able to for a while."""
     lines = []
-    for number, state in shown.states.items():
-        if any(state.closed):
-            continue
-        for link in (link for session in state.sessions for link in session.links):
-            held = link.constraint
-            since = shown.last - held.since.time
-            if held.kind in HOLDS and held.since.frame and since >= LONG:
-                name = printable(link.source or link.target or link.name)
-                lines.append(
-                    f'<li><a href="#c{place}-connection-{number}">connection {number}</a>, link '
-                    f"<q>{escape(name)}</q>: <b>{escape(held.kind)}</b> for {seconds(since)}, "
-                    f"since frame {held.since.frame}; the {PEERS[held.peer]} has to move</li>\n"
-                )
+    for number, what, name, held in (*links_held(shown), *older_held(shown)):
+        since = shown.last - held.since.time
+        if held.kind in HOLDS and held.since.frame and since >= LONG:
+            detail = f" ({printable(held.detail)})" if held.detail else ""
+            lines.append(
+                f'<li><a href="#c{place}-connection-{number}">connection {number}</a>, {what} '
+                f"<q>{escape(printable(name))}</q>: <b>{escape(held.kind)}</b> for "
+                f"{seconds(since)}, since frame {held.since.frame}; "
+                f"the {PEERS[held.peer]} has to move{escape(detail)}</li>\n"
+            )
     if lines:
         more = [f"<li>and {len(lines) - HELD:,} more</li>\n"] if len(lines) > HELD else []
         yield "".join((
             '<div class="held"><h3>Held when the capture ends</h3>\n<ul>\n',
             *lines[:HELD], *more, "</ul></div>\n",
         ))  # fmt: skip
+
+
+def links_held(shown: Illustration) -> Iterator[tuple[int, str, str, Constraint]]:
+    """The links of connections that are open: connection, what it is, name, what binds it."""
+    for number, state in shown.states.items():
+        if not any(state.closed):
+            for link in (link for session in state.sessions for link in session.links):
+                yield number, "link", link.source or link.target or link.name, link.constraint
+
+
+def older_held(shown: Illustration) -> Iterator[tuple[int, str, str, Constraint]]:
+    """The same of channels and consumers of the older protocols."""
+    for number, state in shown.older.items():
+        if not any(state.closed):
+            for channel in state.channels:
+                yield number, "channel", str(channel.number), channel.constraint
+                for consumer in channel.consumers:
+                    yield number, "consumer", consumer.queue or consumer.tag, consumer.constraint
 
 
 def capture_foot() -> str:

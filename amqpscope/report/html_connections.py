@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from amqpscope.report.html_plot import Span, link_plots
 from amqpscope.report.ladder_svg import svg_inline
 from amqpscope.report.lint_text import count
-from amqpscope.report.stats import latency, seconds, stalls
+from amqpscope.report.stats import WORDS, latency, seconds, stalls
 from amqpscope.report.summary import printable, size
 from amqpscope.stream import PEERS
 
@@ -25,6 +25,8 @@ LINKS: Final = 50
 """Links of a connection that the table lists."""
 PLOTTED: Final = 6
 """Links of a connection of which there are plots: those with the most deliveries."""
+TITLES: Final = {"link": "Link", "consumer": "Consumer", "channel": "Publishes on"}
+"""What plots are of."""
 
 
 class ConnectionsPart:
@@ -91,7 +93,8 @@ class ConnectionsPart:
             return
         held = holding(self.shown.states.get(numbers.number), self.shown.last)
         yield (
-            '<div class="wide" tabindex="0"><table class="links">\n<caption>Links</caption>'
+            '<div class="wide" tabindex="0"><table class="links">\n<caption>'
+            f"{'Links' if numbers.links[0].kind == 'link' else 'Exchanges and queues'}</caption>"
             "<thead><tr><th>link<th>address<th>sender<th class=n>deliveries<th>outcomes"
             "<th>settled after<th>stalls, and how it ends</tr></thead>\n<tbody>\n"
         )
@@ -105,7 +108,7 @@ class ConnectionsPart:
 
     def plots(self, numbers: ConnectionNumbers) -> Iterator[str]:
         """The busiest links over time."""
-        links = [link for link in self.links.get(numbers.number, ()) if link.credit.count]
+        links = [link for link in self.links.get(numbers.number, ()) if shows(link)]
         links.sort(key=lambda link: -link.deliveries.count)
         span = Span(numbers.first, max(numbers.last, numbers.first + 1))
         found = self.findings.get(numbers.number, [])
@@ -116,8 +119,9 @@ class ConnectionsPart:
             address = printable(link.address)
             title = f"{address} ({name})" if address and address != name else name or address
             yield (
-                f'<details class="plots"{" open" if place < 2 else ""}><summary>Link '
-                f"<q>{escape(title)}</q> over time, sent by the {link.sender}</summary>\n"
+                f'<details class="plots"{" open" if place < 2 else ""}><summary>'
+                f"{TITLES[link.kind]} <q>{escape(title)}</q> over time, "
+                f"sent by the {link.sender}</summary>\n"
                 '<div class="grid">\n'
             )
             for plot in plots:
@@ -145,6 +149,11 @@ class ConnectionsPart:
         return f"#{name}" if name in self.named else f"#rule-{note.rule}"
 
 
+def shows(link: LinkSeries) -> bool:
+    """Whether there is anything to be seen of a link over time."""
+    return bool(link.credit.count if link.kind == "link" else link.deliveries.count)
+
+
 def performatives(numbers: ConnectionNumbers) -> str:
     """How often each kind of frame came."""
     return ", ".join(f"{name} {times:,}" for name, times in numbers.names.most_common(14)) + "."
@@ -155,7 +164,7 @@ def link_row(link: LinkNumbers, held: str) -> str:
     outcomes = [f"{times:,} {name}" for name, times in link.outcomes.most_common()]
     outcomes += [f"{link.presettled:,} sent settled"] if link.presettled else []
     outcomes += [f"{link.aborted:,} aborted"] if link.aborted else []
-    stalled = stalls(link.credit, "out of credit").removeprefix(", ")
+    stalled = stalls(link.credit, WORDS[link.kind].credit).removeprefix(", ")
     told = "; ".join(filter(None, (stalled, held)))
     cells = (
         printable(link.name) or "(no name)",

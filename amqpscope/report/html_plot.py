@@ -11,7 +11,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from amqpscope.report.stats import seconds
-from amqpscope.series import LinkSeries, Point, Series
+from amqpscope.series import ENDLESS, LinkSeries, Point, Series
 
 # fmt: off
 WIDTH:  Final = 480
@@ -21,8 +21,6 @@ RIGHT:  Final = 470
 TOP:    Final = 10
 BOTTOM: Final = 100
 # fmt: on
-ENDLESS: Final = 1_000_000
-"""A window or credit that never came below this holds nobody: there is nothing to see."""
 
 
 class Span(NamedTuple):
@@ -48,10 +46,11 @@ class Plot(NamedTuple):
 
 def link_plots(link: LinkSeries, span: Span, marks: list[int]) -> list[Plot]:
     """What is known of a link over time; marks are the times of findings."""
+    names = link.names
     found = [
-        held("credit", link.credit, span, marks, "no credit"),
+        held(names.credit, link.credit, span, marks, names.empty),
         held("session window", link.window, span, marks, "window closed"),
-        held("unsettled deliveries", link.unsettled, span, marks, ""),
+        held(names.unsettled, link.unsettled, span, marks, "", link.limit),
         rate(link.deliveries, span, marks),
         latency(link.latency, span, marks),
     ]
@@ -59,20 +58,26 @@ def link_plots(link: LinkSeries, span: Span, marks: list[int]) -> list[Plot]:
     return sorted((plot for plot in found if plot is not None), key=lambda plot: not plot.svg)
 
 
-def held(title: str, series: Series, span: Span, marks: list[int], empty: str) -> Plot | None:
+def held(
+    title: str, series: Series | None, span: Span, marks: list[int], empty: str, limit: int = 0
+) -> Plot | None:
     """A quantity that holds until it changes; `empty` says what it means to be 0."""
-    points = series.points()
-    if not series.count:
+    if series is None or not series.count:
         return None
+    points = series.points()
     if series.low > ENDLESS:
         return Plot(title, f"never below {short(series.low)}, which is no limit", "")
-    top = max(series.high, 1)
+    top = max(series.high, limit, 1)
     line, band, zero = _steps(points, span, top)
     parts = [
         f'<path class="band" d="{band}"/>',
         f'<path class="value" d="{line}"/>',
     ]
     words = f"lowest {short(series.low)}, highest {short(series.high)}"
+    if limit:
+        y = _y(limit, top)
+        parts.append(f'<path class="limit" d="M{LEFT} {y}H{RIGHT}"/>')
+        words += f", prefetch {short(limit)} (dashed)"
     if series.last is not None:
         words += f", in the end {short(series.last)}"
     if empty and zero:

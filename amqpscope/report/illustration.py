@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from amqpscope.checked import Excerpt
 from amqpscope.findings import Finding
+from amqpscope.model.older.snapshot import OlderState
 from amqpscope.model.snapshot import ConnectionState
 from amqpscope.report.ladder import Ladder
 from amqpscope.series import Plots
@@ -23,6 +24,8 @@ class Illustration:
     plots: Plots = field(default_factory=Plots)
     states: dict[int, ConnectionState] = field(default_factory=dict)
     """How the drawn connections stand when the capture ends."""
+    older: dict[int, OlderState] = field(default_factory=dict)
+    """The same of those that speak an older protocol."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
     around: dict[int, list[int]] = field(default_factory=dict)
     """By the frame of a finding: the frames before and after it on its connection."""

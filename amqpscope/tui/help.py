@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.dom import DOMNode
 from textual.screen import ModalScreen
 
+from amqpscope.tui.connections import Connections
+from amqpscope.tui.widgets.prompt import Prompt
 from amqpscope.tui.widgets.rows import Rows
 
+if TYPE_CHECKING:
+    from amqpscope.tui.screens.view import View
+
+Keys = list[tuple[str, str]]
+"""Keys with what they do."""
 NAMES = {
     "question_mark": "?", "slash": "/", "colon": ":", "semicolon": ";", "backslash": "\\",
     "escape": "Esc", "enter": "Enter", "tab": "Tab", "space": "Space", "down": "↓", "up": "↑",
@@ -33,10 +41,32 @@ def key_name(key: str) -> str:
 
 
 def bindings_of(owner: type[DOMNode]) -> Iterator[tuple[str, str]]:
-    """The keys of a class, each with what it does."""
-    for binding in owner.BINDINGS:
+    """The keys of a class itself, each with what it does."""
+    for binding in owner.__dict__.get("BINDINGS", ()):
         if isinstance(binding, Binding) and not binding.system:
             yield " ".join(map(key_name, binding.key.split(","))), binding.description
+
+
+def groups(app: type[DOMNode], view: View, title: str) -> list[tuple[str, Keys]]:
+    """All keys that do something now, by where they do it."""
+    found = [("Everywhere", [*bindings_of(app)]),
+             (f"On the screen {title}", [*bindings_of(type(view))])]  # fmt: skip
+    panes = {type(pane): pane.called for pane in view.query(Rows)}
+    found += [(f"In {called}", [*bindings_of(pane)]) for pane, called in panes.items()]
+    found += [("In all of these", [*bindings_of(Rows)]),
+              ("While a question is asked", [*bindings_of(Prompt)]),
+              ("In the list of connections", [*bindings_of(Connections)])]  # fmt: skip
+    return [(heading, keys) for heading, keys in found if keys]
+
+
+def commands(app: App[int], view: View) -> Iterator[SystemCommand]:
+    """All that keys do, for the command palette."""
+    for owner in (app, view):
+        for binding in type(owner).BINDINGS:
+            if isinstance(binding, Binding) and binding.action != "command_palette":
+                keys = " ".join(map(key_name, binding.key.split(",")))
+                run = partial(app.run_action, binding.action, owner)
+                yield SystemCommand(binding.description, f"key {keys}", run)
 
 
 class HelpText(Rows):
@@ -51,7 +81,7 @@ class HelpText(Rows):
     }
     """
 
-    def __init__(self, groups: Iterable[tuple[str, list[tuple[str, str]]]]) -> None:
+    def __init__(self, groups: Iterable[tuple[str, Keys]]) -> None:
         from amqpscope.filter import HELP
 
         super().__init__()
@@ -102,7 +132,7 @@ class Help(ModalScreen[None]):
         Binding("escape,q,question_mark", "dismiss", "Close", show=True),
     ]
 
-    def __init__(self, groups: list[tuple[str, list[tuple[str, str]]]]) -> None:
+    def __init__(self, groups: list[tuple[str, Keys]]) -> None:
         super().__init__()
         self.groups = groups
 

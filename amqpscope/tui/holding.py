@@ -7,7 +7,6 @@ peer has closed comes before all else, since nothing reaches that peer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
 
 from amqpscope import stream
 from amqpscope.analysis import Conversation
@@ -15,29 +14,12 @@ from amqpscope.model.connection import ConnectionEnd
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import Mark
 from amqpscope.model.older.snapshot import older_snapshot
-from amqpscope.model.older.stall import (
-    BLOCKED,
-    CANCELLED,
-    CHANNEL_CLOSED,
-    FLOW_STOPPED,
-    PREFETCH,
-    UNACKED,
-    UNCOMMITTED,
-    UNCONFIRMED,
-    WAITING_REPLY,
-)
+from amqpscope.model.older.stall import channel_constraint
 from amqpscope.model.stall import (
-    CLOSED,
     CLOSED_WINDOW,
-    DETACHED,
-    DRAINING,
-    ENDED,
     IDLE,
     NO_CREDIT,
-    UNKNOWN,
     UNSETTLED,
-    WAITING_ATTACH,
-    WAITING_BEGIN,
     Constraint,
     constraint,
     credit_left,
@@ -45,90 +27,11 @@ from amqpscope.model.stall import (
     window_left,
 )
 from amqpscope.stream import CLIENT, SERVER
+from amqpscope.tui.bounds import OVER, ZERO_WINDOW, Bound, Held, Refused, bound_of
+from amqpscope.tui.refusals import refused_by
 from amqpscope.tui.replay import Places, Replay
 from amqpscope.tui.spool import Piece
-
-ZERO_WINDOW: Final = "TCP window closed"
-
-
-class Meaning(NamedTuple):
-    """What a constraint is to the reader."""
-
-    rank: int
-    """How much it looks like a fault; 0 the most."""
-    text: str
-
-
-STUCK, WAITS, UNSURE, RESTS, OVER = range(5)
-# fmt: off
-MEANINGS: Final = {
-    ZERO_WINDOW:    Meaning(STUCK,  "It does not read from its socket, whose buffer is full."),
-    NO_CREDIT:      Meaning(STUCK,  "No delivery may begin until a flow grants link-credit."),
-    CLOSED_WINDOW:  Meaning(STUCK,  "No link of the session may send until a flow opens it."),
-    WAITING_BEGIN:  Meaning(STUCK,  "The begin was not answered."),
-    WAITING_ATTACH: Meaning(STUCK,  "The attach was not answered."),
-    DRAINING:       Meaning(STUCK,  "Credit has to be used, or given back in a flow."),
-    BLOCKED:        Meaning(STUCK,  "The server takes no publishes."),
-    FLOW_STOPPED:   Meaning(STUCK,  "A channel.flow has stopped messages."),
-    WAITING_REPLY:  Meaning(STUCK,  "A method waits for its answer."),
-    PREFETCH:       Meaning(STUCK,  "The server delivers no more until the client acknowledges."),
-    UNSETTLED:      Meaning(WAITS,  "There is credit, but deliveries have no outcome yet."),
-    UNCONFIRMED:    Meaning(WAITS,  "Publishes are not confirmed yet."),
-    UNACKED:        Meaning(WAITS,  "Deliveries are not acknowledged yet."),
-    UNCOMMITTED:    Meaning(WAITS,  "A transaction is open."),
-    UNKNOWN:        Meaning(UNSURE, "The capture began too late, or has gaps."),
-    IDLE:           Meaning(RESTS,  "Nothing holds it: there is nothing to send."),
-    DETACHED:       Meaning(OVER,   ""),
-    ENDED:          Meaning(OVER,   ""),
-    CLOSED:         Meaning(OVER,   ""),
-    CHANNEL_CLOSED: Meaning(OVER,   ""),
-    CANCELLED:      Meaning(OVER,   ""),
-}
-# fmt: on
-
-
-class Bound(NamedTuple):
-    """What binds something."""
-
-    kind: str
-    frame: int
-    """The frame that brought it about; 0: none."""
-    time: int
-    peer: int
-    """Who has to move."""
-    detail: str
-
-    @property
-    def rank(self) -> int:
-        """How much it looks like a fault."""
-        meaning = MEANINGS.get(self.kind)
-        return UNSURE if meaning is None else meaning.rank
-
-
-class Held(NamedTuple):
-    """One link, or a channel or consumer of the older protocols."""
-
-    connection: int
-    what: str
-    """`link`, `channel` or `consumer`."""
-    name: str
-    address: str
-    sender: int
-    """Who sends on it."""
-    channel: int
-    bound: Bound
-    before: Bound | None = None
-    """Of what is over: what held it until then."""
-
-    @property
-    def key(self) -> tuple[int, str, str, int, int]:
-        """What it is known by."""
-        return self.connection, self.what, self.name, self.sender, self.channel
-
-    @property
-    def worst(self) -> Bound:
-        """What held it while it could be held at all."""
-        return self.bound if self.before is None else self.before
+from amqpscope.tui.unlinked import older_refused, unlinked
 
 
 class Watching(Replay):
@@ -152,8 +55,8 @@ class Watching(Replay):
 
 def held_by(talk: Conversation, run: Watching) -> Iterator[Held]:
     """All that a connection carries, and what holds it."""
-    found = older_held(talk) if talk.older is not None else links_held(talk)
-    for held in found:
+    found = [*(older_held(talk) if talk.older is not None else links_held(talk))]
+    for held in found or unlinked(talk):
         receiver = 1 - held.sender
         zero = run.zero.get((talk.number, receiver))
         if zero is not None and held.bound.rank != OVER:
@@ -193,14 +96,27 @@ def link_held(number: int, link: LinkEnd) -> Held:
     known = sender if sender is not None else link
     bound = bound_of(constraint(known))
     before = until_then(sender) if bound.rank == OVER and sender is not None else None
+    refused = link_refused(link)
     # The client's channel is what both peers' ends have in common.
     session = link.session if peer == CLIENT or link.session.pair is None else link.session.pair
-    return Held(number, "link", link.name, link.node(), sends, session.channel, bound, before)
+    return Held(number, "link", link.name, link.node(), sends, session.channel, bound, before,
+                refused, link.mark.frame)  # fmt: skip
 
 
-def bound_of(found: Constraint) -> Bound:
-    """A constraint without the model behind it."""
-    return Bound(found.kind, found.since.frame, found.since.time, found.peer, found.detail)
+def link_refused(link: LinkEnd) -> Refused | None:
+    """The error with which a link, its session or its connection was ended; the first of them."""
+    found: list[Refused] = []
+    for end in (link, link.pair):
+        if end is None:
+            continue
+        owner = end.session.owner
+        for body, mark in ((end.detach, end.detach_mark),
+                           (end.session.ended, end.session.ended_mark),
+                           (owner.close, owner.close_mark)):  # fmt: skip
+            refusal = refused_by(body)
+            if refusal is not None and mark is not None:
+                found.append(Refused(refusal, mark.frame, mark.time, owner.peer))
+    return min(found, key=lambda one: one.frame, default=None)
 
 
 def until_then(sender: LinkEnd) -> Bound | None:
@@ -229,16 +145,23 @@ def until_then(sender: LinkEnd) -> Bound | None:
 
 
 def older_held(talk: Conversation) -> Iterator[Held]:
-    """Channels and consumers."""
+    """Channels and consumers, and channels that were closed because of a fault."""
     assert talk.older is not None
-    state = older_snapshot(talk.older.tracker.connection)
+    model = talk.older.tracker.connection
     number = talk.number
-    for channel in state.channels:
+    for channel in older_snapshot(model).channels:
+        refused = older_refused(model, model.channels[channel.number])
         if channel.publishes or channel.pending or not channel.consumers:
             name, bound = f"channel {channel.number}", bound_of(channel.constraint)
             where = f"{channel.publishes} published" if channel.publishes else ""
-            yield Held(number, "channel", name, where, CLIENT, channel.number, bound)
+            yield Held(number, "channel", name, where, CLIENT, channel.number, bound, None, refused)
         for consumer in channel.consumers:
             bound = bound_of(consumer.constraint)
             yield Held(number, "consumer", consumer.tag, consumer.queue, SERVER, channel.number,
-                       bound)  # fmt: skip
+                       bound, None, refused)  # fmt: skip
+    for place, gone in sorted(model.closed.items()):
+        refused = older_refused(model, gone)
+        if refused is not None and place not in model.channels:
+            bound = bound_of(channel_constraint(model, gone))
+            yield Held(number, "channel", f"channel {place}", "", CLIENT, place, bound, None,
+                       refused)  # fmt: skip

@@ -24,6 +24,7 @@ from amqpscope.model.older.event import OlderEvent
 from amqpscope.stream import Chunk, Connection, End, Gap, Piece
 from amqpscope.tui import spool
 from amqpscope.tui.processes import calm_collector
+from amqpscope.tui.refusals import refusal
 from amqpscope.tui.spool import PIECE, PLACE, REASONS, RECORD, Spool
 from dissectors.v1_0.bodies import Transfer
 
@@ -172,6 +173,8 @@ class Indexer:
                 unit.channel, frame.sender, unit.code & 0xFF, flags,
             )
         )  # fmt: skip
+        if refusal(step) is not None:
+            self.facts.append({"refusal": frame.number})
         for finding in step.findings:
             self.find(finding)
         span = self.spans.get(step.conversation.number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.tui.store import Store
@@ -43,3 +44,14 @@ def write_frames(store: Store, numbers: Iterable[int], path: str) -> int:
             os.unlink(partial)
         raise
     return count
+
+
+def saved(store: Store, numbers: Iterable[int], path: Path) -> tuple[str, bool]:
+    """Write some frames to a new file; gives what to say of it, and whether it went well."""
+    try:
+        if path.exists():
+            raise FileExistsError(17, "there is such a file already")
+        count = write_frames(store, numbers, str(path))
+    except OSError as error:
+        return f"{path}: cannot be written: {(error.strerror or str(error)).lower()}", False
+    return f"{count:,} frames written to {path}", True

@@ -7,7 +7,7 @@ all without a name, so that nothing is left behind however the program ends:
   With them any state can be built again by the same `Analyzer`.
 * `places`: for each piece its connection, the frames before it, and where it lies in `pieces`.
 * `index`: one record of fixed size per frame: where its octets are, and where it belongs.
-* `facts`: what records speak of by number (connections, links), and the findings, as JSON lines.
+* `facts`: what records speak of by number (connections, links), refusals, findings: as JSON lines.
 * `status`: how far the reader is; one JSON object, written over and over.
 
 What a record refers to is always written before the record.

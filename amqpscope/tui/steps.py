@@ -27,6 +27,7 @@ from amqpscope.report.summary import printable, summary
 from amqpscope.stream import Connection
 from amqpscope.tui import spool
 from amqpscope.tui.found import Findings
+from amqpscope.tui.refusals import Refusals
 from amqpscope.tui.spool import Line, Lines, Record, Spool
 from dissectors.v1_0.bodies import Attach, Transfer
 
@@ -89,6 +90,7 @@ class Steps:
         """Both ends of links, by the number of their fact."""
         self.links: dict[int, LinkEnd] = {}
         self.findings = Findings(files.facts)
+        self.refusals = Refusals()
         self.cache: OrderedDict[int, Step] = OrderedDict()
 
     def update(self, budget: float = BUDGET) -> bool:
@@ -111,6 +113,8 @@ class Steps:
         if "finding" in fact:
             frame = self.findings.add(fact["finding"], line.place, line.size)
             self.cache.pop(frame, None)
+        elif "refusal" in fact:
+            self.refusals.frames.append(fact["refusal"])
         elif "link" in fact:
             self.ends[fact["link"]] = (fact["end"], fact["pair"])
         elif "span" in fact:

@@ -20,6 +20,7 @@ from amqpscope.findings import Finding
 from amqpscope.tui.found import Findings
 from amqpscope.tui.opening import Reading
 from amqpscope.tui.processes import launch, stop
+from amqpscope.tui.refusals import Refusals
 from amqpscope.tui.scanning import HEAD
 from amqpscope.tui.seen import Looker, Node
 from amqpscope.tui.spool import OLDER, Record
@@ -141,6 +142,11 @@ class Store:
     def counts(self) -> Counter[str]:
         """Findings by severity."""
         return self.steps.findings.counts
+
+    @property
+    def refusals(self) -> Refusals:
+        """The frames so far in which a peer refuses something."""
+        return self.steps.refusals
 
     def findings_at(self, number: int) -> list[Finding]:
         """The findings about one frame."""

@@ -48,3 +48,15 @@ def test_a_baseline_takes_known_findings_out(amqpscope, bad, tmp_path):
     done = amqpscope("lint", "--format", "html", "--baseline", known, bad)
     assert done.returncode == 0
     assert "Nothing found." in done.stdout
+
+
+def test_a_consumer_of_the_older_protocols_is_held_and_plotted(amqpscope, root):
+    capture = root / "captures" / "v091_pika_prefetch-rabbitmq.pcapng"
+    page = amqpscope("lint", "--format", "html", capture).stdout
+    assert "<b>prefetch reached</b> for 10.9 s, since frame 76; the client has to move" in page
+    assert "Consumer <q>orders (orders-consumer)</q> over time, sent by the server" in page
+    assert "highest 3, prefetch 3 (dashed), in the end 3" in page
+    assert "<b>prefetch left</b>" in page
+    assert "Publishes on <q>channel 2</q> over time, sent by the client" in page
+    for title in ("unconfirmed publishes", "deliveries per second", "settle latency"):
+        assert f"<b>{title}</b>" in page

@@ -1,5 +1,8 @@
 """Series over time: bounded, nothing lost of their extremes, and the model's own numbers."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,10 @@ from hypothesis import strategies as st
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.series import Plots, Series
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from older_talks import OPENED, TALK
 
 MS = 1_000_000
 
@@ -142,3 +149,75 @@ def test_a_lost_segment_makes_credit_unknown_not_wrong(root):
 def test_frames_that_cross_an_end_begin_no_new_series(root):
     found = gathered(root / "captures" / "v10_rhea-rabbitmq_outcomes.pcap")
     assert sorted(link.sender for link in found.links) == ["client", "server"]
+
+
+def older(plots, kind):
+    return next(link for link in plots.links if link.kind == kind)
+
+
+def test_a_consumer_is_plotted_against_its_prefetch(recorded):
+    consumer = older(gathered(recorded(TALK)), "consumer")
+    assert (consumer.name, consumer.address, consumer.sender) == ("t", "q", "server")
+    assert consumer.limit == 1
+    assert values(consumer.credit) == [1, 0, 1]
+    assert values(consumer.unsettled) == [0, 1, 0]
+    assert consumer.deliveries.count == 1
+    assert (consumer.latency.count, consumer.latency.high) == (1, 1000 * MS)
+    assert consumer.window is None
+
+
+def test_publishes_of_a_channel_are_plotted_until_their_confirms(recorded):
+    channel = older(gathered(recorded(TALK)), "channel")
+    assert (channel.name, channel.sender) == ("channel 1", "client")
+    assert values(channel.unsettled) == [1, 0]
+    assert channel.deliveries.count == 1
+    assert (channel.latency.count, channel.latency.high) == (1, 500 * MS)
+    assert not channel.credit.count
+
+
+def test_without_confirms_nothing_is_unconfirmed(recorded):
+    channel = older(gathered(recorded(f"""{OPENED}
+    client: basic.publish[1] routing-key="q"
+    client: content-header[1] class=basic body-size=0
+    """)), "channel")  # fmt: skip
+    assert channel.deliveries.count == 1
+    assert not channel.unsettled.count
+
+
+def test_without_a_prefetch_there_is_nothing_left_of_it(recorded):
+    text = TALK.replace("prefetch-count=1", "prefetch-count=0")
+    consumer = older(gathered(recorded(text)), "consumer")
+    assert not consumer.credit.count
+    assert values(consumer.unsettled) == [0, 1, 0]
+
+
+def test_a_closed_channel_ends_the_series_of_its_consumers(recorded):
+    found = gathered(recorded(TALK + "@4s client: channel.close[1] reply-code=200\n"))
+    consumer = older(found, "consumer")
+    assert consumer.credit.last is None
+    assert not found._older.consumers
+    assert not found._older.channels
+
+
+def test_a_cancelled_consumer_ends_its_series(recorded):
+    found = gathered(
+        recorded(f"""{TALK}
+    @4s client: basic.cancel[1] consumer-tag="t"
+    server: basic.cancel-ok[1] consumer-tag="t"
+    """)
+    )
+    assert older(found, "consumer").unsettled.last is None
+    assert not found._older.consumers
+
+
+def test_exchanges_and_queues_have_their_deliveries_as_they_are_counted(recorded):
+    found = gathered(recorded(TALK))
+    for name, sender, kind in (("exchange amq.topic", "client", "exchange"),
+                               ("queue q", "server", "queue")):  # fmt: skip
+        (series,) = found.deliveries(1, name, sender, kind)
+        assert series.count == 1
+
+
+def test_consumers_beyond_the_most_are_counted(recorded):
+    found = gathered(recorded(TALK), most_links=0)
+    assert (found.links, found.left_out, found.places) == ([], 2, {})

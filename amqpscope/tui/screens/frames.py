@@ -56,7 +56,7 @@ class FramesView(View):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "pane(1)", "Next pane", show=True),
+        Binding("tab", "pane(1)", "Next pane", show=True, key_display="Tab"),
         Binding("shift+tab", "pane(-1)", "Pane before", show=False),
         Binding("backslash", "whole", "Whole pane", show=True),
         Binding("t", "times", "Time", show=True),

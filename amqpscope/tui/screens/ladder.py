@@ -30,10 +30,10 @@ class LadderView(SteppingView):
     """One ladder, or several side by side."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "open", "Open run", show=True),
-        Binding("x", "collapse", "All frames", show=True),
+        Binding("space", "open", "Open run", show=True, key_display="Space"),
+        Binding("x", "collapse", "All", show=True),
         Binding("a", "several", "Several connections", show=False),
-        Binding("e", "write('txt')", "Write as text", show=True),
+        Binding("e", "write('txt')", "Write", show=True),
         Binding("E", "write('mmd')", "Write as Mermaid", show=False),
         Binding("V", "write('svg')", "Write as SVG", show=False),
         *(Binding(each.key, each.action, each.description, show=False) for each in STEPPING),

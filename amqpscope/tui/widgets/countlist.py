@@ -12,7 +12,7 @@ from amqpscope.report.summary import printable, size
 from amqpscope.report.text import ARROWS
 from amqpscope.statistics import ConnectionNumbers, LinkNumbers, addresses
 from amqpscope.stream import PEERS
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.measures import Measures
 
 COLUMNS: Final = (
     # heading, columns
@@ -65,7 +65,7 @@ def counted(connections: list[ConnectionNumbers]) -> list[Counted]:
     return found
 
 
-class CountList(Rows):
+class CountList(Measures):
     """The lines, in columns."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"count--title", "count--dim", "count--address"}
@@ -76,29 +76,15 @@ class CountList(Rows):
         & > .count--dim { color: $dim; }
     }
     """
-    head = 1
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.counted: list[Counted] = []
-        self.progress = ""
-        self.moved = False
-        """The user has chosen a line; until then the cursor is on the first."""
-
-    def steered(self) -> None:
-        """The cursor stays with the line that the user has chosen."""
-        self.moved = True
 
     def show(self, found: list[Counted]) -> None:
         """Show other numbers; the cursor stays with its line."""
-        here = self.at if self.moved else None
-        known = None if here is None else here.key
         self.counted = found
-        cursor = next((at for at, one in enumerate(found) if one.key == known), 0)
-        if len(found) == self.count and cursor == self.cursor:
-            self.forget()
-        else:
-            self.renew(len(found), cursor)
+        self.replace([one.key for one in found])
 
     @property
     def at(self) -> Counted | None:

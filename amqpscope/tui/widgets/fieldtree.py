@@ -34,6 +34,7 @@ class FieldTree(Rows):
     """Lines that can be opened and closed; each knows its octets."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"field--{style}" for style in STYLES}
+    called = "the fields"
     DEFAULT_CSS = """
     FieldTree {
         & > .field--title { color: $text-primary; text-style: bold; }

@@ -44,6 +44,7 @@ class FindingList(Rows):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"finding--{severity}" for severity in ORDER), "finding--dim", "finding--clean",
     }  # fmt: skip
+    called = "the list"
     DEFAULT_CSS = """
     FindingList {
         & > .finding--error { color: $text-error; text-style: bold; }

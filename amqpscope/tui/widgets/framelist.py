@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 RELATIVE, DELTA, ABSOLUTE = range(3)
 TIMES: Final = ("time", "delta", "UTC")
-SIGNS: Final = {"error": "✗", "warning": "!", "info": "i"}
-"""How findings are marked, the gravest first."""
+SIGNS: Final = {"error": "✗", "refusal": "⊘", "warning": "!", "info": "i"}
+"""How findings, and what a peer refuses, are marked; the gravest first."""
 KINDS: Final = (
     "malformed", "header", "empty", "open", "begin", "attach", "flow", "transfer", "disposition",
     "detach", "end", "close", "sasl",
@@ -46,6 +46,7 @@ class FrameList(Rows):
         "frame--found",
         "frame--mark",
     }
+    called = "the list"
     DEFAULT_CSS = """
     FrameList {
         & > .frame--malformed { color: $text-error; text-style: bold; }
@@ -57,7 +58,7 @@ class FrameList(Rows):
         & > .frame--disposition { color: $text-accent; }
         & > .frame--detach, & > .frame--end, & > .frame--close { color: $text-secondary; }
         & > .frame--error { color: $text-error; text-style: bold; }
-        & > .frame--warning { color: $text-warning; text-style: bold; }
+        & > .frame--refusal, & > .frame--warning { color: $text-warning; text-style: bold; }
         & > .frame--info { color: $dim; }
         & > .frame--mark { color: $text-accent; text-style: bold; }
         & > .frame--found { text-style: underline; }
@@ -201,7 +202,8 @@ class FrameList(Rows):
     def sign(self, row: Row) -> Segment:
         """The mark of the gravest finding."""
         for severity, sign in SIGNS.items():
-            if any(found.severity == severity for found in row.findings):
+            refused = severity == "refusal" and row.number in self.store.refusals
+            if refused or any(found.severity == severity for found in row.findings):
                 return Segment(sign, self.style_of(f"frame--{severity}"))
         return Segment(" ")
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from rich.segment import Segment
+from textual.binding import Binding, BindingType
 
 from amqpscope.report.columns import columns, cut
 from amqpscope.report.stats import seconds
 from amqpscope.report.text import ARROWS
 from amqpscope.report.words import printable
 from amqpscope.stream import PEERS
-from amqpscope.tui.holding import OVER, RESTS, STUCK, UNSURE, WAITS, Held
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.bounds import OVER, RESTS, STUCK, UNSURE, WAITS, Held
+from amqpscope.tui.widgets.framelist import SIGNS
+from amqpscope.tui.widgets.measures import Measures
 
 LOOKS: Final = {STUCK: ("✗", "stuck"), WAITS: ("!", "waits"), UNSURE: ("?", "waits"),
                 RESTS: (" ", "rests"), OVER: ("-", "over")}  # fmt: skip
@@ -20,7 +22,7 @@ FIXED: Final = 48
 """Columns of all but the name, at the least."""
 
 
-class HeldList(Rows):
+class HeldList(Measures):
     """Lines of what is held."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -34,7 +36,10 @@ class HeldList(Rows):
         & > .held--over { color: $dim; }
     }
     """
-    head = 1
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "To frame", show=True),
+    ]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -42,26 +47,13 @@ class HeldList(Rows):
         self.now = 0
         self.many = False
         """There are several connections."""
-        self.progress = ""
-        self.moved = False
-        """The user has chosen a line; until then the cursor is on the first."""
-
-    def steered(self) -> None:
-        """The cursor stays with the line that the user has chosen."""
-        self.moved = True
 
     def show(self, held: list[Held], now: int) -> None:
         """Show how things stand now; the cursor stays with its line."""
-        here = self.at if self.moved else None
-        known = None if here is None else here.key
         self.held = sorted(held, key=rank)
         self.now = now
         self.many = len({one.connection for one in held}) > 1
-        cursor = next((at for at, one in enumerate(self.held) if one.key == known), 0)
-        if len(self.held) == self.count and cursor == self.cursor:
-            self.forget()
-        else:
-            self.renew(len(self.held), cursor)
+        self.replace([one.key for one in self.held])
 
     @property
     def at(self) -> Held | None:
@@ -85,8 +77,9 @@ class HeldList(Rows):
     def line(self, index: int, width: int) -> list[Segment]:
         """One link."""
         held = self.held[index]
-        bound = held.worst if held.bound.rank == OVER and held.before else held.bound
         sign, look = LOOKS[held.bound.rank]
+        if held.was_refused:
+            sign, look = SIGNS["refusal"], "waits"
         style = self.style_of(f"held--{look}")
         talk = f"c{held.connection}" if self.many else ""
         room = width - FIXED
@@ -95,18 +88,36 @@ class HeldList(Rows):
             name = f"{printable(held.address)}  {name}"
         name = cut(f"{talk} {name}".strip(), room)
         name += " " * (room - columns(name))
-        end = held.bound.time if bound is held.before else self.now
-        known = bound.time and (held.bound.rank != OVER or bound.rank <= WAITS)
-        lasts = seconds(max(end - bound.time, 0)) if known else ""
-        kind = bound.kind if bound.rank <= WAITS else held.bound.kind
-        move = PEERS[bound.peer] if bound.rank <= UNSURE or held.bound.rank != OVER else ""
+        kind, lasts, move = self.said(held)
         text = f"{cut(kind, 22):22} {lasts:>7} {move}"
         return [Segment(f" {sign}  {ARROWS[held.sender]}  ", style), Segment(name),
                 Segment(f" {text}", style)]  # fmt: skip
 
+    def said(self, held: Held) -> tuple[str, str, str]:
+        """What holds it, for how long, and who has to move."""
+        refused = held.refused
+        if refused is not None and held.was_refused:
+            lasts = "" if refused.messages else lasted(self.now - refused.time)
+            # Who did not get what it wants has to want something else.
+            return refused.brief, lasts, PEERS[1 - refused.peer]
+        bound = held.worst if held.bound.rank == OVER and held.before else held.bound
+        end = held.bound.time if bound is held.before else self.now
+        known = bound.time and (held.bound.rank != OVER or bound.rank <= WAITS)
+        lasts = lasted(end - bound.time) if known else ""
+        kind = bound.kind if bound.rank <= WAITS else held.bound.kind
+        move = PEERS[bound.peer] if bound.rank <= UNSURE else ""
+        return kind, lasts, move
+
+
+def lasted(time: int) -> str:
+    """A duration; nothing where the capture ends with what it began with."""
+    return seconds(time) if time > 0 else ""
+
 
 def rank(held: Held) -> tuple[int, int, int, int, str]:
-    """What is stuck before what was, the longest first."""
+    """What is stuck first, then what was refused; of what is over what was stuck; longest first."""
     over = held.bound.rank == OVER
-    return (held.bound.rank, held.worst.rank if over else 0, held.worst.time, held.connection,
-            held.name)  # fmt: skip
+    grave = held.bound.rank if held.bound.rank == STUCK else held.bound.rank + 1
+    if held.was_refused:
+        grave = STUCK + 1
+    return (grave, held.worst.rank if over else 0, held.worst.time, held.connection, held.name)

@@ -21,6 +21,7 @@ class LadderRows(Rows):
         *(f"ladder--{severity}" for severity in ("error", "warning", "info")),
         "ladder--dim",
     }
+    called = "the ladder"
     DEFAULT_CSS = """
     LadderRows {
         & > .ladder--malformed { color: $text-error; text-style: bold; }

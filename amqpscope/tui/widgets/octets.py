@@ -24,6 +24,7 @@ class Octets(Rows):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "octets--marked", "octets--here", "octets--offset", "octets--dull",
     }  # fmt: skip
+    called = "the octets"
     DEFAULT_CSS = """
     Octets {
         & > .octets--marked { background: $marked; text-style: bold; }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from amqpscope.series import Point
+
 DOTS: Final = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 """The bits of a cell's dots: by column, from the top."""
 
@@ -16,51 +18,58 @@ class Slot(NamedTuple):
     high: float
 
 
-class Value(NamedTuple):
-    """What a number was from a time on."""
+class Axis(NamedTuple):
+    """The time from start to end in equal parts."""
 
-    time: int
-    low: float
-    high: float
-    last: float
+    start: int
+    end: int
+    parts: int
+
+    @property
+    def width(self) -> float:
+        """Nanoseconds of a part."""
+        return max((self.end - self.start) / self.parts, 1)
+
+    def place(self, time: int) -> int:
+        """The part in which a time lies, or the one that is nearest to it."""
+        return min(max(int((time - self.start) / self.width), 0), self.parts - 1)
 
 
-def slots(values: Iterable[Value], start: int, end: int, count: int) -> list[Slot | None]:
-    """The time from start to end in equal parts; a value stays until the next."""
-    width = max((end - start) / count, 1)
-    found: list[Slot | None] = [None] * count
+def slots(points: Iterable[Point], axis: Axis) -> list[Slot | None]:
+    """A number by parts of the time; a value stays until the next."""
+    found: list[Slot | None] = [None] * axis.parts
     last: float | None = None
     at = 0
-    for value in values:
-        place = min(max(int((value.time - start) / width), 0), count - 1)
+    for point in points:
+        place = axis.place(point.at)
         while at < place:
             if found[at] is None and last is not None:
                 found[at] = Slot(last, last)
             at += 1
         known = found[place]
-        low, high = value.low, value.high
-        if known is not None:
-            low, high = min(low, known.low), max(high, known.high)
-        elif last is not None:
-            low, high = min(low, last), max(high, last)
-        found[place] = Slot(low, high)
-        last = value.last
-    for rest in range(at, count):
+        if known is None and last is not None:
+            known = Slot(last, last)
+        if point.events:
+            low, high = point.low, point.high
+            known = Slot(low, high) if known is None else Slot(min(low, known.low),
+                                                               max(high, known.high))  # fmt: skip
+        found[place] = known
+        last = point.last
+    for rest in range(at, axis.parts):
         if found[rest] is None and last is not None:
             found[rest] = Slot(last, last)
     return found
 
 
-def rates(values: Iterable[Value], start: int, end: int, count: int) -> list[Slot | None]:
-    """Of a number that only grows: how much it grew per second, in each part of the time."""
-    width = max((end - start) / count, 1)
-    grown = [0.0] * count
-    before = 0.0
-    for value in values:
-        place = min(max(int((value.time - start) / width), 0), count - 1)
-        grown[place] += value.last - before
-        before = value.last
-    return [Slot(0, each * 1e9 / width) for each in grown]
+def rates(points: Iterable[Point], axis: Axis) -> list[float]:
+    """Events per second in each part of the time; a point's are spread over its own time."""
+    found = [0.0] * axis.parts
+    for point in points:
+        first, last = axis.place(point.time), axis.place(point.until - 1)
+        share = point.events * 1e9 / axis.width / (last - first + 1)
+        for place in range(first, last + 1):
+            found[place] += share
+    return found
 
 
 def drawn(found: list[Slot | None], top: float, height: int) -> list[str]:

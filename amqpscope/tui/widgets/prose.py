@@ -38,6 +38,7 @@ class Prose(Rows):
     """Lines to read; the cursor matters only where one points to a frame."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"prose--{style}" for style in STYLES}
+    called = "the text"
     DEFAULT_CSS = """
     Prose {
         & > .prose--title { color: $text-primary; text-style: bold; }

@@ -19,7 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 
-class Rows(ScrollView, can_focus=True):
+class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     """Lines with a cursor on one of them. Subclasses say how many there are and make each."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--head", "rows--cursor", "rows--resting"}
@@ -43,6 +43,8 @@ class Rows(ScrollView, can_focus=True):
         Binding("end,G", "last", "Last line", show=False),
         Binding("enter", "choose", "Open", show=False),
     ]
+    called = ""
+    """What the help calls it."""
     head = 0
     """Lines at the top that do not scroll."""
 

@@ -50,6 +50,7 @@ class StateTree(Rows):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "state--title", "state--held", "state--label", "state--mark", "state--gone", "state--was",
     }  # fmt: skip
+    called = "the tree"
     DEFAULT_CSS = """
     StateTree {
         & > .state--title { color: $text-primary; text-style: bold; }
@@ -188,7 +189,7 @@ class StateTree(Rows):
     def held(self, node: Node) -> str:
         """What binds something, and since when."""
         since = f" since frame {node.frame}" if node.frame else ""
-        if node.since and self.now >= node.since:
+        if node.since and self.now > node.since:
             since = f" for {seconds(self.now - node.since)},{since}"
         kind, semicolon, rest = node.client.partition(";")
         return f"{kind}{since}{semicolon}{rest}"

@@ -219,9 +219,9 @@ def test_the_connections_are_listed_and_one_can_be_chosen(drive, root):
         await driver.until_shown("127.0.0.1:52778 -> 127.0.0.1:5672")
         text = driver.text()
         await driver.press("j", "enter")
-        await driver.until(lambda: app.filtering is not None, "the filter is there")
+        await driver.until(lambda: app.looking.filtering is not None, "the filter is there")
         await driver.until_shown("103 of 609")
-        return text, app.filtering.text
+        return text, app.looking.filtering.text
 
     path = root / "captures/mixed_091-and-10_rabbitmq.pcap"
     text, chosen = drive(path, script, size=(120, 30))

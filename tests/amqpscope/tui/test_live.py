@@ -84,7 +84,7 @@ def test_a_filter_goes_on_with_what_comes(drive, growing):
     async def script(driver):
         app = driver.app
         await driver.until_shown("of ")
-        before = len(app.filtering.matches)
+        before = len(app.looking.filtering.matches)
         grow()
         await driver.until_shown("10 of 25")
         return before, app.frames.frames.count
@@ -99,7 +99,7 @@ def test_nothing_is_left_when_the_screen_is_closed(drive, root):
         await driver.type("attach")
         await driver.press("enter")
         await driver.until(lambda: driver.app.frame == 5, "the search has found something")
-        return driver.app.store._reader.pid, driver.app.searching._process.pid
+        return driver.app.store._reader.pid, driver.app.looking.searching._process.pid
 
     for pid in drive(root / DEMO, script):
         assert not os.path.exists(f"/proc/{pid}")

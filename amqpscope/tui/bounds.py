@@ -1,0 +1,156 @@
+"""What can hold a link, channel, consumer or connection, and what it means."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from amqpscope.model.older.stall import (
+    BLOCKED,
+    CANCELLED,
+    CHANNEL_CLOSED,
+    FLOW_STOPPED,
+    PREFETCH,
+    UNACKED,
+    UNCOMMITTED,
+    UNCONFIRMED,
+    WAITING_REPLY,
+)
+from amqpscope.model.stall import (
+    CLOSED,
+    CLOSED_WINDOW,
+    DETACHED,
+    DRAINING,
+    ENDED,
+    IDLE,
+    NO_CREDIT,
+    UNKNOWN,
+    UNSETTLED,
+    WAITING_ATTACH,
+    WAITING_BEGIN,
+    Constraint,
+)
+from amqpscope.tui.refusals import MESSAGES, Refusal
+
+ZERO_WINDOW: Final = "TCP window closed"
+WAITING_PEER: Final = "opening not finished"
+NO_LINK: Final = "no link"
+
+
+class Meaning(NamedTuple):
+    """What a constraint is to the reader."""
+
+    rank: int
+    """How much it looks like a fault; 0 the most."""
+    text: str
+
+
+STUCK, WAITS, UNSURE, RESTS, OVER = range(5)
+# fmt: off
+MEANINGS: Final = {
+    ZERO_WINDOW:    Meaning(STUCK,  "It does not read from its socket, whose buffer is full."),
+    NO_CREDIT:      Meaning(STUCK,  "No delivery may begin until a flow grants link-credit."),
+    CLOSED_WINDOW:  Meaning(STUCK,  "No link of the session may send until a flow opens it."),
+    WAITING_PEER:   Meaning(STUCK,  "The connection is not open yet."),
+    WAITING_BEGIN:  Meaning(STUCK,  "The begin was not answered."),
+    WAITING_ATTACH: Meaning(STUCK,  "The attach was not answered."),
+    DRAINING:       Meaning(STUCK,  "Credit has to be used, or given back in a flow."),
+    BLOCKED:        Meaning(STUCK,  "The server takes no publishes."),
+    FLOW_STOPPED:   Meaning(STUCK,  "A channel.flow has stopped messages."),
+    WAITING_REPLY:  Meaning(STUCK,  "A method waits for its answer."),
+    PREFETCH:       Meaning(STUCK,  "The server delivers no more until the client acknowledges."),
+    UNSETTLED:      Meaning(WAITS,  "There is credit, but deliveries have no outcome yet."),
+    UNCONFIRMED:    Meaning(WAITS,  "Publishes are not confirmed yet."),
+    UNACKED:        Meaning(WAITS,  "Deliveries are not acknowledged yet."),
+    UNCOMMITTED:    Meaning(WAITS,  "A transaction is open."),
+    UNKNOWN:        Meaning(UNSURE, "The capture began too late, or has gaps."),
+    IDLE:           Meaning(RESTS,  "Nothing holds it: there is nothing to send."),
+    NO_LINK:        Meaning(RESTS,  "The connection is open and has neither link nor channel."),
+    DETACHED:       Meaning(OVER,   ""),
+    ENDED:          Meaning(OVER,   ""),
+    CLOSED:         Meaning(OVER,   ""),
+    CHANNEL_CLOSED: Meaning(OVER,   ""),
+    CANCELLED:      Meaning(OVER,   ""),
+}
+# fmt: on
+
+
+class Bound(NamedTuple):
+    """What binds something."""
+
+    kind: str
+    frame: int
+    """The frame that brought it about; 0: none."""
+    time: int
+    peer: int
+    """Who has to move."""
+    detail: str
+
+    @property
+    def rank(self) -> int:
+        """How much it looks like a fault."""
+        meaning = MEANINGS.get(self.kind)
+        return UNSURE if meaning is None else meaning.rank
+
+
+class Refused(NamedTuple):
+    """What a peer has refused of it."""
+
+    refusal: Refusal
+    frame: int
+    """Where it did so; of several, the last time."""
+    time: int
+    peer: int
+    """Who refused."""
+    times: int = 1
+    """How many messages; 1 for anything else."""
+    thief: int = 0
+    """Of a link that was stolen: the attach that took it away; 0: not known."""
+
+    @property
+    def brief(self) -> str:
+        """In a few words."""
+        return f"{self.times:,} {self.refusal.what}" if self.messages else self.refusal.brief
+
+    @property
+    def messages(self) -> bool:
+        """It is about messages."""
+        return self.refusal.what in MESSAGES
+
+
+class Held(NamedTuple):
+    """One link, or a channel or consumer of the older protocols; or a connection without any."""
+
+    connection: int
+    what: str
+    """`link`, `channel`, `consumer` or `connection`."""
+    name: str
+    address: str
+    sender: int
+    """Who sends on it."""
+    channel: int
+    bound: Bound
+    before: Bound | None = None
+    """Of what is over: what held it until then."""
+    refused: Refused | None = None
+    attached: int = 0
+    """The frame that attached a link."""
+
+    @property
+    def key(self) -> tuple[int, str, str, int, int]:
+        """What it is known by."""
+        return self.connection, self.what, self.name, self.sender, self.channel
+
+    @property
+    def worst(self) -> Bound:
+        """What held it while it could be held at all."""
+        return self.bound if self.before is None else self.before
+
+    @property
+    def was_refused(self) -> bool:
+        """What was refused says more than what holds it now."""
+        return self.refused is not None and self.bound.rank != STUCK
+
+
+def bound_of(found: Constraint) -> Bound:
+    """A constraint without the model behind it."""
+    return Bound(found.kind, found.since.frame, found.since.time, found.peer, found.detail)

@@ -1,0 +1,48 @@
+"""The keys that work on every screen: one row each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.binding import Binding
+
+from amqpscope.tui.screens import screens
+
+# fmt: off
+SHOWN: Final = (
+    # key, action, what it does, how the key is shown
+    ("slash",         "ask('filter')",   "Filter",   "/"),
+    ("question_mark", "help",            "Help",     "?"),
+    ("colon",         "command_palette", "Commands", ":"),
+    ("q",             "leave",           "Quit",     "q"),
+)
+"""Those that the line at the bottom names."""
+OTHERS: Final = (
+    ("s",                    "ask('search')", "Search"),
+    ("n",                    "next(1)",       "Next match, or finding"),
+    ("N",                    "next(-1)",      "Match before, or finding"),
+    ("r",                    "refusal(1)",    "Next refusal: an error or rejection by a peer"),
+    ("R",                    "refusal(-1)",   "Refusal before"),
+    ("m",                    "mark",          "Mark"),
+    ("M",                    "next_mark",     "Next mark"),
+    ("semicolon",            "ask('note')",   "Note"),
+    ("ctrl+g",               "ask('goto')",   "Go to frame or time"),
+    ("F",                    "follow",        "Follow the newest frame"),
+    ("p",                    "pause",         "Pause: nothing new is shown, nothing is lost"),
+    ("C",                    "connections",   "Connections: when each began and ended"),
+    ("c",                    "copy",          "Copy"),
+    ("w",                    "ask('save')",   "Save the frames shown as pcapng"),
+    ("T",                    "theme",         "Light or dark"),
+    ("escape",               "step_back",     "Back: list, then no search, no filter"),
+    ("right_square_bracket", "capture(1)",    "Next capture, of several"),
+    ("left_square_bracket",  "capture(-1)",   "Capture before"),
+)
+# fmt: on
+KEYS: Final = (
+    *(
+        Binding(entry.key, f"screen('{entry.name}')", f"{entry.title}: {entry.summary}", show=False)
+        for entry in screens()
+    ),
+    *(Binding(key, action, text, key_display=shown) for key, action, text, shown in SHOWN),
+    *(Binding(key, action, text, show=False) for key, action, text in OTHERS),
+)

@@ -1,0 +1,92 @@
+"""Connections without a link or channel: how far they came, and what they were refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from amqpscope.analysis import Conversation
+from amqpscope.model.connection import Connection
+from amqpscope.model.older.channel import Channel
+from amqpscope.model.older.connection import OlderConnection
+from amqpscope.model.older.stall import WAITING_REPLY, over
+from amqpscope.model.stall import CLOSED, TCP_ENDS, UNKNOWN
+from amqpscope.statistics import endpoint
+from amqpscope.stream import CLIENT, SERVER
+from amqpscope.tui.bounds import NO_LINK, WAITING_PEER, Bound, Held, Refused, bound_of
+from amqpscope.tui.refusals import closed, refused_by
+
+
+def unlinked(talk: Conversation) -> Iterator[Held]:
+    """A connection that carries nothing: how far it came, and what was refused."""
+    if talk.older is not None:
+        model = talk.older.tracker.connection
+        bound, refused = older_opening(model), older_refused(model, None)
+    else:
+        bound, refused = opening(talk.tracker.connection)
+    if bound is not None:
+        tcp = talk.connection
+        name = f"connection {talk.number}"
+        yield Held(talk.number, "connection", name, endpoint(tcp.server), bound.peer, 0, bound,
+                   None, refused)  # fmt: skip
+
+
+def opening(model: Connection) -> tuple[Bound | None, Refused | None]:
+    """How far a connection of 1.0 came."""
+    client, server = model.ends
+    sasl = model.sasl
+    refused: Refused | None = None
+    said = ((sasl.outcome, sasl.outcome_mark, SERVER), (client.close, client.close_mark, CLIENT),
+            (server.close, server.close_mark, SERVER))  # fmt: skip
+    for body, mark, peer in said:
+        refusal = refused_by(body)
+        if refusal is not None and body is sasl.outcome and sasl.init is not None:
+            refusal = refusal._replace(text=f"(mechanism {sasl.init.mechanism})")
+        if refusal is not None and mark is not None and refused is None:
+            refused = Refused(refusal, mark.frame, mark.time, peer)
+    newest = max((client.last_mark, server.last_mark), key=lambda mark: mark.frame)
+    kind, peer, detail = NO_LINK, CLIENT, ""
+    if refused is not None or client.close is not None or server.close is not None:
+        kind = CLOSED
+        peer = SERVER if refused is None else refused.peer
+    elif not (client.anchored and server.anchored):
+        kind = UNKNOWN
+    elif not server.headers:
+        kind, peer, detail = WAITING_PEER, SERVER, "no answer to the header"
+    elif sasl.begun[SERVER] and sasl.outcome is None and client.open is None:
+        peer = CLIENT if sasl.init is None and sasl.mechanisms is not None else SERVER
+        kind, detail = WAITING_PEER, "the login is not finished"
+    elif client.open is None or server.open is None:
+        peer = CLIENT if client.open is None else SERVER
+        kind, detail = WAITING_PEER, "no open"
+    for end in (client, server):
+        if end.finished in TCP_ENDS and kind != CLOSED:
+            kind, peer = CLOSED, end.peer
+            detail = f"{end.finished} after it, no close"
+    return Bound(kind, newest.frame, newest.time, peer, detail), refused
+
+
+def older_opening(model: OlderConnection) -> Bound | None:
+    """How far a connection of the older protocols came; None where it has no say."""
+    found = over(model, model.zero)
+    if found is not None:
+        return bound_of(found)
+    pending = [(peer, each) for peer in (CLIENT, SERVER) for each in model.zero.pending[peer]]
+    if pending:
+        peer, request = pending[0]
+        mark = request.mark
+        return Bound(WAITING_REPLY, mark.frame, mark.time, 1 - peer, f"to {request.name}")
+    newest = max((end.last_mark for end in model.ends), key=lambda mark: mark.frame)
+    return Bound(NO_LINK, newest.frame, newest.time, CLIENT, "")
+
+
+def older_refused(model: OlderConnection, channel: Channel | None) -> Refused | None:
+    """The fault because of which a channel, or its connection, was closed."""
+    closes = [] if channel is None else [*enumerate(channel.closes)]
+    words = ["channel closed"] * len(closes) + ["connection closed"] * 2
+    for what, (peer, close) in zip(
+        words, [*closes, *((end.peer, end.close) for end in model.ends)], strict=True
+    ):
+        refusal = None if close is None else closed(what, close.code, close.text)
+        if close is not None and refusal is not None:
+            return Refused(refusal, close.mark.frame, close.mark.time, peer)
+    return None
