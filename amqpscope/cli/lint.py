@@ -177,7 +177,7 @@ class Lint:
     def check(self, captures: tuple[str, ...]) -> list[Checked]:
         """Check all captures, in files and directories."""
         from amqpscope.cli.progress import CaptureBar, CapturesBar
-        from amqpscope.linting import Work, calm_collector, check, check_all
+        from amqpscope.linting import Work, check, check_all
 
         options = self.options
         excerpts = options["form"] == "text" and not options["statistics"]
@@ -189,7 +189,6 @@ class Lint:
         # Each once, also when it lies in a directory that is given too.
         paths = list(dict.fromkeys(path for given in captures for path in self.expand(given)))
         real = [self.places.get(path, path) for path in paths]
-        calm_collector()
         if len(paths) == 1:
             with CaptureBar(paths[0]) as bar:
                 checked = [check(real[0], work, bar.update)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import select
@@ -220,7 +219,6 @@ def announce(relay: Relay) -> None:
 
 def analyse(path: str, watch: Watch, wishes: Wishes) -> int:
     """Follow the recording to its end and print; the exit code."""
-    gc.set_threshold(100_000)
     with printing():
         checked = Live(path, watch, wishes, sys.stdout, complain).run()
         for note in (*checked.notes, checked.error):

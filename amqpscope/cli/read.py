@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib.resources import as_file, files
@@ -141,8 +140,6 @@ def show(captures: tuple[str, ...], options: Options) -> int:
     from amqpscope.cli.html import read_html
     from amqpscope.reading import Reading
 
-    # Frames leave no cycles behind; looking for some every few hundred objects costs a tenth.
-    gc.set_threshold(100_000)
     with printing():
         if options.form == "html":
             return read_html(captures, options)
