@@ -95,6 +95,8 @@ class ConnectionEnd:
         """Frames in a row that could be decoded, since the last that could not or was lost."""
         self.damaged = False
         """A frame of this peer could not be decoded."""
+        self.odd_start: tuple[Mark, bytes] | None = None
+        """Its first octets, where they are neither a header nor a frame."""
         self.empty_mark: Mark | None = None
         """This peer's last empty frame."""
         self.mismatch_told = False

@@ -15,7 +15,7 @@ from typing import Final
 
 from amqpscope.model.mark import Mark
 
-EVERYTHING: Final = 1 << 62
+EVERYTHING: Final = (1 << 62) - 1  # the largest that mypyc keeps without an object
 """An offset past every stream: the sender may have known all that passed before."""
 MAX_GRANTS: Final = 32
 """Grants kept; of twice as many the older half becomes one with the best limit, which accuses
@@ -115,7 +115,10 @@ class Grants:
 
     def latest(self, known: int = EVERYTHING) -> Grant | None:
         """The last that the other peer may have known."""
-        for entry in reversed(self.entries):
+        entries = self.entries
+        if known == EVERYTHING:
+            return entries[-1] if entries else None
+        for entry in reversed(entries):
             if entry.end <= known:
                 return entry
         return None

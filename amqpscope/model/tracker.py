@@ -202,6 +202,8 @@ class Tracker:
         if unit.faults:
             own.sound = 0
             own.damaged = True
+            if own.frames == 1 and not frame.offset and unit.body is None and not frame.cut:
+                own.odd_start = (event.mark, frame.raw[:8])
         else:
             own.sound += 1
         if unit.header is not None:

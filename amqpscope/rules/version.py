@@ -34,16 +34,20 @@ PUBLISHED: Final = CURRENT | frozenset(
     )
 )
 """The headers of all versions: besides 1.0 those of 0-9-1, 0-9, 0-8 (two) and 0-10."""
+TLS_RECORD: Final = b"\x16\x03"
+HTTP: Final = (b"GET ", b"HEAD ", b"OPTIONS ", b"POST ", b"PUT ", b"HTTP/", b"PRI * ")
+"""How the first octets of other protocols look."""
 FRAME_END: Final = 0xCE
 """The last octet of a frame of the older protocols."""
 
 
-@rule("VER-001", "header-missing", "2.2", MUST, ERROR, on="unopened")
+@rule("VER-001", "header-missing", "2.2", MUST, ERROR, on="unopened | header")
 def header_missing(event: Event, report: Reporter) -> None:
     """A peer sends a protocol header before anything else.
 
     Its partner cannot know which protocol and version the frames are of, and closes. Told only when
-    the beginning of the TCP connection was seen, and the octets are AMQP frames otherwise.
+    the beginning of the TCP connection was seen, and the octets are AMQP frames otherwise, or are
+    answered with a header. TLS or HTTP at a port that is not theirs means something else.
 
     Bad:
         client: header AMQP 1.0.0
@@ -58,6 +62,13 @@ def header_missing(event: Event, report: Reporter) -> None:
     own, unit = event.own, event.frame.unit
     if own.frames or own.headers or not own.anchored or event.frame.offset:
         return
+    odd = event.partner.odd_start
+    if event.peer == SERVER and unit.header is not None and odd is not None:
+        mark, octets = odd
+        if event.partner.anchored and not octets.startswith((TLS_RECORD, *HTTP)):
+            text = f"the client begins with {octets.hex(' ')}, which is no header"
+            related = ((event.mark, "the header that answers"),)
+            report.sure(event, text, "header", related, peer=CLIENT, mark=mark)
     if unit.body is not None and not unit.faults and not event.frame.cut:
         report.sure(
             event,

@@ -54,7 +54,7 @@ def unparsable_header_refusal(event: Event, report: Reporter) -> None:
         server: FIN   # <- VER-009
 
     Good:
-        client: octets 0x48454c4f20776f726c640d0a
+        client: octets 0x474554202f20485454502f312e310d0a
         server: header AMQP 1.0.0
         server: FIN
     """

@@ -55,6 +55,27 @@ def test_layers_are_compared_in_their_order():
     assert [rule for rule in rules(text) if rule.startswith("VER")] == []
 
 
+@pytest.mark.parametrize(
+    ("octets", "expected"),
+    [
+        ("414d515100010000", ["VER-001"]),
+        ("48454c4f20776f726c640d0a", ["VER-001"]),
+        ("474554202f20485454502f312e310d0a", []),  # an HTTP client, at the wrong door
+        ("160301020001000001fc0303", []),
+    ],
+)
+def test_octets_that_a_header_answers_should_have_been_one(octets, expected):
+    text = f"client: octets 0x{octets}\nserver: header AMQP 1.0.0\nserver: FIN\nclient: FIN"
+    found = [each for each in play(text).findings if each.rule == "VER-001"]
+    assert [each.rule for each in found] == expected
+    assert all(each.peer == "client" for each in found)
+
+
+def test_a_banner_is_of_another_protocol():
+    text = "server: octets 0x5353482d322e302d\nclient: header AMQP 1.0.0\nclient: FIN"
+    assert "VER-001" not in rules(text)
+
+
 def test_no_header_is_missed_in_the_middle_of_a_connection():
     text = "server: empty\nclient: empty\n" * 3
     assert rules(text, complete=False) == []
