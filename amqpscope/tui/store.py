@@ -68,7 +68,9 @@ class Store:
         """Take what was read since; whether there was anything new."""
         changed = self.steps.update()
         status = self.files.read_status() or {}
-        if not status.get("done") and self._reader.poll() is not None:
+        # Asked in any case: a process that has ended is there until somebody asks.
+        ended = self._reader.poll() is not None
+        if ended and not status.get("done"):
             status = self.files.read_status() or {}
             if not status.get("done"):
                 status = {**status, "done": True, "error": self._died()}
