@@ -15,19 +15,21 @@ class Histogram:
     """Durations in nanoseconds."""
 
     def __init__(self) -> None:
-        self.classes: Counter[int] = Counter()
+        self.classes: dict[int, int] = {}
         self.count = 0
         self.largest = 0
 
     def add(self, duration: int) -> None:
         """Take one more."""
-        self.classes[int(math.log(max(duration, 1)) / WIDTH)] += 1
+        place = int(math.log(float(duration)) / WIDTH) if duration > 0 else 0
+        self.classes[place] = self.classes.get(place, 0) + 1
         self.count += 1
         self.largest = max(self.largest, duration)
 
     def merge(self, other: Histogram) -> None:
         """Take all of another."""
-        self.classes.update(other.classes)
+        for place, count in other.classes.items():
+            self.classes[place] = self.classes.get(place, 0) + count
         self.count += other.count
         self.largest = max(self.largest, other.largest)
 
@@ -124,8 +126,14 @@ class ConnectionNumbers:
     containers: list[str | None] = field(default_factory=lambda: [None, None])
     frames: list[int] = field(default_factory=lambda: [0, 0])
     bytes: list[int] = field(default_factory=lambda: [0, 0])
-    names: Counter[str] = field(default_factory=Counter)
+    by_name: dict[str, int] = field(default_factory=dict)
+    """Frames; a Counter would be slow to count in."""
     first: int = 0
     last: int = 0
     sessions: list[SessionNumbers] = field(default_factory=list)
     links: list[LinkNumbers] = field(default_factory=list)
+
+    @property
+    def names(self) -> Counter[str]:
+        """Frames by their names."""
+        return Counter(self.by_name)

@@ -22,7 +22,19 @@ from amqpscope.numbers import (
 )
 from amqpscope.statistics_older import OlderStatistics
 from amqpscope.stream import PEERS
-from dissectors.v1_0.bodies import Attach, Begin, Body, Close, End, Open, TransactionalState
+from dissectors.v1_0.bodies import (
+    Accepted,
+    Attach,
+    Begin,
+    Body,
+    Close,
+    Detach,
+    End,
+    Flow,
+    Open,
+    TransactionalState,
+    Transfer,
+)
 
 __all__ = [
     "PERCENTILES", "ConnectionNumbers", "Histogram", "LinkNumbers", "SessionNumbers", "Stall",
@@ -39,6 +51,9 @@ class Statistics:
         """Those of links that are attached; what is gone stays in `connections` alone."""
         self.sessions: dict[SessionEnd, SessionNumbers] = {}
         self.older = OlderStatistics()
+        self.last: Conversation | None = None
+        """The connection of the unit before, which mostly is the next one's too; its numbers."""
+        self.last_numbers = ConnectionNumbers(0, "", "", "")
 
     def take(self, step: Step) -> None:
         """One more unit."""
@@ -47,7 +62,8 @@ class Statistics:
         size = len(frame.raw) + frame.missing
         numbers.frames[frame.sender] += 1
         numbers.bytes[frame.sender] += size
-        numbers.names[frame.unit.name] += 1
+        name = frame.unit.name
+        numbers.by_name[name] = numbers.by_name.get(name, 0) + 1
         numbers.last = frame.time
         if step.older is not None:
             numbers.protocol = step.conversation.protocol
@@ -67,13 +83,15 @@ class Statistics:
         elif step.covered:
             for delivery in step.covered:
                 self.settled(delivery, frame.number)
-        if step.session is not None and body.row.name in {"flow", "transfer"}:
+        if step.session is not None and (isinstance(body, Transfer) or isinstance(body, Flow)):
             self.stalls(step, frame.time)
-        elif body.row.name in {"detach", "end", "close"}:
+        elif isinstance(body, Detach) or isinstance(body, End) or isinstance(body, Close):
             self.forget(step, body)
 
     def connection(self, conversation: Conversation, time: int) -> ConnectionNumbers:
         """The numbers of a connection."""
+        if conversation is self.last:
+            return self.last_numbers
         found = self.connections.get(conversation.number)
         if found is None:
             tcp = conversation.connection
@@ -82,6 +100,7 @@ class Statistics:
                 conversation.protocol, first=time,
             )  # fmt: skip
             self.connections[conversation.number] = found
+        self.last, self.last_numbers = conversation, found
         return found
 
     def session(self, session: SessionEnd, numbers: ConnectionNumbers) -> SessionNumbers:
@@ -140,11 +159,17 @@ class Statistics:
             if sender is not None and numbers is not None and sender.deliveries:
                 left = credit_left(sender)
                 numbers.credit.update(left is not None and left <= 0, time)
-        for end in (session, None if session is None else session.pair):
-            numbers_of = None if end is None else self.sessions.get(end)
-            if end is not None and numbers_of is not None and numbers_of.transfers:
-                room = window_left(end)
-                numbers_of.window.update(room is not None and room <= 0, time)
+        if session is not None:
+            self.windows(session, time)
+            if session.pair is not None:
+                self.windows(session.pair, time)
+
+    def windows(self, session: SessionEnd, time: int) -> None:
+        """Look whether the window of one end's peer is closed."""
+        numbers = self.sessions.get(session)
+        if numbers is not None and numbers.transfers:
+            room = window_left(session)
+            numbers.window.update(room is not None and room <= 0, time)
 
     def forget(self, step: Step, body: Body) -> None:
         """Something is over: stalls end with it, and when both peers say so its state may go."""
@@ -204,6 +229,8 @@ def endpoint(address: tuple[str, int]) -> str:
 
 def outcome_of(delivery: Delivery) -> str:
     """The outcome that a settled delivery has, as far as the wire tells."""
+    if delivery.snd_state is None and isinstance(delivery.rcv_state, Accepted):
+        return "accepted"  # as most are
     states = (delivery.snd_state, delivery.rcv_state)
     if any(isinstance(state, TransactionalState) for state in states):
         return "transactional"

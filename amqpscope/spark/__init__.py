@@ -15,9 +15,9 @@ only numbering, and that is made up for afterwards:
 
 Modules, in the order in which data flows: `listing` and `plan` (what is to be read), `records`
 (octets to segments), `shares` and `replay` (segments to Steps), `gather` (Steps to rows),
-`numbering`, `stages` (these as Spark runs them), `job` (all of it), `manifest` and `tables` (where
-it ends up), `report`; `arrivals`, `keeping`, `running` and `follow` do the same for a stream;
-`source` offers frames to notebooks.
+`numbering`, `parts` (rows to Parquet), `stages` (these as Spark runs them), `job` (all of it),
+`manifest` and `tables` (where it ends up), `report`; `arrivals`, `keeping`, `running` and `follow`
+do the same for a stream; `source` offers frames to notebooks.
 """
 
 from __future__ import annotations

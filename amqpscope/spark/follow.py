@@ -24,11 +24,12 @@ import pyarrow.parquet as pq
 from amqpscope.spark import arrivals
 from amqpscope.spark.gather import ACCEPTED, ORDER
 from amqpscope.spark.manifest import Directory, Done, ManifestError, State
-from amqpscope.spark.numbering import decoded, with_day
+from amqpscope.spark.numbering import decoded, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows
+from amqpscope.spark.parts import by_day, layout
 from amqpscope.spark.plan import File
 from amqpscope.spark.running import Running
-from amqpscope.spark.schema import TABLES, arrow_schema
+from amqpscope.spark.schema import TABLES
 from amqpscope.spark.shares import Scan
 
 if TYPE_CHECKING:
@@ -220,12 +221,9 @@ class Follow:
 
     def put(self, run: int, table: str, rows: pa.Table) -> None:
         """Write rows of a table to staging, by day."""
-        import pyarrow.compute as pc
-
-        for day in pc.unique(rows["day"]).to_pylist():
-            part = rows.filter(pc.equal(rows["day"], day)).drop_columns(["day"])
+        for day, own in by_day(rows):
             sink = pa.BufferOutputStream()
-            pq.write_table(part, sink, compression="zstd")
+            pq.write_table(own, sink, **layout(table))
             data = bytes(sink.getvalue())
             self.directory.stage(run, f"{table}/day={day}", "part.parquet", data)
 
@@ -237,14 +235,6 @@ def note_file(rings: dict[str, Done], outcome: Outcome, file: File, scan: Scan, 
     outcome.files += 1
     outcome.octets += file.size
     outcome.packets += scan.packets
-
-
-def table_of(table: str, rows: list[tuple[Any, ...]]) -> pa.Table:
-    """Rows of a table for Arrow."""
-    schema = arrow_schema(table)
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(each, type=kind) for each, kind in zip(columns, schema.types, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def count(outcome: Outcome, tables: dict[str, list[pa.Table]]) -> None:

@@ -8,7 +8,6 @@ numbers the replay gave them; `numbering` makes the final ones.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +15,9 @@ from amqpscope.analysis import Conversation, Step
 from amqpscope.choice import Choice
 from amqpscope.findings import Finding
 from amqpscope.model.delivery import Delivery
-from amqpscope.spark.gather_older import OlderMessages
+from amqpscope.model.link import LinkEnd
+from amqpscope.report.jsonl import name_of
+from amqpscope.spark.gather_older import OlderMessages, Where, where_of
 from amqpscope.statistics import (
     ConnectionNumbers,
     Histogram,
@@ -57,8 +58,12 @@ class Minute:
         self.transfers = 0
         self.deliveries = 0
         self.octets = 0
-        self.outcomes: Counter[str] = Counter()
+        self.outcomes: dict[str, int] = {}
         self.latency = Histogram()
+
+    def ended(self, outcome: str) -> None:
+        """A delivery has its outcome."""
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
 
 
 class Person:
@@ -88,6 +93,11 @@ class Gatherer:
         """Deliveries that are not over, and their connections."""
         self.older = OlderMessages()
         self.minutes: dict[tuple[int, int, str, str], Minute] = {}
+        self.last: Minute | None = None
+        """The minute that was counted in last, and of what it is: mostly the next one's too."""
+        self.last_link: LinkEnd | None = None
+        self.last_when = 0
+        self.last_node = ""
         self.rows: dict[tuple[str, int], list[Row]] = {}
         self.numbers: dict[tuple[str, int], array[int]] = {}
         self.count = 0
@@ -135,7 +145,11 @@ class Gatherer:
     def add(self, table: str, number: int, row: Row) -> None:
         """Keep a row whose frame has this number."""
         place = 0 if self.slice_of is None else self.slice_of(number)
-        self.rows.setdefault((table, place), []).append(row)
+        found = self.rows.get((table, place))
+        if found is None:
+            found = []
+            self.rows[table, place] = found
+        found.append(row)
         self.count += 1
 
     def transfer(self, step: Step, delivery: Delivery) -> None:
@@ -158,7 +172,7 @@ class Gatherer:
             return
         minute = self.minute(delivery, self.pending[delivery], time)
         outcome = outcome_of(delivery)
-        minute.outcomes[outcome] += 1
+        minute.ended(outcome)
         minute.latency.add(mark.time - delivery.mark.time)
         if delivery.complete:
             self.over(delivery, outcome)
@@ -166,7 +180,17 @@ class Gatherer:
     def minute(self, delivery: Delivery, connection: int, time: int) -> Minute:
         """Where to count what happens now on a delivery's link."""
         link = delivery.link
-        return self.minute_of(connection, time, link.node(), PEERS[link.session.owner.peer])
+        when, node = time // MINUTE, link.node()
+        last = self.last
+        if (
+            last is None
+            or link is not self.last_link
+            or when != self.last_when
+            or node != self.last_node
+        ):
+            last = self.minute_of(connection, time, node, PEERS[link.session.owner.peer])
+            self.last, self.last_link, self.last_when, self.last_node = last, link, when, node
+        return last
 
     def minute_of(self, connection: int, time: int, address: str, sender: str) -> Minute:
         """Where to count what is sent to or from an address."""
@@ -179,9 +203,10 @@ class Gatherer:
 
     def over(self, delivery: Delivery, outcome: str = "") -> None:
         """Nothing more is expected of a delivery."""
-        connection = self.pending.pop(delivery, None)
+        connection = self.pending.get(delivery)
         if connection is None:
             return
+        del self.pending[delivery]
         link, mark, settled = delivery.link, delivery.mark, delivery.settled
         presettled = delivery.complete and delivery.sent_settled
         if settled is not None and not outcome:
@@ -219,13 +244,19 @@ class Gatherer:
         """Keep a frame itself."""
         frame, link, delivery = step.frame, step.link, step.delivery
         unit = frame.unit
+        where: Where = (
+            None if link is None else link.name,
+            None if link is None else link.node(),
+            None if delivery is None else delivery.delivery_id,
+        )
+        if step.older is not None:
+            where = where_of(step.older)
         row = (
             self.ring, step.conversation.number, frame.number, frame.packet, frame.time // 1000,
             frame.time, PEERS[frame.sender], step.conversation.protocol, unit.kind,
-            None if unit.header is not None else unit.channel, unit.name,
-            len(frame.raw) + frame.missing, None if link is None else link.name,
-            None if link is None else link.node(),
-            None if delivery is None else delivery.delivery_id,
+            None if unit.header is not None else unit.channel,
+            unit.name if step.older is not None else name_of(unit),
+            len(frame.raw) + frame.missing, *where,
             [finding.rule for finding in step.findings],
         )  # fmt: skip
         self.add("frames", frame.number, row)
@@ -248,6 +279,7 @@ class Gatherer:
 
     def pass_minutes(self, number: int, until: int) -> None:
         """Give out the minutes of a connection that are over: those before `until`, or all."""
+        self.last = self.last_link = None
         for key in [key for key in self.minutes if key[0] == number]:
             connection, when, address, sender = key
             if 0 <= until <= when:
@@ -314,4 +346,6 @@ def product(body: Open) -> str | None:
 
 def octets(value: object) -> bytes | None:
     """A binary as Arrow takes it."""
-    return bytes(value) if isinstance(value, bytes | bytearray | memoryview) else None
+    if isinstance(value, bytes):
+        return value
+    return bytes(value) if isinstance(value, bytearray | memoryview) else None

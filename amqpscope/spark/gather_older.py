@@ -1,7 +1,7 @@
 """Messages of the older protocols as rows of deliveries.
 
 What a client publishes is a delivery that its confirm settles; what a queue hands to a client is
-one that its ack settles. Without confirms or acks a message is over when its header was seen.
+one that its ack settles. Without confirms or acks a message is over when all of it was seen.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from amqpscope.spark.gather import Gatherer, Minute
 
 Message = Delivery | Publish
+Where = tuple[str | None, str | None, int | None]
+"""Link, address and delivery-id, or what stands for them."""
+CONTENT: Final = kinds.CONTENT_HEADER | kinds.CONTENT_BODY
 STARTS: Final = ("connection.start", "connection.start-ok")
 
 
@@ -30,8 +33,14 @@ class Pending:
         self.connection = connection
         self.frames = 0
         """Frames of its body so far."""
-        self.complete = False
-        """Its header was seen."""
+        self.octets = 0
+        """Those of its body so far."""
+        self.size = -1
+        """Octets that its header tells of; -1: not seen yet."""
+
+    def complete(self) -> bool:
+        """Whether all of it was seen."""
+        return 0 <= self.size <= self.octets
 
 
 class OlderMessages:
@@ -50,26 +59,31 @@ class OlderMessages:
             if message is not None:
                 self.pending[message] = Pending(number)
                 self.count(message, number, event.time, into).deliveries += 1
+            elif event.publish is not None:
+                self.count(event.publish, number, event.time, into).ended("returned")
         elif event.covered or event.confirmed:
             for delivery in event.covered:
                 self.settled(delivery, event, into)
             for publish in event.confirmed:
                 self.settled(publish, event, into)
-        elif message is not None and message in self.pending:
-            self.content(message, event, into)
+        elif message is not None and event.kinds & CONTENT:
+            self.content(message, event, number, into)
 
-    def content(self, message: Message, event: OlderEvent, into: Gatherer) -> None:
+    def content(self, message: Message, event: OlderEvent, number: int, into: Gatherer) -> None:
         """The header of a message, or a part of its body."""
-        found = self.pending[message]
-        minute = self.count(message, found.connection, event.time, into)
+        found = self.pending.get(message)
+        minute = self.count(message, number, event.time, into)
         if event.kinds & kinds.CONTENT_BODY:
-            found.frames += 1
             minute.transfers += 1
-        elif event.kinds & kinds.CONTENT_HEADER and event.unit.content is not None:
-            found.complete = True
+            if found is not None:
+                found.frames += 1
+                found.octets += event.unit.size
+        elif event.unit.content is not None:
             minute.octets += event.unit.content.body_size
-            if unanswered(message):
-                self.over(message, into)
+            if found is not None:
+                found.size = event.unit.content.body_size
+        if found is not None and found.complete() and unanswered(message):
+            self.over(message, into)
 
     def settled(self, message: Message, event: OlderEvent, into: Gatherer) -> None:
         """A message has its ack, nack, reject or confirm."""
@@ -77,7 +91,7 @@ class OlderMessages:
         if found is None or mark is None or mark.frame != event.mark.frame:
             return
         minute = self.count(message, found.connection, event.time, into)
-        minute.outcomes[outcome_of(message) or ""] += 1
+        minute.ended(outcome_of(message) or "")
         minute.latency.add(mark.time - message.mark.time)
         self.over(message, into)
 
@@ -100,7 +114,7 @@ class OlderMessages:
         row = (
             into.ring, found.connection, mark.frame, mark.packet, mark.time // 1000, mark.time,
             f"{kind} {name}", name or None, PEERS[sender], tag or None, None, found.frames,
-            max(message.size, 0), found.complete, False, unanswered(message),
+            max(message.size, 0), found.complete(), False, unanswered(message),
             outcome_of(message), None if settled is None else settled.packet,
             None if settled is None else settled.time - mark.time,
         )  # fmt: skip
@@ -112,6 +126,18 @@ def message_of(event: OlderEvent) -> Message | None:
     if event.delivery is not None:
         return event.delivery
     return event.publish if event.peer == CLIENT else None
+
+
+def where_of(event: OlderEvent) -> Where:
+    """The message that a frame belongs to, as the table of frames has it."""
+    message: Message | None = event.delivery
+    number = 0 if event.delivery is None else event.delivery.tag
+    if event.delivery is None and event.publish is not None:
+        message, number = event.publish, event.publish.number
+    if message is None:
+        return None, None, None
+    kind, name, _ = place_of(message)
+    return f"{kind} {name}", name or None, number or None
 
 
 def place_of(message: Message) -> tuple[str, str, int]:

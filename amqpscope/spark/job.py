@@ -5,11 +5,12 @@ list     Spark lists the inputs; files become rings, and those of a ring that ha
 cut      files of more than 32 MB are walked for places between records
 scan     rings of several slices: which connections does each slice have, how many packets?
 replay   one pass that writes blocks to staging, of three sources:
-         rings that are one slice, in one process each, like `lint`;
+         rings that are one slice, in one process each, like `lint`, which writes the rows of
+         large tables there and then;
          connections that lie whole within a slice, right there;
          all others from their segments, shuffled by ring and connection and sorted by packet
 number   order keys become frame numbers, slice by slice (see `replay` and `numbering`)
-write    each table, partitioned by day; then the manifest makes them visible at once
+write    what is staged, by table and day; then the manifest makes all of it visible at once
 """
 
 from __future__ import annotations
@@ -17,21 +18,20 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 
 from amqpscope.spark import stages
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
 from amqpscope.spark.manifest import Directory, Done, State
-from amqpscope.spark.numbering import Numbers, ranked, with_day
+from amqpscope.spark.numbering import Numbers, ranked, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows, overlapping
+from amqpscope.spark.parts import Writer, Written
 from amqpscope.spark.plan import SLICE, File, Ring, Share, packed, slice_up
 from amqpscope.spark.records import Cut, cuts
-from amqpscope.spark.schema import NUMBERED, TABLES, arrow_schema, ddl
-from amqpscope.spark.shares import FileNumbers, RingPlan, Scan, scan
+from amqpscope.spark.schema import TABLES
+from amqpscope.spark.shares import FileNumbers, RingPlan, Scan, join_pending, names_in, scan
 from amqpscope.spark.tables import read_table
 from amqpscope.spark.work import Work
 
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 ROWS_A_FILE: Final = 1_000_000
 """Rows of a table that one task writes."""
+TASKS: Final = 4
+"""Tasks for each core, where there is not enough for full ones: they do not end together."""
+SMALLEST: Final = 2 << 20
+"""Octets that are worth a task."""
 SHUFFLED: Final = 64 << 20
 """Octets of captures for one partition of the shuffle."""
 
@@ -63,6 +67,8 @@ class Job:
         self.run_number = state.run + 1
         self.rings: list[Ring] = []
         self.scans: dict[str, list[Scan]] = {}
+        self.written: list[Written] = []
+        """What tasks have written to the tables so far."""
         self.outcome = Outcome(self.run_number)
 
     def run(self, rings: list[Ring]) -> Outcome:
@@ -130,7 +136,7 @@ class Job:
                 before = self.scans.get(ring.name, [])
                 scans = [done.get((ring.name, at)) or before[at] for at in range(len(ring.slices))]
                 self.scans[ring.name] = scans
-                todo += _join_pending(ring, scans)
+                todo += join_pending(ring, scans)
         return {ring.name: self._plan(ring) for ring in rings}
 
     def _plan(self, ring: Ring) -> RingPlan:
@@ -157,11 +163,12 @@ class Job:
         """Write all blocks to staging; what is there."""
         spark, work = self.spark, self.work
         indexes = {ring.name: at for at, ring in enumerate(self.rings)}
-        units = packed((Share(ring.name, 0, ring.slices[0]) for ring in whole), self.size)
+        units = self._units(whole)
         inner, outer = self._shares(plans)
         sources = []
         if units:
-            run = stages.whole_rings(units, indexes, work)
+            parts = self.directory.parts(self.run_number)
+            run = stages.whole_rings(units, indexes, work, parts)
             sources.append(stages.spread(spark, len(units)).mapInArrow(run, stages.BLOCKS))
         if inner:
             run = stages.slices(inner, plans, work)
@@ -176,6 +183,12 @@ class Job:
         blocks.write.partitionBy("table").parquet(path)
         return spark.read.schema(stages.BLOCKS).parquet(path)
 
+    def _units(self, rings: list[Ring]) -> list[list[Share]]:
+        """Rings of one slice put together, so that each core gets some."""
+        shares = [Share(ring.name, 0, ring.slices[0]) for ring in rings]
+        fair = sum(share.size for share in shares) // (TASKS * self._parallelism())
+        return packed(shares, min(self.size, max(fair, SMALLEST)))
+
     def _shares(self, plans: dict[str, RingPlan]) -> tuple[list[Share], list[Share]]:
         """Slices that have connections of their own, and those that have parts of others."""
         inner, outer = [], []
@@ -185,7 +198,7 @@ class Job:
                 continue
             for at, pieces in enumerate(ring.slices):
                 share = Share(ring.name, at, pieces, plan.bases[at])
-                names = _names(self.scans[ring.name][at].names)
+                names = names_in(self.scans[ring.name][at].names)
                 if not names <= plan.elsewhere:
                     inner.append(share)
                 if not names.isdisjoint(plan.elsewhere):
@@ -206,6 +219,10 @@ class Job:
             .mapInArrow(stages.connections(by_index, self.work), stages.BLOCKS)
         )
 
+    def _tasks(self) -> int:
+        """How many tasks to number slices with."""
+        return min(self._parallelism(), sum(len(ring.slices) for ring in self.rings))
+
     def _parallelism(self) -> int:
         """How many tasks run side by side, as far as it can be told."""
         try:
@@ -217,8 +234,16 @@ class Job:
 
     def _numbers(self, staged: DataFrame, plans: dict[str, RingPlan]) -> dict[int, Numbers]:
         """What the final numbers of each ring follow from."""
-        for row in staged.where("table = '_scan'").select("data").collect():
-            found: Scan = pickle.loads(row.data)
+        wanted = f"table in ('{stages.SCAN}', '{stages.TOLD}')"
+        scans: list[Scan] = []
+        for row in staged.where(wanted).select("table", "data").collect():
+            if row.table == stages.SCAN:
+                scans.append(pickle.loads(row.data))
+                continue
+            told, written = pickle.loads(row.data)
+            scans += told
+            self.written += written
+        for found in scans:
             if found.ring in plans:
                 self.scans[found.ring][0].notes += found.notes
             else:
@@ -253,7 +278,7 @@ class Job:
             {plan.index: numbers[plan.index].frames_before for plan in plans.values()}
         )
         found = defaultdict(list)
-        for row in in_slices(wanted).mapInArrow(run, stages.RANKS).collect():
+        for row in in_slices(wanted, self._tasks()).mapInArrow(run, stages.RANKS).collect():
             found[row.ring].append((row.keys, row.numbers))
         for index, pairs in found.items():
             keys = np.frombuffer(b"".join(keys for keys, _ in pairs), dtype=np.int64)
@@ -283,65 +308,43 @@ class Job:
 
     def _write(self, staged: DataFrame, numbers: dict[int, Numbers]) -> list[str]:
         """Write all tables to staging; the files that they replace."""
-        rows = {
-            row[0]: row[1] for row in staged.groupBy("table").sum("rows").collect()
-        }  # fmt: skip
-        names = [name for name in TABLES if rows.get(name)]
-        self.told("writing", len(names))
-        with ThreadPoolExecutor(4) as pool:
-            jobs = [
-                pool.submit(self._write_table, staged, name, rows[name], numbers) for name in names
-            ]
-            for job in jobs:
-                job.result()
-        self._count(names)
+        written = self.written + self._finished(staged, numbers)
         captures, quarantine = self._file_rows()
-        self._write_rows("captures", captures)
-        self._write_rows("quarantine", quarantine)
+        writer = Writer(self.directory.parts(self.run_number))
+        for table, plain in (("captures", captures), ("quarantine", quarantine)):
+            if plain:
+                writer.add(table, with_day(table_of(table, plain)))
+        written += writer.close()
+        self.directory.adopt(self.run_number, written)
+        self._count(written)
         return self._replaced()
 
-    def _write_table(
-        self, staged: DataFrame, table: str, rows: int, numbers: dict[int, Numbers]
-    ) -> None:
-        larger = any(not each.whole for each in numbers.values())
+    def _finished(self, staged: DataFrame, numbers: dict[int, Numbers]) -> list[Written]:
+        """Write the rows that are staged, with their final numbers."""
+        counts = staged.groupBy("table").sum("rows").collect()
+        tables = (stages.SMALL, *TABLES)
+        rows = sum(row[1] for row in counts if row[0] in tables)
+        self.told("writing", 0)
         few = rows // ROWS_A_FILE + 1
-        if table in NUMBERED and larger:
-            blocks = in_slices(staged.where(f"table in ('{ORDER}', '{table}')"))
+        if all(each.whole for each in numbers.values()):
+            wanted = ", ".join(f"'{table}'" for table in tables)
+            blocks = staged.where(f"table in ({wanted})").coalesce(few)
         else:
-            blocks = staged.where(f"table = '{table}'").coalesce(few)
-        final = blocks.mapInArrow(stages.final_rows(table, numbers), ddl(table)).coalesce(few)
-        self._append(final, table)
+            wanted = ", ".join(f"'{table}'" for table in (ORDER, *tables))
+            blocks = in_slices(staged.where(f"table in ({wanted})"), max(few, self._tasks()))
+        run = stages.final_rows(numbers, self.directory.parts(self.run_number))
+        done = blocks.mapInArrow(run, "done binary").collect()
+        return [each for row in done for each in pickle.loads(row.done)]
 
-    def _write_rows(self, table: str, rows: list[Row]) -> None:
-        if not rows:
-            return
-        schema = arrow_schema(table)
-        arrays = [
-            pa.array(column, type=kind)
-            for column, kind in zip(zip(*rows, strict=True), schema.types, strict=True)
-        ]
-        data = with_day(pa.Table.from_arrays(arrays, schema=schema))
-        self._append(self.spark.createDataFrame(data, ddl(table)).coalesce(1), table)
-
-    def _append(self, frame: DataFrame, table: str) -> None:
-        path = self.directory.staging(self.run_number, table)
-        frame.write.mode("append").partitionBy("day").parquet(path)
-
-    def _count(self, names: list[str]) -> None:
+    def _count(self, written: list[Written]) -> None:
         """Totals for the summary."""
         for ring in self.rings:
             self.outcome.packets += sum(each.packets for each in self.scans[ring.name])
-        if "connections" in names:
-            rows = self._staged("connections")
-            (total,) = rows.selectExpr("count(*)", "sum(client_frames + server_frames)").collect()
-            self.outcome.connections, self.outcome.frames = total
-        if "findings" in names:
-            counts = self._staged("findings").groupBy("severity").count().collect()
-            self.outcome.findings.update({row[0]: row[1] for row in counts})
-
-    def _staged(self, table: str) -> DataFrame:
-        path = self.directory.staging(self.run_number, table)
-        return self.spark.read.schema(ddl(table)).parquet(path)
+        for each in written:
+            self.outcome.frames += each.frames
+            self.outcome.findings.update(each.severities)
+            if each.table == "connections":
+                self.outcome.connections += each.rows
 
     def _file_rows(self) -> tuple[list[Row], list[Row]]:
         files: list[tuple[str, File, int, FileNumbers, str]] = []
@@ -374,29 +377,13 @@ class Job:
             if paths:
                 kept = rows.where(f.col("_metadata.file_path").isin(paths))
                 kept = kept.where(~f.col("ring").isin(changed))
-                self._append(kept.select(*rows.columns).coalesce(1), table)
+                path = self.directory.staging(self.run_number, table)
+                kept = kept.select(*rows.columns).coalesce(1)
+                kept.write.mode("append").partitionBy("day").parquet(path)
                 removed += [self.directory.relative(path) for path in paths]
         return removed
 
 
-def in_slices(blocks: DataFrame) -> DataFrame:
+def in_slices(blocks: DataFrame, tasks: int) -> DataFrame:
     """Blocks by ring and slice, the order first."""
-    return blocks.repartition("ring", "slice").sortWithinPartitions("ring", "slice", "table")
-
-
-def _names(octets: bytes) -> set[bytes]:
-    return {octets[at : at + 8] for at in range(0, len(octets), 8)}
-
-
-def _join_pending(ring: Ring, scans: list[Scan]) -> list[Share]:
-    """Let slices between which a datagram was cut be one; what must be scanned again."""
-    again: list[Share] = []
-    at = 0
-    while at < len(ring.slices) - 1:
-        if scans[at].pending:
-            ring.slices[at] += ring.slices.pop(at + 1)
-            del scans[at + 1]
-            again = [share for share in again if share.slice != at]
-            again.append(Share(ring.name, at, ring.slices[at]))
-        at += 1
-    return again
+    return blocks.repartition(tasks, "ring", "slice").sortWithinPartitions("ring", "slice", "table")

@@ -12,8 +12,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyarrow import fs
 
@@ -21,8 +22,12 @@ from amqpscope.spark.files import local_path, locate
 from amqpscope.spark.plan import File, Ring
 from amqpscope.spark.schema import TABLES, VERSION
 
+if TYPE_CHECKING:
+    from amqpscope.spark.parts import Written
+
 MANIFESTS: Final = "_manifest"
 STAGING: Final = "_staging"
+PARTS: Final = "_parts"
 LOCK: Final = "_lock"
 NUMBERS: Final = "_numbers"
 """What a stream must know of its earlier batches."""
@@ -77,7 +82,8 @@ class Directory:
     """A directory of tables."""
 
     def __init__(self, path: str) -> None:
-        self.path = path.rstrip("/")
+        # Workers and servers have working directories of their own.
+        self.path = (os.path.abspath(path) if local_path(path) == path else path).rstrip("/")
         try:
             self.system, self.root = locate(self.path)
         except (OSError, ValueError) as error:
@@ -174,6 +180,19 @@ class Directory:
                     self.system.create_dir(folder, recursive=True)
                     self.system.move(info.path, f"{folder}/run-{state.run:06}-{info.base_name}")
         self.system.delete_dir(base)
+
+    def parts(self, run: int) -> str:
+        """Where the workers of a run write."""
+        return self.staging(run, PARTS)
+
+    def adopt(self, run: int, written: Iterable[Written]) -> None:
+        """Let files that workers wrote be part of a run; others there go when the run is over."""
+        base = f"{self.root}/{STAGING}/{run}"
+        for each in written:
+            folder = f"{base}/{each.table}/day={each.day}"
+            self.system.create_dir(folder, recursive=True)
+            name = each.name.rpartition("/")[2]
+            self.system.move(f"{base}/{PARTS}/{each.name}", f"{folder}/{name}")
 
     def discard(self, run: int) -> None:
         """Remove what a run has written so far."""

@@ -56,16 +56,21 @@ class Numbers:
         return path, packet - before
 
 
-def encoded(table: str, rows: list[Row]) -> bytes:
-    """Rows as octets, as they pass between stages."""
+def table_of(table: str, rows: list[Row]) -> pa.Table:
+    """Rows for Arrow."""
     schema = arrow_schema(table)
     columns = zip(*rows, strict=True)
     arrays = [
         pa.array(column, type=kind) for column, kind in zip(columns, schema.types, strict=True)
     ]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def encoded(table: str, rows: list[Row]) -> bytes:
+    """Rows as octets, as they pass between stages."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    with pa.ipc.new_stream(sink, arrow_schema(table)) as writer:
+        writer.write_table(table_of(table, rows))
     return bytes(sink.getvalue())
 
 

@@ -127,10 +127,10 @@ class Replay:
 
     def take(self, pieces: Iterable[Piece]) -> None:
         """Let the analysis see pieces."""
-        feed, take = self.analyzer.feed, self.gatherer.take
+        analyzer, gatherer = self.analyzer, self.gatherer
         for piece in pieces:
-            for step in feed(piece):
-                take(step)
+            for step in analyzer.feed(piece):
+                gatherer.take(step)
             if self.ended is not None and isinstance(piece, End):
                 self.end(piece, self.ended)
 

@@ -10,6 +10,7 @@ from amqpscope.report.stats import seconds
 from amqpscope.report.summary import size
 from amqpscope.spark.report import Report
 from amqpscope.spark.report_text import percentiles, who
+from amqpscope.spark.report_text import place as place_text
 
 STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1c2430; --paper: #fff; --line: #d5dbe3; --soft: #5b6675;
@@ -17,7 +18,7 @@ STYLE: Final = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --paper: #14181f; --line: #333c49;
   --soft: #98a4b3; --error: #ff7b72; --warning: #e3b341; --info: #79b8ff; } }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+  max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; color: var(--soft); }
 td, th { padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line); }
@@ -79,7 +80,8 @@ def bars(report: Report) -> str:
         for name in ("error", "warning", "info"):
             tall = day[name] * (height - 20) / most
             base -= tall
-            title = f"<title>{day['day']}: {day[name]:,} {name}</title>"
+            command = escape(day["example"]["command"])
+            title = f"<title>{day['day']}: {day[name]:,} {name}\n{command}</title>"
             shapes.append(
                 f"<rect class={name} x={at * 48 + 4} y={base:.1f} width=36"
                 f" height={tall:.1f}>{title}</rect>"
@@ -116,11 +118,9 @@ def row(*cells: str | int) -> str:
 
 def place(at: Report) -> str:
     """Where to look, and the command that shows it."""
-    name = escape(at["capture"].rpartition("/")[2])
-    return (
-        f'<span title="{escape(at["message"])}">frame {at["frame"]:,}: {name} packet'
-        f" {at['packet']:,}</span><br><code>{escape(at['command'])}</code>"
-    )
+    title = escape(at.get("message", ""))
+    command = f"<code>{escape(at['command'])}</code>"
+    return f'<span title="{title}">{escape(place_text(at))}</span><br>{command}'
 
 
 def rules(report: Report) -> Iterator[str]:
@@ -167,12 +167,14 @@ def stalls(report: Report) -> Iterator[str]:
     rows = [
         row(seconds(int(each["stalled"] * 1e9)),
             f"{escape(each['ring'])} connection {each['connection']:,}: {escape(who(each))}",
-            f"from packet {each['first_packet']:,}")
+            place(each["example"]))
         for each in report["stalls"]
     ]  # fmt: skip
-    yield from table("Stalled for want of credit or window", ("time", "connection", ""), rows)
+    yield from table("Stalled for want of credit or window", ("time", "connection", "begins"), rows)
     if report["latency"]:
         yield f"<h2>Settle latency</h2><p>{percentiles(report['latency'])}</p>"
+    if report["slowest"]:
+        yield f"<p>The slowest: {place(report['slowest'])}</p>"
 
 
 def addresses(report: Report) -> Iterator[str]:
@@ -188,10 +190,11 @@ def addresses(report: Report) -> Iterator[str]:
             each["deliveries"], size(each["octets"]),
             ", ".join(f"{count:,} {escape(name)}" for name, count in each["outcomes"].items()),
             percentiles(each["latency"]) if each["latency"] else "",
+            f"connection {each['example']['connection']:,}, from {place(each['example'])}",
         )
         for each in report["addresses"]
     ]  # fmt: skip
-    heads = ("address", "", "deliveries", "octets", "outcomes", "settled after")
+    heads = ("address", "", "deliveries", "octets", "outcomes", "settled after", "example")
     yield from table("Top addresses", heads, rows)
 
 

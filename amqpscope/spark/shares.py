@@ -24,7 +24,7 @@ from amqpscope.capture.tshark import RecordWriter
 from amqpscope.reassembly import Reassembler
 from amqpscope.rules import RuleSet
 from amqpscope.spark.gather import Block
-from amqpscope.spark.plan import Share
+from amqpscope.spark.plan import Ring, Share
 from amqpscope.spark.records import Reading
 from amqpscope.spark.replay import Replay, Slices, canonical, source_of
 from amqpscope.spark.work import Work
@@ -134,6 +134,25 @@ def scan(share: Share) -> Scan:
     return found
 
 
+def names_in(octets: bytes) -> set[bytes]:
+    """The names of connections in a Scan."""
+    return {octets[at : at + 8] for at in range(0, len(octets), 8)}
+
+
+def join_pending(ring: Ring, scans: list[Scan]) -> list[Share]:
+    """Let slices between which a datagram was cut be one; what must be scanned again."""
+    again: list[Share] = []
+    at = 0
+    while at < len(ring.slices) - 1:
+        if scans[at].pending:
+            ring.slices[at] += ring.slices.pop(at + 1)
+            del scans[at + 1]
+            again = [share for share in again if share.slice != at]
+            again.append(Share(ring.name, at, ring.slices[at]))
+        at += 1
+    return again
+
+
 def replay_whole(share: Share, work: Work, rules: RuleSet) -> Iterator[Block | Scan]:
     """Analyse a ring that is one slice; its numbers are final."""
     stream = Stream(share)
@@ -209,6 +228,21 @@ def replay_connection(
         yield from replayed(spool.read(), again(spool.read, work), 0, ring, work, rules)
 
 
+def pickled(batch: list[Segment]) -> bytes:
+    """Segments as octets; the class itself may be compiled, and then cannot be pickled."""
+    return pickle.dumps(
+        [
+            (s.packet, s.time, s.key, s.seq, s.ack, s.flags, s.window, s.payload, s.missing)
+            for s in batch
+        ]
+    )
+
+
+def unpickled(octets: bytes) -> list[Segment]:
+    """Segments from octets."""
+    return [Segment(*row) for row in pickle.loads(octets)]
+
+
 class Spool:
     """Segments kept in a file, to be read more than once at a time."""
 
@@ -217,11 +251,7 @@ class Spool:
 
     def write(self, batch: list[Segment]) -> None:
         """Keep some more."""
-        rows = [
-            (s.packet, s.time, s.key, s.seq, s.ack, s.flags, s.window, s.payload, s.missing)
-            for s in batch
-        ]
-        pickle.dump(rows, self.file)
+        self.file.write(pickled(batch))
 
     def read(self) -> Iterator[list[Segment]]:
         """All of them."""

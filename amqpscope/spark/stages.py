@@ -6,12 +6,12 @@ they belong to. The functions are made by closures, which Spark ships to the wor
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from amqpscope.linting import calm_collector
 from amqpscope.spark.gather import ORDER, Block
 from amqpscope.spark.plan import Share
 from amqpscope.spark.replay import canonical
@@ -19,9 +19,11 @@ from amqpscope.spark.shares import (
     RingPlan,
     Scan,
     chosen,
+    pickled,
     replay_connection,
     replay_slice,
     replay_whole,
+    unpickled,
 )
 from amqpscope.spark.work import Work
 from amqpscope.stream import Segment
@@ -39,11 +41,21 @@ Stage = Callable[[Batches], Batches]
 
 SCAN: Final = "_scan"
 """Blocks that hold a Scan."""
+TOLD: Final = "_told"
+"""A block with the Scans of a task, and the files that it has written."""
+SMALL: Final = "_small"
+"""A block of blocks: a file of each table for each task would take longer than its work."""
+NOWHERE: Final = -1
+"""The ring of blocks that are of many."""
+TOGETHER: Final = 16 << 20
+"""Octets of blocks that are put together."""
+LARGE: Final = ("deliveries", "frames")
+"""Tables with so many rows that each task may write its own file."""
 BLOCKS: Final = "table string, ring int, slice int, rows bigint, data binary"
-SEGMENTS: Final = (
-    "ring int, connection binary, packet bigint, time bigint, key binary, seq bigint, ack bigint, "
-    "flags int, window int, payload binary, missing bigint"
-)
+SEGMENTS: Final = "ring int, connection binary, packet bigint, data binary"
+"""Runs of segments of one connection, and the packet of the first."""
+COLLECTED: Final = 500_000
+"""New objects after which Python looks for cycles."""
 RANKS: Final = "ring int, keys binary, numbers binary"
 
 
@@ -69,25 +81,58 @@ def spread(spark: SparkSession, count: int) -> DataFrame:
     return spark.range(0, count, 1, count)
 
 
-def whole_rings(units: list[list[Share]], indexes: dict[str, int], work: Work) -> Stage:
-    """Replay rings that are one slice each."""
+def whole_rings(units: list[list[Share]], indexes: dict[str, int], work: Work, parts: str) -> Stage:
+    """Replay rings that are one slice each; rows of large tables are written at once."""
 
     def run(batches: Batches) -> Batches:
-        calm_collector()
-        rules = work.choice.rules()
-        for number in numbers_in(batches):
-            for share in units[number]:
-                for found in replay_whole(share, work, rules):
-                    yield block_batch(indexes[share.ring], found)
+        from amqpscope.spark.numbering import table_of, with_day
+        from amqpscope.spark.parts import Writer
+
+        calm()
+        rules, writer, small = work.choice.rules(), Writer(parts), Together()
+        scans: list[Scan] = []
+        for share in (share for number in numbers_in(batches) for share in units[number]):
+            for found in replay_whole(share, work, rules):
+                if isinstance(found, Scan):
+                    scans.append(found)
+                elif isinstance(found.rows, list) and found.table in LARGE:
+                    writer.add(found.table, with_day(table_of(found.table, found.rows)))
+                else:
+                    yield from small.add(indexes[share.ring], found)
+        yield from small.rest()
+        yield batch_of((TOLD, NOWHERE, 0, 0, pickle.dumps((scans, writer.close()))))
 
     return run
+
+
+class Together:
+    """Blocks of many rings and tables, put together to one."""
+
+    def __init__(self) -> None:
+        self.blocks: list[tuple[int, int, str, bytes]] = []
+        self.rows = self.octets = 0
+
+    def add(self, ring: int, block: Block) -> Batches:
+        """Take one more; what is enough for a block of its own."""
+        table, place, rows, data = encoded_block(block)
+        self.blocks.append((ring, place, table, data))
+        self.rows += rows
+        self.octets += len(data)
+        if self.octets >= TOGETHER:
+            yield from self.rest()
+
+    def rest(self) -> Batches:
+        """What is left."""
+        if self.blocks:
+            yield batch_of((SMALL, NOWHERE, 0, self.rows, pickle.dumps(self.blocks)))
+        self.blocks, self.rows, self.octets = [], 0, 0
 
 
 def slices(shares: list[Share], plans: dict[str, RingPlan], work: Work) -> Stage:
     """Replay what lies whole within a slice of a larger ring."""
 
     def run(batches: Batches) -> Batches:
-        calm_collector()
+        calm()
         rules = work.choice.rules()
         for number in numbers_in(batches):
             share = shares[number]
@@ -115,7 +160,7 @@ def connections(plans: dict[int, RingPlan], work: Work) -> Stage:
     """Replay connections from their segments, which come sorted."""
 
     def run(batches: Batches) -> Batches:
-        calm_collector()
+        calm()
         rules = work.choice.rules()
         for (index, _), own in groupby(segments_in(batches), key=lambda each: each[0]):
             ring = plans[index]
@@ -148,15 +193,21 @@ def ranks(plans: dict[int, list[int]]) -> Stage:
     return run
 
 
-def final_rows(table: str, rings: dict[int, Numbers]) -> Stage:
-    """Rows of a table with their final numbers; where these need it, the order comes first."""
+def final_rows(rings: dict[int, Numbers], parts: str) -> Stage:
+    """Write rows with their final numbers; where these need it, the order comes first."""
 
     def run(batches: Batches) -> Batches:
-        from amqpscope.spark.numbering import numbered
+        import pyarrow as pa
 
+        from amqpscope.spark.numbering import numbered
+        from amqpscope.spark.parts import Writer
+
+        writer = Writer(parts)
         for (ring, place), order, blocks in by_slice(batches):
-            for _, data in blocks:
-                yield from numbered(table, data, rings[ring], place, order).to_batches()
+            for table, data in blocks:
+                writer.add(table, numbered(table, data, rings[ring], place, order))
+        told = pickle.dumps(writer.close())
+        yield pa.RecordBatch.from_pydict({"done": pa.array([told], pa.binary())})
 
     return run
 
@@ -185,10 +236,18 @@ def by_slice(
 def blocks_in(batches: Batches) -> Iterator[tuple[int, int, str, bytes]]:
     """Ring, slice, table and octets of blocks."""
     for batch in batches:
-        yield from zip(
-            batch.column("ring").to_pylist(), batch.column("slice").to_pylist(),
-            batch.column("table").to_pylist(), batch.column("data").to_pylist(), strict=True,
-        )  # fmt: skip
+        columns = (batch.column(name).to_pylist() for name in ("ring", "slice", "table", "data"))
+        for ring, place, table, data in zip(*columns, strict=True):
+            if table == SMALL:
+                yield from pickle.loads(data)
+            else:
+                yield ring, place, table, data
+
+
+def calm() -> None:
+    """Let Python look for cycles seldom, and not among what was imported: frames leave none."""
+    gc.freeze()
+    gc.set_threshold(COLLECTED)
 
 
 def numbers_in(batches: Batches) -> Iterator[int]:
@@ -199,38 +258,47 @@ def numbers_in(batches: Batches) -> Iterator[int]:
 
 def block_batch(ring: int, found: Block | Scan) -> pa.RecordBatch:
     """A block as Spark takes it."""
-    import pyarrow as pa
+    if isinstance(found, Scan):
+        return batch_of((SCAN, ring, found.slice, 1, pickle.dumps(found)))
+    table, place, rows, data = encoded_block(found)
+    return batch_of((table, ring, place, rows, data))
 
+
+def encoded_block(block: Block) -> tuple[str, int, int, bytes]:
+    """Table, slice, number of rows and octets of a block."""
     from amqpscope.spark.numbering import encoded
 
-    if isinstance(found, Scan):
-        row: tuple[Any, ...] = (SCAN, ring, found.slice, 1, pickle.dumps(found))
-    elif isinstance(found.rows, list):
-        data = encoded(found.table, found.rows)
-        row = (found.table, ring, found.slice, len(found.rows), data)
-    else:
-        row = (found.table, ring, found.slice, len(found.rows), found.rows.tobytes())
+    rows = block.rows
+    data = encoded(block.table, rows) if isinstance(rows, list) else rows.tobytes()
+    return block.table, block.slice, len(rows), data
+
+
+def batch_of(row: tuple[Any, ...]) -> pa.RecordBatch:
+    """One row of BLOCKS."""
+    import pyarrow as pa
+
     types = (pa.string(), pa.int32(), pa.int32(), pa.int64(), pa.binary())
     arrays = [pa.array([value], type=kind) for value, kind in zip(row, types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=["table", "ring", "slice", "rows", "data"])
 
 
 def segment_batch(ring: int, found: list[Segment]) -> pa.RecordBatch:
-    """Segments as Spark takes them."""
+    """Segments as Spark takes them: those of a connection are one row."""
     import pyarrow as pa
 
+    names: dict[bytes, bytes] = {}
+    runs: dict[bytes, list[Segment]] = {}
+    for segment in found:
+        name = names.get(segment.key)
+        if name is None:
+            name = names[segment.key] = canonical(segment.key)
+            runs.setdefault(name, [])
+        runs[name].append(segment)
     columns = (
-        ("ring", [ring] * len(found), pa.int32()),
-        ("connection", [canonical(s.key) for s in found], pa.binary()),
-        ("packet", [s.packet for s in found], pa.int64()),
-        ("time", [s.time for s in found], pa.int64()),
-        ("key", [s.key for s in found], pa.binary()),
-        ("seq", [s.seq for s in found], pa.int64()),
-        ("ack", [s.ack for s in found], pa.int64()),
-        ("flags", [s.flags for s in found], pa.int32()),
-        ("window", [s.window for s in found], pa.int32()),
-        ("payload", [s.payload for s in found], pa.binary()),
-        ("missing", [s.missing for s in found], pa.int64()),
+        ("ring", [ring] * len(runs), pa.int32()),
+        ("connection", list(runs), pa.binary()),
+        ("packet", [run[0].packet for run in runs.values()], pa.int64()),
+        ("data", [pickled(run) for run in runs.values()], pa.binary()),
     )
     arrays = [pa.array(values, type=kind) for _, values, kind in columns]
     return pa.RecordBatch.from_arrays(arrays, names=[name for name, _, _ in columns])
@@ -239,10 +307,6 @@ def segment_batch(ring: int, found: list[Segment]) -> pa.RecordBatch:
 def segments_in(batches: Batches) -> Iterator[tuple[tuple[int, bytes], list[Segment]]]:
     """Runs of segments of one connection, with its ring and name."""
     for batch in batches:
-        rings, names = batch.column("ring").to_pylist(), batch.column("connection").to_pylist()
-        parts = ("packet", "time", "key", "seq", "ack", "flags", "window", "payload", "missing")
-        rows = zip(*(batch.column(part).to_pylist() for part in parts), strict=True)
-        for key, run in groupby(
-            zip(zip(rings, names, strict=True), rows, strict=True), key=lambda each: each[0]
-        ):
-            yield key, [Segment(*row) for _, row in run]
+        columns = (batch.column(name) for name in ("ring", "connection", "data"))
+        for ring, name, data in zip(*columns, strict=True):
+            yield (ring.as_py(), name.as_py()), unpickled(data.as_py())

@@ -1,18 +1,25 @@
-"""How fast the pipeline is: `python tests/benchmarks/spark_pipeline.py [--megabytes N]`.
+"""How fast the pipeline is: `python tests/benchmarks/spark_pipeline.py [--only ratio]`.
 
-One table: speed by the clock, then seconds of processor time, which a busy machine distorts less.
-The single process is the replay that the pipeline runs, without Spark; each pipeline run is a
-process of its own, from start to end, of which Spark's start (an empty run) is taken off.
+Each run is a process of its own, timed from start to end. Starting Spark takes as long for a
+kilobyte as for a terabyte, so speeds come from two runs: how much more in how much longer.
+Processor time is that of all processes of a run, Spark's own included.
+
+ratio   `lint` in one process, and the pipeline on one and on two cores, over files of 8 MB, each of
+        which is a ring of its own
+linear  the pipeline on two cores over ever more of these
+giant   one connection in one file, on two cores: it has to be shuffled, and one worker replays it
 """
 
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,35 +27,34 @@ from traffic import CLIENT, DISPOSITION, FLOW, NUMBER, SERVER, SETUP, TRANSFER, 
 
 import amqpscope
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.spark.plan import File, Ring, Share, slice_up
-from amqpscope.spark.shares import replay_whole
-from amqpscope.spark.work import Work
 from dissectors.notation import parse
 
 FILE = 8_000_000
 """Octets of one file."""
+DIFFERENT = 8
+"""Files that are made; further ones are copies, each a ring of its own all the same."""
 LARGE = parse(
     f"transfer handle=0 delivery-id={NUMBER}'70 delivery-tag=0xdeadbeef message-format=0"
     f' | data(b"{"x" * 20_000}")'
 )
+CLOSE = parse("close")
 START = 1_700_000_000_000_000_000
 
 
-def write_files(folder, megabytes):
-    """Files of a connection each, about so many megabytes in all; their octets."""
+def write_files(folder, megabytes, template):
+    """Files of a connection each, about so many megabytes in all."""
     folder.mkdir(parents=True)
-    written = number = 0
-    while written < megabytes * 1e6:
+    for number in range(max(round(megabytes * 1e6 / FILE), 1)):
         path = folder / f"{number:05}" / "a.pcapng"
         path.parent.mkdir()
-        with path.open("wb", buffering=1 << 20) as file:
-            write_connection(file, 40000 + number % 20000, FILE)
-        written += path.stat().st_size
-        number += 1
-    return written
+        if number < DIFFERENT:
+            with path.open("wb", buffering=1 << 20) as file:
+                write_connection(file, 40000 + number, FILE, template)
+        else:
+            shutil.copy(folder / f"{number % DIFFERENT:05}" / "a.pcapng", path)
 
 
-def write_connection(file, port, octets, template=TRANSFER):
+def write_connection(file, port, octets, template):
     """One connection of about so many octets."""
     talk = Conversation(CaptureWriter(file), ("10.0.0.1", port), ("10.0.0.2", 5672))
     talk.open(START)
@@ -61,21 +67,18 @@ def write_connection(file, port, octets, template=TRANSFER):
         talk.data(CLIENT, now, numbered(template, number))
         talk.data(SERVER, now + 20_000, numbered(DISPOSITION, number) + numbered(FLOW, number + 1))
         number += 1
+    # In order, so that there is nothing to find: lint reads again for what it must show.
     for sender in (CLIENT, SERVER):
-        talk.finish(sender, now + 30_000)
+        talk.data(sender, now + 30_000, CLOSE)
+    for sender in (CLIENT, SERVER):
+        talk.finish(sender, now + 40_000)
 
 
-def single_process(folder):
-    """Seconds and processor seconds of the plain replay of all files, one after the other."""
-    work = Work()
-    rules = work.choice.rules()
-    begun, spent = time.perf_counter(), time.process_time()
-    for path in sorted(folder.rglob("*.pcapng")):
-        ring = Ring(str(path.parent), [File(str(path), path.stat().st_size, 0)])
-        slice_up(ring, {})
-        for _ in replay_whole(Share(ring.name, 0, ring.slices[0]), work, rules):
-            pass
-    return time.perf_counter() - begun, time.process_time() - spent
+def lint(folder, jobs):
+    """`lint` of all files, so many at a time."""
+    command = [sys.executable, "-m", "amqpscope", "lint", str(folder), "--jobs", str(jobs),
+               "--fail-on", "never"]  # fmt: skip
+    return timed(command)
 
 
 class Watch(threading.Thread):
@@ -114,23 +117,25 @@ class Run(NamedTuple):
 
 
 def descendants(pid):
+    """All processes below one; each thread has children of its own."""
     found = []
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
         return found
-    for child in children:
-        found += [int(child), *descendants(int(child))]
+    for thread in threads:
+        try:
+            children = Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
+        except OSError:
+            continue
+        for child in map(int, children):
+            found += [child, *descendants(child)]
     return found
 
 
-def pipeline(folder, out, master, *more):
-    """A run: its seconds, its seconds of processor time, and the memory of its largest worker."""
+def timed(command):
+    """Run a command: its seconds, its processor time, and the memory of its largest worker."""
     environment = {**os.environ, "PYTHONSAFEPATH": "1"}
-    command = [
-        sys.executable, "-m", "amqpscope", "pipeline", "run", str(folder), "--out", str(out),
-        "--master", master, "--fail-on", "never", *more,
-    ]  # fmt: skip
     begun = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, env=environment)  # fmt: skip
@@ -144,58 +149,110 @@ def pipeline(folder, out, master, *more):
     return Run(seconds, watch.seconds, watch.megabytes)
 
 
-def measure(base, megabytes, giant):
-    """The rows of the table: what, speed, processor time, comparison."""
-    few = base / "few"
-    few.mkdir()
-    with (few / "a.pcapng").open("wb") as file:
-        write_connection(file, 40000, 3000)
-    start = pipeline(few, base / "out-few", "local[2]")
-    yield "start and end of Spark, an empty run", f"{start.seconds:.1f} s", start.processor, ""
-    size = write_files(base / "all", megabytes) / 1e6
-    seconds, alone = single_process(base / "all")
-    yield f"one process, {size:,.0f} MB of small files", f"{size / seconds:.2f} MB/s", alone, ""
-    rates = {}
-    for cores in (1, 2):
-        done = pipeline(base / "all", base / f"out-{cores}", f"local[{cores}]")
-        rates[cores] = size / (done.seconds - start.seconds)
-        used = done.processor - start.processor
-        told = f"{alone / used:.2f} of one process, per core; {done.megabytes:.0f} MB"
-        yield f"pipeline, local[{cores}]", f"{rates[cores]:.2f} MB/s", used, told
-    yield "local[2] against local[1]", f"{rates[2] / rates[1]:.2f} x", 0, ""
-    quarter = write_files(base / "quarter", megabytes / 4) / 1e6
-    done = pipeline(base / "quarter", base / "out-quarter", "local[2]")
-    less = done.processor - start.processor
-    rate = f"{quarter / (done.seconds - start.seconds):.2f} MB/s"
-    told = f"{used / size / (less / quarter):.2f} x the cost a megabyte for {size / quarter:.0f} x"
-    yield f"pipeline, local[2], {quarter:,.0f} MB", rate, less, told
-    if giant:
-        yield from measure_giant(base, giant, start)
+class Bench:
+    """The captures, and what was measured of them."""
+
+    def __init__(self, folder, large=False):
+        self.folder = folder
+        self.large = large
+
+    def files(self, megabytes):
+        """So many megabytes of files, made if they are not there; where, and their size."""
+        folder = self.folder / f"{megabytes:g}{'-large' if self.large else ''}"
+        if not folder.is_dir():
+            write_files(folder, megabytes, LARGE if self.large else TRANSFER)
+        return folder, sum(path.stat().st_size for path in folder.rglob("*.pcapng")) / 1e6
+
+    def giant(self, megabytes, template, name):
+        """One connection of so many megabytes."""
+        folder = self.folder / f"{name}-{megabytes:g}"
+        if not folder.is_dir():
+            folder.mkdir()
+            with (folder / "a.pcapng").open("wb", buffering=1 << 20) as file:
+                write_connection(file, 40000, megabytes * 1e6, template)
+        return folder
+
+    def pipeline(self, folder, master):
+        """A run of its own."""
+        with tempfile.TemporaryDirectory(prefix="amqpscope-") as out:
+            return timed(
+                [
+                    sys.executable, "-m", "amqpscope", "pipeline", "run", str(folder), "--out", out,
+                    "--master", master, "--fail-on", "never", "--log", f"{out}.log",
+                ]
+            )  # fmt: skip
+
+    def ratio(self, megabytes):
+        """One process, one core, two cores."""
+        few, less = self.files(megabytes / 3)
+        many, size = self.files(megabytes)
+        plain = lint(many, 1)
+        rate = size / plain.seconds
+        yield row(f"lint, one process, {size:,.0f} MB", plain, rate)
+        # What two cores of this machine can do at best.
+        pair = lint(many, 2)
+        yield row(f"lint, two processes, {size:,.0f} MB", pair, size / pair.seconds)
+        rates = []
+        for cores in (1, 2):
+            start = self.pipeline(few, f"local[{cores}]")
+            yield row(f"pipeline, local[{cores}], {less:,.0f} MB", start)
+            done = self.pipeline(many, f"local[{cores}]")
+            rates.append((size - less) / (done.seconds - start.seconds))
+            yield row(f"pipeline, local[{cores}], {size:,.0f} MB", done, rates[-1])
+        yield f"lint, two processes against one          {plain.seconds / pair.seconds:.2f} x"
+        yield f"pipeline, local[1] against lint          {rates[0] / rate:.2f} x"
+        yield f"pipeline, local[2] against local[1]      {rates[1] / rates[0]:.2f} x"
+
+    def linear(self, sizes):
+        """More and more."""
+        before = None
+        for wanted in sizes:
+            folder, size = self.files(wanted)
+            done = self.pipeline(folder, "local[2]")
+            rate = 0 if before is None else (size - before[1]) / (done.seconds - before[0].seconds)
+            yield row(f"pipeline, local[2], {size:,.0f} MB", done, rate)
+            before = done, size
+
+    def one(self, megabytes):
+        """One connection in many slices; with small messages a tenth of it is enough."""
+        for template, size, what in (
+            (LARGE, megabytes, "20 kB"),
+            (TRANSFER, megabytes / 10, "small"),
+        ):
+            done = self.pipeline(self.giant(size, template, what), "local[2]")
+            yield row(f"one connection of {size:,.0f} MB, {what} messages", done)
 
 
-def measure_giant(base, giant, start):
-    """One connection in many slices."""
-    folder = base / "giant"
-    folder.mkdir()
-    with (folder / "a.pcapng").open("wb", buffering=1 << 20) as file:
-        write_connection(file, 40000, giant * 1e6, LARGE)
-    done = pipeline(folder, base / "out-giant", "local[2]")
-    rate = f"{giant / (done.seconds - start.seconds):.2f} MB/s"
-    told = f"largest worker {done.megabytes:.0f} MB"
-    yield f"one connection of {giant:,.0f} MB", rate, done.processor - start.processor, told
+def row(what, run, rate=0):
+    """A line of the table."""
+    speed = f"{rate:6.2f} MB/s" if rate else ""
+    memory = f"largest worker {run.megabytes:.0f} MB" if run.megabytes else ""
+    return (
+        f"{what:40} {run.seconds:6.1f} s {run.processor:6.1f} s processor  {speed:11}  {memory}"
+    ).rstrip()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--megabytes", type=float, default=200)
-    parser.add_argument("--giant", type=float, default=1000, help="0: not measured")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--megabytes", type=float, default=600, help="for the ratios")
+    parser.add_argument("--sizes", default="100,500,2000", help="megabytes, for the linear cost")
+    parser.add_argument("--giant", type=float, default=1000, help="megabytes of one connection")
+    parser.add_argument("--large", action="store_true", help="files have messages of 20 kB")
+    parser.add_argument("--only", default="ratio,linear,giant", help="which of them")
+    parser.add_argument("--captures", help="where to make the captures, or find them; kept")
     options = parser.parse_args()
     print(f"amqpscope {amqpscope.__version__} ({amqpscope.build()}), {os.cpu_count()} cores")
-    with tempfile.TemporaryDirectory(prefix="amqpscope-") as folder:
-        for what, figure, used, comparison in measure(
-            Path(folder), options.megabytes, options.giant
-        ):
-            print(f"{what:40} {figure:>12} {used:7.1f} s  {comparison}".rstrip(), flush=True)
+    with tempfile.TemporaryDirectory(prefix="amqpscope-") as temporary:
+        bench = Bench(Path(options.captures or temporary), options.large)
+        sizes = [float(size) for size in options.sizes.split(",")]
+        lines = {
+            "ratio": bench.ratio(options.megabytes),
+            "linear": bench.linear(sizes),
+            "giant": bench.one(options.giant),
+        }
+        chosen = [lines[name] for name in options.only.split(",")]
+        for line in chain.from_iterable(chosen):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -51,3 +51,17 @@ def test_importing_the_package_starts_nothing():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("remote", "told"),
+    [
+        ("sc://127.0.0.1:1", "no Spark Connect server at sc://127.0.0.1:1: connection refused"),
+        ("http://host", "--remote http://host: expected sc://host:port"),
+        ("sc://host:99999", "--remote sc://host:99999: port out of range 0-65535"),
+    ],
+)
+def test_a_connect_server_that_is_not_there_is_told_at_once(remote, told):
+    with pytest.raises(session.SparkError) as error:
+        session.reach(remote)
+    assert str(error.value) == told

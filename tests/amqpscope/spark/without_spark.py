@@ -53,7 +53,7 @@ def planned(scans):
 
 def replayed(parts, scans, ring):
     """The blocks of all shares."""
-    work = Work()
+    work = Work(frames=True)
     rules = work.choice.rules()
     found, spanning = [], defaultdict(list)
     for at, part in enumerate(parts):

@@ -1,0 +1,72 @@
+"""What may be named as an input."""
+
+import json
+import shutil
+
+import pytest
+
+from amqpscope.spark import run_pipeline
+from amqpscope.spark.listing import ListingError, list_rings
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def archive(root, tmp_path):
+    """A directory with captures plain and packed, and what is none."""
+    import gzip
+
+    import zstandard
+
+    data = (root / "captures" / "demo.pcapng").read_bytes()
+    for day in ("2026-11-15", "2026-11-16"):
+        (tmp_path / "in" / day).mkdir(parents=True)
+        (tmp_path / "in" / day / "a.pcapng").write_bytes(data)
+    (tmp_path / "in" / "2026-11-16" / "b.pcapng.gz").write_bytes(gzip.compress(data))
+    (tmp_path / "in" / "2026-11-16" / "c d.pcapng.zst").write_bytes(zstandard.compress(data))
+    (tmp_path / "in" / "2026-11-16" / "notes.txt").write_text("not a capture")
+    return tmp_path / "in"
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("{}", ["a.pcapng", "a.pcapng", "b.pcapng.gz", "c d.pcapng.zst"]),
+        ("file://{}/2026-11-15", ["a.pcapng"]),
+        ("{}/2026-11-1*/a.pcapng", ["a.pcapng", "a.pcapng"]),
+        ("{}/*/*.gz", ["b.pcapng.gz"]),
+        ("{}/2026-11-16/c d.pcapng.zst", ["c d.pcapng.zst"]),
+    ],
+)
+def test_directories_globs_and_uris(spark, archive, given, names):
+    rings = list_rings(spark, (given.format(archive),), each=True)
+    paths = [file.path for ring in rings for file in ring.files]
+    assert sorted(path.rpartition("/")[2] for path in paths) == names
+    assert all(path.startswith(str(archive)) for path in paths)
+
+
+def test_what_is_not_there_is_told_in_one_line(spark, archive, tmp_path):
+    manifest = tmp_path / "rings.json"
+    manifest.write_text('["a"]')
+    for given, told in (
+        (f"{archive}/nothing", "no such file or directory"),
+        (f"{archive}/2026-11-16/*.txt", "no captures here"),
+        (str(manifest), 'expected {"ring": ["path or glob", ...], ...}'),
+    ):
+        with pytest.raises(ListingError) as error:
+            list_rings(spark, (given,), each=False)
+        assert str(error.value).endswith(told)
+
+
+def test_a_manifest_names_rings_and_packed_files_are_read(spark, archive, tmp_path):
+    shutil.rmtree(archive / "2026-11-15")
+    manifest = tmp_path / "rings.json"
+    folder = archive / "2026-11-16"
+    rings = {"plain": [f"{folder}/a.*"], "packed": [f"file://{folder}/b.pcapng.gz"],
+             "spaced": [f"{folder}/c*"]}  # fmt: skip
+    manifest.write_text(json.dumps(rings))
+    outcome = run_pipeline(spark, [str(manifest)], str(tmp_path / "out"))
+    assert (outcome.files, outcome.connections, outcome.frames) == (3, 3, 75)
+    assert outcome.quarantined == []
+    document = json.loads((tmp_path / "out" / "_manifest" / "000001.json").read_text())
+    assert sorted(document["rings"]) == ["packed", "plain", "spaced"]
