@@ -9,13 +9,13 @@ import gc
 import multiprocessing
 import os
 import signal
-import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Final
 
@@ -120,13 +120,14 @@ def _submit(
     pool: ProcessPoolExecutor, paths: Iterable[str], work: Work, done: Callable[[], None]
 ) -> list[Future[Checked]]:
     """Hand out the work; the processes are started here and leave Ctrl-C to us."""
-    main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    # It would unblock what is blocked next, if it were started by the first of the processes.
+    resource_tracker.ensure_running()
+    # Blocked, and not ignored: the processes inherit either, but to us it comes afterwards.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         futures = [_handed_out(pool, path, work) for path in paths]
     finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     for future in futures:
         future.add_done_callback(lambda _: done())
     return futures
