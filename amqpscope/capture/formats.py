@@ -236,9 +236,10 @@ class Pcapng(Format):
         captured = word(data, at + 20, big)
         _enough(at, end, 28 + captured, "a packet block")
         number = word(data, at + 8, big)
-        ticks: int = word(data, at + 12, big)  # and not i64: there may be 64 bits of them
-        ticks = ticks << 32 | word(data, at + 16, big)
-        self._packet(number, ticks, data, at + 28, captured, word(data, at + 24, big), out)
+        high: int = word(data, at + 12, big)  # and not i64: together they may have 64 bits
+        low: int = word(data, at + 16, big)
+        original = word(data, at + 24, big)
+        self._packet(number, high << 32 | low, data, at + 28, captured, original, out)
 
     def _obsolete_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
         _enough(at, end, 28, "a packet block")

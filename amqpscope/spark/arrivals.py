@@ -28,14 +28,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 NAME: Final = "amqpscope-arrivals"
-SCHEMA: Final = (
-    "ring string, connection binary, packet bigint, time bigint, key binary, seq bigint, "
-    "ack bigint, flags int, window int, payload binary, missing bigint"
-)
+SCHEMA: Final = "ring string, connection binary, packet bigint, data binary"
 BATCH: Final = 64 << 20
 """Octets of captures in one batch, if they are in several files."""
 FILE: Final = b""
-"""The connection of the row that tells of a file; `payload` has a Scan."""
+"""The connection of the row that tells of a file; `data` has a Scan."""
 
 
 class Arrival(InputPartition):
@@ -171,10 +168,10 @@ def file_batch(arrival: Arrival, scan: Scan) -> pa.RecordBatch:
 
     told = pickle.dumps((arrival.file, arrival.base, scan))
     columns: list[tuple[str, Any, pa.DataType]] = [
-        ("ring", arrival.ring, pa.string()), ("connection", FILE, pa.binary()),
-        ("packet", arrival.base, pa.int64()), ("time", 0, pa.int64()), ("key", b"", pa.binary()),
-        ("seq", 0, pa.int64()), ("ack", 0, pa.int64()), ("flags", 0, pa.int32()),
-        ("window", 0, pa.int32()), ("payload", told, pa.binary()), ("missing", 0, pa.int64()),
-    ]  # fmt: skip
+        ("ring", arrival.ring, pa.string()),
+        ("connection", FILE, pa.binary()),
+        ("packet", arrival.base, pa.int64()),
+        ("data", told, pa.binary()),
+    ]
     arrays = [pa.array([value], type=kind) for _, value, kind in columns]
     return pa.RecordBatch.from_arrays(arrays, names=[name for name, _, _ in columns])

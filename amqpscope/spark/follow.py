@@ -81,7 +81,7 @@ def processor(work: Work, idle: float, linger: float) -> Any:
             ring, name = key
             if not name:
                 for row in (row for frame in rows for row in frame.itertuples()):
-                    yield frame_of([("_scan", ring, 1, row.payload)])
+                    yield frame_of([("_scan", ring, 1, row.data)])
                 return
             keeper = self.keeper
             known = self.state.get() if self.state.exists() else None

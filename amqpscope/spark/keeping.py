@@ -14,6 +14,7 @@ from amqpscope.rules.older import OlderRuleSet
 from amqpscope.spark.gather import MINUTE, Block
 from amqpscope.spark.numbering import encoded
 from amqpscope.spark.replay import Replay
+from amqpscope.spark.shares import unpickled
 from amqpscope.spark.work import Work
 from amqpscope.stream import Segment
 
@@ -91,13 +92,11 @@ class Keeper:
     def segments(self, frames: Iterable[pd.DataFrame]) -> list[Segment]:
         """The segments of a connection in a batch, in capture order."""
         found = [
-            Segment(
-                row.packet, row.time, bytes(row.key), row.seq, row.ack, row.flags, row.window,
-                bytes(row.payload), row.missing,
-            )
+            segment
             for frame in frames
             for row in frame.itertuples(index=False)
-        ]  # fmt: skip
+            for segment in unpickled(bytes(row.data))
+        ]
         found.sort(key=lambda segment: segment.packet)
         return found
 
