@@ -35,18 +35,15 @@ class Point(NamedTuple):
     """When the last of them came."""
 
 
-class _Slice:
-    __slots__ = ("at", "count", "high", "last", "low", "place", "total")
+class _Range:
+    """The lowest and the highest of some values."""
 
-    def __init__(self, place: int) -> None:
-        self.place = place
-        self.low = self.high = self.total = self.count = self.at = 0
-        self.last: int | None = None
+    __slots__ = ("count", "high", "low")
 
-    def add(self, time: int, value: int | None) -> None:
-        self.at, self.last = time, value
-        if value is None:
-            return
+    def __init__(self) -> None:
+        self.low = self.high = self.count = 0
+
+    def take(self, value: int) -> None:
         if not self.count:
             self.low = self.high = value
         elif value < self.low:
@@ -54,7 +51,22 @@ class _Slice:
         elif value > self.high:
             self.high = value
         self.count += 1
-        self.total += value
+
+
+class _Slice(_Range):
+    __slots__ = ("at", "last", "place", "total")
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self.place = place
+        self.total = self.at = 0
+        self.last: int | None = None
+
+    def add(self, time: int, value: int | None) -> None:
+        self.at, self.last = time, value
+        if value is not None:
+            self.take(value)
+            self.total += value
 
     def merge(self, later: _Slice) -> None:
         if later.count:
@@ -65,19 +77,17 @@ class _Slice:
         self.total += later.total
 
 
-class Series:
+class Series(_Range):
     """One quantity over time; times never go back by much.
 
     Another thread may look at it while it grows: what belongs together is replaced at once.
     """
 
     def __init__(self, slices: int = SLICES) -> None:
+        super().__init__()
         self.start = 0
         """When the first value came."""
         self.most = slices
-        self.count = 0
-        self.low = 0
-        self.high = 0
         self._kept: tuple[int, list[_Slice]] = (FINEST, [])
         """The nanoseconds of a slice, and the slices."""
 
@@ -97,13 +107,7 @@ class Series:
             width, slices = self._kept
             place = max(time - self.start, 0) // width
         if value is not None:
-            if not self.count:
-                self.low = self.high = value
-            elif value < self.low:
-                self.low = value
-            elif value > self.high:
-                self.high = value
-            self.count += 1
+            self.take(value)
         if slices and slices[-1].place >= place:
             slices[-1].add(time, value)
         else:
