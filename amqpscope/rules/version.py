@@ -13,6 +13,7 @@ from typing import Final
 from amqpscope.model.connection import ConnectionEnd, SeenHeader
 from amqpscope.model.event import GRACE, Event
 from amqpscope.rules import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules.strangers import speaks_otherwise
 from dissectors.v1_0.codec import u32
 from dissectors.v1_0.framing import PROTOCOL_IDS, Header
 
@@ -34,9 +35,6 @@ PUBLISHED: Final = CURRENT | frozenset(
     )
 )
 """The headers of all versions: besides 1.0 those of 0-9-1, 0-9, 0-8 (two) and 0-10."""
-TLS_RECORD: Final = b"\x16\x03"
-HTTP: Final = (b"GET ", b"HEAD ", b"OPTIONS ", b"POST ", b"PUT ", b"HTTP/", b"PRI * ")
-"""How the first octets of other protocols look."""
 FRAME_END: Final = 0xCE
 """The last octet of a frame of the older protocols."""
 
@@ -65,7 +63,7 @@ def header_missing(event: Event, report: Reporter) -> None:
     odd = event.partner.odd_start
     if event.peer == SERVER and unit.header is not None and odd is not None:
         mark, octets = odd
-        if event.partner.anchored and not octets.startswith((TLS_RECORD, *HTTP)):
+        if event.partner.anchored and not speaks_otherwise(octets):
             text = f"the client begins with {octets.hex(' ')}, which is no header"
             related = ((event.mark, "the header that answers"),)
             report.sure(event, text, "header", related, peer=CLIENT, mark=mark)

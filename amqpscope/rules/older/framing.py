@@ -11,7 +11,8 @@ from amqpscope.model.older.event import OlderEvent
 from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.rules.older.versions import rabbit_since
-from amqpscope.stream import PEERS
+from amqpscope.rules.strangers import speaks_otherwise
+from amqpscope.stream import CLIENT, PEERS
 from dissectors.errors import Damage
 from dissectors.v0_9.framing import FRAME_END
 
@@ -62,6 +63,8 @@ def frame_end_octet_missing(event: OlderEvent, report: OlderReporter) -> None:
     """
     unit, raw = event.unit, event.frame.raw
     if not event.trusted or ends_right(event):
+        return
+    if event.peer == CLIENT and not event.frame.offset and speaks_otherwise(raw):
         return
     known = unit.label if unit.label != "malformed" else "what should be a frame"
     head, size = unit.doff, unit.size

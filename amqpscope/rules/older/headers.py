@@ -9,6 +9,7 @@ from amqpscope.model.older import connection as stages
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.rules import ERROR, IMPLIED, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
+from amqpscope.rules.strangers import speaks_otherwise
 from amqpscope.stream import CLIENT, SERVER
 from dissectors.v0_9.dialects import VERSIONS
 
@@ -39,7 +40,8 @@ def asked(event: OlderEvent) -> str:
 def not_amqp_header(event: OlderEvent, report: OlderReporter) -> None:
     """The first that a client sends is a protocol header of eight octets.
 
-    Without it the server cannot know which version the client speaks, and closes.
+    Without it the server cannot know which version the client speaks, and closes. TLS or HTTP at a
+    port that is not theirs means something else.
 
     Bad:
         client: connection.start-ok mechanism="PLAIN" locale="en_US"   # <- A09-FRM-01
@@ -52,7 +54,9 @@ def not_amqp_header(event: OlderEvent, report: OlderReporter) -> None:
         client: FIN
     """
     own = event.own
-    if event.peer == CLIENT and not own.frames and own.anchored and not event.frame.cut:
+    if event.peer != CLIENT or own.frames or not own.anchored or event.frame.cut:
+        return
+    if not speaks_otherwise(event.frame.raw):
         report.sure(event, f"the client begins with {event.name}, not with a protocol header")
 
 
