@@ -11,6 +11,40 @@ WIDTH: Final = math.log(1.04)
 PERCENTILES: Final = (50, 90, 99)
 
 
+class Tally:
+    """A number that goes up: one in a dict or list would be made anew each time."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class Counts:
+    """How often each of some things was seen; a Counter is slow to count in."""
+
+    def __init__(self) -> None:
+        self.tallies: dict[str, Tally] = {}
+
+    def add(self, name: str, times: int = 1) -> None:
+        """It was seen once more."""
+        found = self.tallies.get(name)
+        if found is None:
+            found = Tally()
+            self.tallies[name] = found
+        found.count += times
+
+    def counter(self) -> Counter[str]:
+        """All of them."""
+        return Counter({name: found.count for name, found in self.tallies.items()})
+
+
+class Sent:
+    """What one peer has sent."""
+
+    def __init__(self) -> None:
+        self.frames = 0
+        self.octets = 0
+
+
 class Histogram:
     """Durations in nanoseconds."""
 
@@ -97,12 +131,18 @@ class LinkNumbers:
     bytes: int = 0
     aborted: int = 0
     presettled: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
+    ended: Counts = field(default_factory=Counts)
+    """Deliveries by their outcome."""
     latency: Histogram = field(default_factory=Histogram)
     credit: Stall = field(default_factory=Stall)
     kind: str = "link"
     """Or `exchange` or `queue`, in the older protocols."""
     redelivered: int = 0
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        """Deliveries by their outcome."""
+        return self.ended.counter()
 
 
 @dataclass
@@ -124,16 +164,25 @@ class ConnectionNumbers:
     server: str
     protocol: str
     containers: list[str | None] = field(default_factory=lambda: [None, None])
-    frames: list[int] = field(default_factory=lambda: [0, 0])
-    bytes: list[int] = field(default_factory=lambda: [0, 0])
-    by_name: dict[str, int] = field(default_factory=dict)
-    """Frames; a Counter would be slow to count in."""
+    sent: tuple[Sent, Sent] = field(default_factory=lambda: (Sent(), Sent()))
+    """By the client and by the server."""
+    by_name: Counts = field(default_factory=Counts)
     first: int = 0
     last: int = 0
     sessions: list[SessionNumbers] = field(default_factory=list)
     links: list[LinkNumbers] = field(default_factory=list)
 
     @property
+    def frames(self) -> list[int]:
+        """Those of the client and those of the server."""
+        return [sent.frames for sent in self.sent]
+
+    @property
+    def bytes(self) -> list[int]:
+        """The octets of these."""
+        return [sent.octets for sent in self.sent]
+
+    @property
     def names(self) -> Counter[str]:
         """Frames by their names."""
-        return Counter(self.by_name)
+        return self.by_name.counter()

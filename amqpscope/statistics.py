@@ -59,11 +59,11 @@ class Statistics:
         """One more unit."""
         frame = step.frame
         numbers = self.connection(step.conversation, frame.time)
-        size = len(frame.raw) + frame.missing
-        numbers.frames[frame.sender] += 1
-        numbers.bytes[frame.sender] += size
-        name = frame.unit.name
-        numbers.by_name[name] = numbers.by_name.get(name, 0) + 1
+        client, server = numbers.sent
+        sent = server if frame.sender else client
+        sent.frames += 1
+        sent.octets += len(frame.raw) + frame.missing
+        numbers.by_name.add(frame.unit.name)
         numbers.last = frame.time
         if step.older is not None:
             numbers.protocol = step.conversation.protocol
@@ -147,7 +147,7 @@ class Statistics:
         if found is None or mark is None or mark.frame != frame:
             return
         found.latency.add(mark.time - delivery.mark.time)
-        found.outcomes[outcome_of(delivery)] += 1
+        found.ended.add(outcome_of(delivery))
 
     def stalls(self, step: Step, time: int) -> None:
         """Look whether credit or window ran out, or came back."""
@@ -254,7 +254,8 @@ def addresses(connections: list[ConnectionNumbers]) -> dict[str, LinkNumbers]:
             into.bytes += link.bytes
             into.aborted += link.aborted
             into.presettled += link.presettled
-            into.outcomes.update(link.outcomes)
+            for name, times in link.outcomes.items():
+                into.ended.add(name, times)
             into.latency.merge(link.latency)
             into.credit.count += link.credit.count
             into.credit.total += link.credit.total

@@ -81,7 +81,7 @@ class OlderStatistics:
             if event.peer == CLIENT:
                 found.deliveries += 1
             else:
-                found.outcomes["returned"] += 1
+                found.ended.add("returned")
 
     def of(self, event: OlderEvent, numbers: ConnectionNumbers) -> LinkNumbers | None:
         """The numbers that a frame of a content belongs to."""
@@ -124,7 +124,7 @@ class OlderStatistics:
             return
         found = self.queue(delivery, numbers, event)
         found.latency.add(mark.time - delivery.mark.time)
-        found.outcomes[OUTCOMES[delivery.outcome][1]] += 1
+        found.ended.add(OUTCOMES[delivery.outcome][1])
         self.full(event, delivery, found)
 
     def confirmed(self, event: OlderEvent, publish: Publish, numbers: ConnectionNumbers) -> None:
@@ -134,7 +134,7 @@ class OlderStatistics:
             return
         found = self.exchange(publish, numbers, event)
         found.latency.add(mark.time - publish.mark.time)
-        found.outcomes[OUTCOMES[publish.outcome][0]] += 1
+        found.ended.add(OUTCOMES[publish.outcome][0])
 
     def full(self, event: OlderEvent, delivery: Delivery, found: LinkNumbers) -> None:
         """See whether the consumer's prefetch is reached, or not any more."""

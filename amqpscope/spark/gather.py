@@ -16,16 +16,11 @@ from amqpscope.choice import Choice
 from amqpscope.findings import Finding
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.link import LinkEnd
+from amqpscope.numbers import ConnectionNumbers, Counts, Histogram, LinkNumbers, SessionNumbers
 from amqpscope.report.jsonl import name_of
+from amqpscope.spark.deliveries import ABORTED, COMPLETE, NOTHING, PRESETTLED, Deliveries
 from amqpscope.spark.gather_older import OlderMessages, Where, where_of
-from amqpscope.statistics import (
-    ConnectionNumbers,
-    Histogram,
-    LinkNumbers,
-    SessionNumbers,
-    Statistics,
-    outcome_of,
-)
+from amqpscope.statistics import Statistics, outcome_of
 from amqpscope.stream import PEERS
 from dissectors.v1_0.bodies import Open
 from dissectors.v1_0.values import Map
@@ -48,7 +43,7 @@ class Block(NamedTuple):
 
     table: str
     slice: int
-    rows: list[Row] | array[int]
+    rows: list[Row] | array[int] | Deliveries
 
 
 class Minute:
@@ -58,12 +53,9 @@ class Minute:
         self.transfers = 0
         self.deliveries = 0
         self.octets = 0
-        self.outcomes: dict[str, int] = {}
+        self.ended = Counts()
+        """Deliveries by their outcome."""
         self.latency = Histogram()
-
-    def ended(self, outcome: str) -> None:
-        """A delivery has its outcome."""
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
 
 
 class Person:
@@ -98,6 +90,8 @@ class Gatherer:
         self.last_link: LinkEnd | None = None
         self.last_when = 0
         self.last_node = ""
+        self.deliveries: dict[int, Deliveries] = {}
+        """By the slice that they belong to."""
         self.rows: dict[tuple[str, int], list[Row]] = {}
         self.numbers: dict[tuple[str, int], array[int]] = {}
         self.count = 0
@@ -172,7 +166,7 @@ class Gatherer:
             return
         minute = self.minute(delivery, self.pending[delivery], time)
         outcome = outcome_of(delivery)
-        minute.ended(outcome)
+        minute.ended.add(outcome)
         minute.latency.add(mark.time - delivery.mark.time)
         if delivery.complete:
             self.over(delivery, outcome)
@@ -208,19 +202,30 @@ class Gatherer:
             return
         del self.pending[delivery]
         link, mark, settled = delivery.link, delivery.mark, delivery.settled
-        presettled = delivery.complete and delivery.sent_settled
+        flags = (COMPLETE if delivery.complete else 0) | (ABORTED if delivery.aborted else 0)
+        if delivery.complete and delivery.sent_settled:
+            flags |= PRESETTLED
         if settled is not None and not outcome:
-            outcome = "presettled" if presettled else outcome_of(delivery)
-        row = (
-            self.ring, connection, mark.frame, mark.packet, mark.time // 1000, mark.time,
-            link.name or None, link.node() or None, PEERS[link.session.owner.peer],
-            delivery.delivery_id, octets(delivery.tag), delivery.transfers, delivery.size,
-            delivery.complete, delivery.aborted, presettled,
-            None if delivery.aborted else outcome or None,
-            None if settled is None else settled.packet,
-            None if settled is None else settled.time - mark.time,
+            outcome = "presettled" if flags & PRESETTLED else outcome_of(delivery)
+        number, into = delivery.delivery_id, self.delivered(mark.frame)
+        place = into.place(connection, link.name, link.node(), PEERS[link.session.owner.peer])
+        into.add(
+            place, mark.frame, mark.packet, mark.time, NOTHING if number is None else number,
+            delivery.size, delivery.transfers, flags, "" if delivery.aborted else outcome,
+            NOTHING if settled is None else settled.packet,
+            0 if settled is None else settled.time - mark.time,
+            octets(delivery.tag),
         )  # fmt: skip
-        self.add("deliveries", mark.frame, row)
+
+    def delivered(self, frame: int) -> Deliveries:
+        """Where to keep the row of a delivery that this frame began."""
+        place = 0 if self.slice_of is None else self.slice_of(frame)
+        found = self.deliveries.get(place)
+        if found is None:
+            found = Deliveries(self.ring)
+            self.deliveries[place] = found
+        self.count += 1
+        return found
 
     def finding(self, finding: Finding) -> None:
         """Keep a finding, unless the user does not want it."""
@@ -288,7 +293,7 @@ class Gatherer:
             row = (
                 self.ring, connection, when * 60_000_000, address or None, sender,
                 minute.transfers, minute.deliveries, minute.octets, minute.latency.count,
-                list(minute.outcomes.items()), sorted(minute.latency.classes.items()),
+                list(minute.ended.counter().items()), sorted(minute.latency.classes.items()),
                 minute.latency.largest,
             )  # fmt: skip
             self.add("statistics", connection, row)
@@ -328,10 +333,13 @@ class Gatherer:
 
     def blocks(self) -> Iterator[Block]:
         """Hand out what is kept."""
+        for place, deliveries in self.deliveries.items():
+            yield Block("deliveries", place, deliveries)
         for (table, place), rows in self.rows.items():
             yield Block(table, place, rows)
         for (table, place), numbers in self.numbers.items():
             yield Block(table, place, numbers)
+        self.deliveries = {}
         self.rows = {}
         self.numbers = {}
         self.count = 0

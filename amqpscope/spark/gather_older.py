@@ -13,6 +13,7 @@ from amqpscope.model.older import event as kinds
 from amqpscope.model.older.deliveries import Delivery
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.model.older.publishes import Publish
+from amqpscope.spark.deliveries import COMPLETE, NOTHING, PRESETTLED
 from amqpscope.statistics_older import EXCHANGE, OUTCOMES, QUEUE
 from amqpscope.stream import CLIENT, PEERS, SERVER
 
@@ -23,6 +24,8 @@ Message = Delivery | Publish
 Where = tuple[str | None, str | None, int | None]
 """Link, address and delivery-id, or what stands for them."""
 CONTENT: Final = kinds.CONTENT_HEADER | kinds.CONTENT_BODY
+LARGEST: Final = (1 << 63) - 1
+"""What a column can hold: on the wire are tags and sizes of 64 bits."""
 STARTS: Final = ("connection.start", "connection.start-ok")
 
 
@@ -60,7 +63,7 @@ class OlderMessages:
                 self.pending[message] = Pending(number)
                 self.count(message, number, event.time, into).deliveries += 1
             elif event.publish is not None:
-                self.count(event.publish, number, event.time, into).ended("returned")
+                self.count(event.publish, number, event.time, into).ended.add("returned")
         elif event.covered or event.confirmed:
             for delivery in event.covered:
                 self.settled(delivery, event, into)
@@ -91,7 +94,7 @@ class OlderMessages:
         if found is None or mark is None or mark.frame != event.mark.frame:
             return
         minute = self.count(message, found.connection, event.time, into)
-        minute.ended(outcome_of(message) or "")
+        minute.ended.add(outcome_of(message) or "")
         minute.latency.add(mark.time - message.mark.time)
         self.over(message, into)
 
@@ -111,14 +114,18 @@ class OlderMessages:
         kind, name, sender = place_of(message)
         mark, settled = message.mark, message.settled
         tag = message.tag if isinstance(message, Delivery) else message.number
-        row = (
-            into.ring, found.connection, mark.frame, mark.packet, mark.time // 1000, mark.time,
-            f"{kind} {name}", name or None, PEERS[sender], tag or None, None, found.frames,
-            max(message.size, 0), found.complete(), False, unanswered(message),
-            outcome_of(message), None if settled is None else settled.packet,
-            None if settled is None else settled.time - mark.time,
+        flags = COMPLETE if found.complete() else 0
+        if unanswered(message):
+            flags |= PRESETTLED
+        rows = into.delivered(mark.frame)
+        place = rows.place(found.connection, f"{kind} {name}", name, PEERS[sender])
+        rows.add(
+            place, mark.frame, mark.packet, mark.time, min(tag, LARGEST) if tag else NOTHING,
+            min(max(message.size, 0), LARGEST), found.frames, flags, outcome_of(message) or "",
+            NOTHING if settled is None else settled.packet,
+            0 if settled is None else settled.time - mark.time,
+            None,
         )  # fmt: skip
-        into.add("deliveries", mark.frame, row)
 
 
 def message_of(event: OlderEvent) -> Message | None:

@@ -4,11 +4,10 @@ list     Spark lists the inputs; files become rings, and those of a ring that ha
          since its last run are left out
 cut      files of more than 32 MB are walked for places between records
 scan     rings of several slices: which connections does each slice have, how many packets?
-replay   one pass that writes blocks to staging, of three sources:
-         rings that are one slice, in one process each, like `lint`, which writes the rows of
-         large tables there and then;
-         connections that lie whole within a slice, right there;
-         all others from their segments, shuffled by ring and connection and sorted by packet
+replay   rings that are one slice: in one process each, like `lint`, which writes the rows of large
+         tables there and then, and stages those of small ones;
+         of other rings, connections that lie whole within a slice: right there;
+         all others: from their segments, shuffled by ring and connection and sorted by packet
 number   order keys become frame numbers, slice by slice (see `replay` and `numbering`)
 write    what is staged, by table and day; then the manifest makes all of it visible at once
 """
@@ -18,6 +17,7 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -27,7 +27,7 @@ from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
 from amqpscope.spark.manifest import Directory, Done, State
 from amqpscope.spark.numbering import Numbers, ranked, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows, overlapping
-from amqpscope.spark.parts import Writer, Written
+from amqpscope.spark.parts import Staged, Writer, Written
 from amqpscope.spark.plan import SLICE, File, Ring, Share, packed, slice_up
 from amqpscope.spark.records import Cut, cuts
 from amqpscope.spark.schema import TABLES
@@ -69,6 +69,8 @@ class Job:
         self.scans: dict[str, list[Scan]] = {}
         self.written: list[Written] = []
         """What tasks have written to the tables so far."""
+        self.staged: list[Staged] = []
+        """What they have found for small tables."""
         self.outcome = Outcome(self.run_number)
 
     def run(self, rings: list[Ring]) -> Outcome:
@@ -92,9 +94,10 @@ class Job:
         whole = [ring for ring in self.rings if len(ring.slices) == 1]
         larger = [ring for ring in self.rings if len(ring.slices) > 1]
         plans = self._plans(larger)
-        staged = self._replay(whole, plans)
-        numbers = self._numbers(staged, plans)
-        removed = self._write(staged, numbers)
+        self._replay_whole(whole)
+        blocks = self._replay(plans) if plans else None
+        numbers = self._numbers(blocks, plans)
+        removed = self._write(blocks, numbers)
         rings = dict(self.state.rings)
         for ring in self.rings:
             rings[ring.name] = Done(ring.files, self.run_number)
@@ -159,29 +162,34 @@ class Job:
 
     # Replaying.
 
-    def _replay(self, whole: list[Ring], plans: dict[str, RingPlan]) -> DataFrame:
-        """Write all blocks to staging; what is there."""
-        spark, work = self.spark, self.work
+    def _replay_whole(self, rings: list[Ring]) -> None:
+        """Let rings of one slice be replayed, each in one process."""
         indexes = {ring.name: at for at, ring in enumerate(self.rings)}
-        units = self._units(whole)
+        units = self._units(rings)
+        self.told("replaying", len(units))
+        run = stages.whole_rings(units, indexes, self.work, self._parts())
+        for told in stages.results(self.spark, len(units), run):
+            self._take(told.scans)
+            self.written += told.written
+            self.staged += told.staged
+
+    def _parts(self) -> str:
+        return self.directory.parts(self.run_number)
+
+    def _replay(self, plans: dict[str, RingPlan]) -> DataFrame:
+        """Replay rings of several slices, and write all blocks to staging; what is there."""
         inner, outer = self._shares(plans)
+        self.told("replaying", len(inner) + 2 * len(outer))
         sources = []
-        if units:
-            parts = self.directory.parts(self.run_number)
-            run = stages.whole_rings(units, indexes, work, parts)
-            sources.append(stages.spread(spark, len(units)).mapInArrow(run, stages.BLOCKS))
         if inner:
-            run = stages.slices(inner, plans, work)
-            sources.append(stages.spread(spark, len(inner)).mapInArrow(run, stages.BLOCKS))
+            run = stages.slices(inner, plans, self.work)
+            sources.append(stages.spread(self.spark, len(inner)).mapInArrow(run, stages.BLOCKS))
         if outer:
             sources.append(self._spanning(outer, plans))
-        self.told("replaying", len(units) + len(inner) + 2 * len(outer))
-        blocks = sources[0]
-        for source in sources[1:]:
-            blocks = blocks.union(source)
+        blocks = sources[0].union(sources[1]) if len(sources) > 1 else sources[0]
         path = self.directory.staging(self.run_number, "_blocks")
         blocks.write.partitionBy("table").parquet(path)
-        return spark.read.schema(stages.BLOCKS).parquet(path)
+        return self.spark.read.schema(stages.BLOCKS).parquet(path)
 
     def _units(self, rings: list[Ring]) -> list[list[Share]]:
         """Rings of one slice put together, so that each core gets some."""
@@ -232,36 +240,34 @@ class Job:
 
     # Numbering.
 
-    def _numbers(self, staged: DataFrame, plans: dict[str, RingPlan]) -> dict[int, Numbers]:
-        """What the final numbers of each ring follow from."""
-        wanted = f"table in ('{stages.SCAN}', '{stages.TOLD}')"
-        scans: list[Scan] = []
-        for row in staged.where(wanted).select("table", "data").collect():
-            if row.table == stages.SCAN:
-                scans.append(pickle.loads(row.data))
-                continue
-            told, written = pickle.loads(row.data)
-            scans += told
-            self.written += written
+    def _take(self, scans: list[Scan]) -> None:
+        """Keep what tasks have seen of rings."""
         for found in scans:
-            if found.ring in plans:
-                self.scans[found.ring][0].notes += found.notes
-            else:
+            known = self.scans.get(found.ring)
+            if known is None:
                 self.scans[found.ring] = [found]
+            else:
+                known[0].notes += found.notes
             self.outcome.notes += found.notes
+
+    def _numbers(self, blocks: DataFrame | None, plans: dict[str, RingPlan]) -> dict[int, Numbers]:
+        """What the final numbers of each ring follow from."""
+        if blocks is not None:
+            scans = blocks.where(f"table = '{stages.SCAN}'").select("data").collect()
+            self._take([pickle.loads(row.data) for row in scans])
         numbers = {}
         for at, ring in enumerate(self.rings):
             files, _ = self._files(ring)
             numbers[at] = Numbers(ring.name not in plans, files)
-        if plans:
-            self._number_frames(staged, plans, numbers)
+        if blocks is not None:
+            self._number_frames(blocks, plans, numbers)
         return numbers
 
     def _number_frames(
-        self, staged: DataFrame, plans: dict[str, RingPlan], numbers: dict[int, Numbers]
+        self, blocks: DataFrame, plans: dict[str, RingPlan], numbers: dict[int, Numbers]
     ) -> None:
         self.told("numbering", 0)
-        counts = staged.where(f"table = '{ORDER}'").groupBy("ring", "slice").sum("rows").collect()
+        counts = blocks.where(f"table = '{ORDER}'").groupBy("ring", "slice").sum("rows").collect()
         frames = {(row[0], row[1]): row[2] for row in counts}
         for plan in plans.values():
             before = [0]
@@ -269,11 +275,11 @@ class Job:
                 before.append(before[-1] + frames.get((plan.index, place), 0))
             numbers[plan.index].frames_before = before
         accepted = defaultdict(list)
-        for row in staged.where(f"table = '{ACCEPTED}'").select("ring", "data").collect():
+        for row in blocks.where(f"table = '{ACCEPTED}'").select("ring", "data").collect():
             accepted[row.ring].append(row.data)
         for index, blobs in accepted.items():
             numbers[index].accepted = ranked(blobs)
-        wanted = staged.where(f"table in ('{ORDER}', '{REFERRED}')")
+        wanted = blocks.where(f"table in ('{ORDER}', '{REFERRED}')")
         run = stages.ranks(
             {plan.index: numbers[plan.index].frames_before for plan in plans.values()}
         )
@@ -306,11 +312,14 @@ class Job:
 
     # Writing.
 
-    def _write(self, staged: DataFrame, numbers: dict[int, Numbers]) -> list[str]:
+    def _write(self, blocks: DataFrame | None, numbers: dict[int, Numbers]) -> list[str]:
         """Write all tables to staging; the files that they replace."""
-        written = self.written + self._finished(staged, numbers)
+        self.told("writing", 0)
+        written = self.written + self._finished_staged(numbers)
+        if blocks is not None:
+            written += self._finished(blocks, numbers)
         captures, quarantine = self._file_rows()
-        writer = Writer(self.directory.parts(self.run_number))
+        writer = Writer(self._parts())
         for table, plain in (("captures", captures), ("quarantine", quarantine)):
             if plain:
                 writer.add(table, with_day(table_of(table, plain)))
@@ -319,22 +328,21 @@ class Job:
         self._count(written)
         return self._replaced()
 
-    def _finished(self, staged: DataFrame, numbers: dict[int, Numbers]) -> list[Written]:
-        """Write the rows that are staged, with their final numbers."""
-        counts = staged.groupBy("table").sum("rows").collect()
-        tables = (stages.SMALL, *TABLES)
-        rows = sum(row[1] for row in counts if row[0] in tables)
-        self.told("writing", 0)
-        few = rows // ROWS_A_FILE + 1
-        if all(each.whole for each in numbers.values()):
-            wanted = ", ".join(f"'{table}'" for table in tables)
-            blocks = staged.where(f"table in ({wanted})").coalesce(few)
-        else:
-            wanted = ", ".join(f"'{table}'" for table in (ORDER, *tables))
-            blocks = in_slices(staged.where(f"table in ({wanted})"), max(few, self._tasks()))
-        run = stages.final_rows(numbers, self.directory.parts(self.run_number))
-        done = blocks.mapInArrow(run, "done binary").collect()
-        return [each for row in done for each in pickle.loads(row.done)]
+    def _finished_staged(self, numbers: dict[int, Numbers]) -> list[Written]:
+        """Write the small tables of whole rings, with enough rows in each file."""
+        few = sum(staged.rows for staged in self.staged) // ROWS_A_FILE + 1
+        groups = [group for at in range(few) if (group := self.staged[at::few])]
+        run = stages.staged_rows(groups, numbers, self._parts())
+        return list(chain.from_iterable(stages.results(self.spark, len(groups), run)))
+
+    def _finished(self, blocks: DataFrame, numbers: dict[int, Numbers]) -> list[Written]:
+        """Write the rows of rings of several slices, with their final numbers."""
+        counts = blocks.groupBy("table").sum("rows").collect()
+        few = sum(row[1] for row in counts if row[0] in TABLES) // ROWS_A_FILE + 1
+        wanted = ", ".join(f"'{table}'" for table in (ORDER, *TABLES))
+        ordered = in_slices(blocks.where(f"table in ({wanted})"), max(few, self._tasks()))
+        run = stages.final_rows(numbers, self._parts())
+        return list(chain.from_iterable(stages.told(ordered.mapInArrow(run, stages.DONE))))
 
     def _count(self, written: list[Written]) -> None:
         """Totals for the summary."""

@@ -12,7 +12,7 @@ from amqpscope.rules import Rule, RuleSet
 from amqpscope.rules.all import load
 from amqpscope.rules.older import OlderRuleSet
 from amqpscope.spark.gather import MINUTE, Block
-from amqpscope.spark.numbering import encoded
+from amqpscope.spark.numbering import octets_of
 from amqpscope.spark.replay import Replay
 from amqpscope.spark.shares import unpickled
 from amqpscope.spark.work import Work
@@ -112,9 +112,4 @@ class Keeper:
 
 def rows_of(blocks: Iterable[Block], ring: str) -> list[tuple[str, str, int, bytes]]:
     """Blocks as they leave the worker."""
-    found = []
-    for block in blocks:
-        rows = block.rows
-        data = encoded(block.table, rows) if isinstance(rows, list) else rows.tobytes()
-        found.append((block.table, ring, len(rows), data))
-    return found
+    return [(block.table, ring, len(block.rows), octets_of(block)) for block in blocks]

@@ -7,6 +7,7 @@ file has. The keys of all frames are needed only slice by slice, to rank the row
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from amqpscope.spark.deliveries import ABORTED, COMPLETE, FIELDS, NOTHING, PRESETTLED, Deliveries
+from amqpscope.spark.gather_older import LARGEST
 from amqpscope.spark.schema import NUMBERED, arrow_schema
 
 if TYPE_CHECKING:
-    from amqpscope.spark.gather import Row
+    from collections.abc import Sequence
+
+    from amqpscope.spark.gather import Block, Row
 
 Keys = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -56,22 +61,64 @@ class Numbers:
         return path, packet - before
 
 
-def table_of(table: str, rows: list[Row]) -> pa.Table:
+def table_of(table: str, rows: list[Row] | Deliveries) -> pa.Table:
     """Rows for Arrow."""
     schema = arrow_schema(table)
-    columns = zip(*rows, strict=True)
-    arrays = [
-        pa.array(column, type=kind) for column, kind in zip(columns, schema.types, strict=True)
-    ]
+    if isinstance(rows, Deliveries):
+        arrays = _columns_of(rows, schema)
+    else:
+        columns = zip(*rows, strict=True)
+        arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def encoded(table: str, rows: list[Row]) -> bytes:
+def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(column, type=kind)
+    except OverflowError:  # a damaged header may tell of 2^64 octets
+        return pa.array([None if v is None else min(v, LARGEST) for v in column], type=kind)
+
+
+def _columns_of(rows: Deliveries, schema: pa.Schema) -> list[pa.Array]:
+    """The columns of deliveries."""
+    cells = np.fromiter(rows.cells, np.int64, len(rows.cells)).reshape(-1, len(FIELDS)).T
+    found: dict[str, Any] = dict(zip(FIELDS, cells, strict=True))
+    places = zip(*rows.places, strict=True)
+    for name, values in zip(("connection", "link", "address", "sender"), places, strict=True):
+        named = pa.array([value or None for value in values], schema.field(name).type)
+        found[name] = named.take(pa.array(found["place"]))
+    outcomes = pa.array(rows.outcomes, pa.string())
+    found["outcome"] = outcomes.take(_known(found["outcome"], found["outcome"]))
+    found["latency_ns"] = _known(found["latency_ns"], found["settled_packet"])
+    for name in ("delivery_id", "settled_packet"):
+        found[name] = _known(found[name], found[name])
+    for name, flag in (("complete", COMPLETE), ("aborted", ABORTED), ("presettled", PRESETTLED)):
+        found[name] = found["flags"] & flag != 0
+    found["ring"] = pa.repeat(rows.ring, len(rows))
+    found["tag"] = rows.tags
+    found["time"] = pa.array(found["time_ns"] // 1000).cast(schema.field("time").type)
+    return [
+        found[name] if isinstance(found[name], pa.Array) else pa.array(found[name], kind)
+        for name, kind in zip(schema.names, schema.types, strict=True)
+    ]
+
+
+def _known(values: Keys, where: Keys) -> pa.Array:
+    return pa.array(values, mask=where == NOTHING)
+
+
+def encoded(table: str, rows: list[Row] | Deliveries) -> bytes:
     """Rows as octets, as they pass between stages."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, arrow_schema(table)) as writer:
         writer.write_table(table_of(table, rows))
     return bytes(sink.getvalue())
+
+
+def octets_of(block: Block) -> bytes:
+    """A block's rows or numbers as octets."""
+    rows = block.rows
+    return rows.tobytes() if isinstance(rows, array) else encoded(block.table, rows)
 
 
 def decoded(octets: bytes) -> pa.Table:

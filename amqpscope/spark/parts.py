@@ -7,6 +7,7 @@ ended well are adopted into the tables.
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
@@ -15,16 +16,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from amqpscope.spark.files import locate
+from amqpscope.spark.files import locate, open_octets
 from amqpscope.spark.schema import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+STAGED: Final = "_staged"
 ROWS: Final = 100_000
 """Rows of a row group."""
 OPEN: Final = 64
 """Files that are open at a time: damaged captures have days without number."""
+TOGETHER: Final = 16 << 20
+"""Octets of blocks that are staged in one file."""
 COUNTED: Final = ("int", "bigint", "timestamp")
 
 
@@ -109,6 +113,58 @@ class Writer:
         self.written += [file.close() for file in self.files.values()]
         self.files = {}
         return self.written
+
+
+class Staged(NamedTuple):
+    """A file of blocks of many rings and tables, of which the tables are still to be written."""
+
+    name: str
+    """Below the directory of parts."""
+    rows: int
+
+
+class Together:
+    """Stages what one task finds for small tables: a file of each would take longer than its work.
+
+    So a later task writes those of many.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.blocks: list[tuple[int, str, bytes]] = []
+        self.rows = self.octets = 0
+        self.staged: list[Staged] = []
+
+    def add(self, ring: int, table: str, rows: int, data: bytes) -> None:
+        """Take one more block."""
+        self.blocks.append((ring, table, data))
+        self.rows += rows
+        self.octets += len(data)
+        if self.octets >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write a file."""
+        system, root = locate(self.place)
+        name = f"{STAGED}/{uuid4().hex}"
+        system.create_dir(f"{root}/{STAGED}", recursive=True)
+        with system.open_output_stream(f"{root}/{name}") as file:
+            file.write(pickle.dumps(self.blocks))
+        self.staged.append(Staged(name, self.rows))
+        self.blocks, self.rows, self.octets = [], 0, 0
+
+    def close(self) -> list[Staged]:
+        """Finish; the files of this task."""
+        if self.blocks:
+            self.flush()
+        return self.staged
+
+
+def staged_blocks(place: str, staged: Staged) -> list[tuple[int, str, bytes]]:
+    """Ring, table and octets of the blocks in a file."""
+    with open_octets(f"{place}/{staged.name}") as file:
+        found: list[tuple[int, str, bytes]] = pickle.loads(file.read())
+    return found
 
 
 def by_day(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

@@ -1,16 +1,18 @@
 """The stages of the job, as functions over Arrow batches that Spark runs in its workers.
 
 Between the stages pass blocks: some rows of one table, encoded, with the ring and the slice that
-they belong to. The functions are made by closures, which Spark ships to the workers.
+they belong to; or files that a task has written, by their names. The functions are made by
+closures, which Spark ships to the workers.
 """
 
 from __future__ import annotations
 
 import gc
 import pickle
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from amqpscope.spark.gather import ORDER, Block
 from amqpscope.spark.plan import Share
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from amqpscope.spark.numbering import Keys, Numbers
+    from amqpscope.spark.parts import Staged, Written
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,14 +44,6 @@ Stage = Callable[[Batches], Batches]
 
 SCAN: Final = "_scan"
 """Blocks that hold a Scan."""
-TOLD: Final = "_told"
-"""A block with the Scans of a task, and the files that it has written."""
-SMALL: Final = "_small"
-"""A block of blocks: a file of each table for each task would take longer than its work."""
-NOWHERE: Final = -1
-"""The ring of blocks that are of many."""
-TOGETHER: Final = 16 << 20
-"""Octets of blocks that are put together."""
 LARGE: Final = ("deliveries", "frames")
 """Tables with so many rows that each task may write its own file."""
 BLOCKS: Final = "table string, ring int, slice int, rows bigint, data binary"
@@ -56,24 +51,30 @@ SEGMENTS: Final = "ring int, connection binary, packet bigint, data binary"
 """Runs of segments of one connection, and the packet of the first."""
 COLLECTED: Final = 500_000
 """New objects after which Python looks for cycles."""
+DONE: Final = "done binary"
 RANKS: Final = "ring int, keys binary, numbers binary"
 
 
 def each(spark: SparkSession, items: list[Item], do: Callable[[Item], Result]) -> list[Result]:
     """Do something with each item, one task for each; the results in any order."""
-    if not items:
-        return []
 
     def run(batches: Batches) -> Batches:
-        import pyarrow as pa
+        for number in numbers_in(batches):
+            yield done_batch(do(items[number]))
 
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                done = pickle.dumps(do(items[number]))
-                yield pa.RecordBatch.from_pydict({"done": pa.array([done], pa.binary())})
+    return results(spark, len(items), run)
 
-    rows = spread(spark, len(items)).mapInArrow(run, "done binary").collect()
-    return [pickle.loads(row.done) for row in rows]
+
+def results(spark: SparkSession, count: int, run: Stage) -> list[Any]:
+    """Run so many tasks, and collect what they have to tell."""
+    if not count:
+        return []
+    return told(spread(spark, count).mapInArrow(run, DONE))
+
+
+def told(done: DataFrame) -> list[Any]:
+    """What tasks have told with `done_batch`."""
+    return [pickle.loads(row.done) for row in done.collect()]
 
 
 def spread(spark: SparkSession, count: int) -> DataFrame:
@@ -81,51 +82,35 @@ def spread(spark: SparkSession, count: int) -> DataFrame:
     return spark.range(0, count, 1, count)
 
 
+class Told(NamedTuple):
+    """What a task with whole rings has done."""
+
+    scans: list[Scan]
+    written: list[Written]
+    staged: list[Staged]
+
+
 def whole_rings(units: list[list[Share]], indexes: dict[str, int], work: Work, parts: str) -> Stage:
-    """Replay rings that are one slice each; rows of large tables are written at once."""
+    """Replay rings that are one slice each; all rows are written at once."""
 
     def run(batches: Batches) -> Batches:
-        from amqpscope.spark.numbering import table_of, with_day
-        from amqpscope.spark.parts import Writer
+        from amqpscope.spark.numbering import octets_of, table_of, with_day
+        from amqpscope.spark.parts import Together, Writer
 
         calm()
-        rules, writer, small = work.choice.rules(), Writer(parts), Together()
+        rules, writer, small = work.choice.rules(), Writer(parts), Together(parts)
         scans: list[Scan] = []
         for share in (share for number in numbers_in(batches) for share in units[number]):
             for found in replay_whole(share, work, rules):
                 if isinstance(found, Scan):
                     scans.append(found)
-                elif isinstance(found.rows, list) and found.table in LARGE:
+                elif found.table in LARGE and not isinstance(found.rows, array):
                     writer.add(found.table, with_day(table_of(found.table, found.rows)))
                 else:
-                    yield from small.add(indexes[share.ring], found)
-        yield from small.rest()
-        yield batch_of((TOLD, NOWHERE, 0, 0, pickle.dumps((scans, writer.close()))))
+                    small.add(indexes[share.ring], found.table, len(found.rows), octets_of(found))
+        yield done_batch(Told(scans, writer.close(), small.close()))
 
     return run
-
-
-class Together:
-    """Blocks of many rings and tables, put together to one."""
-
-    def __init__(self) -> None:
-        self.blocks: list[tuple[int, int, str, bytes]] = []
-        self.rows = self.octets = 0
-
-    def add(self, ring: int, block: Block) -> Batches:
-        """Take one more; what is enough for a block of its own."""
-        table, place, rows, data = encoded_block(block)
-        self.blocks.append((ring, place, table, data))
-        self.rows += rows
-        self.octets += len(data)
-        if self.octets >= TOGETHER:
-            yield from self.rest()
-
-    def rest(self) -> Batches:
-        """What is left."""
-        if self.blocks:
-            yield batch_of((SMALL, NOWHERE, 0, self.rows, pickle.dumps(self.blocks)))
-        self.blocks, self.rows, self.octets = [], 0, 0
 
 
 def slices(shares: list[Share], plans: dict[str, RingPlan], work: Work) -> Stage:
@@ -197,8 +182,6 @@ def final_rows(rings: dict[int, Numbers], parts: str) -> Stage:
     """Write rows with their final numbers; where these need it, the order comes first."""
 
     def run(batches: Batches) -> Batches:
-        import pyarrow as pa
-
         from amqpscope.spark.numbering import numbered
         from amqpscope.spark.parts import Writer
 
@@ -206,10 +189,32 @@ def final_rows(rings: dict[int, Numbers], parts: str) -> Stage:
         for (ring, place), order, blocks in by_slice(batches):
             for table, data in blocks:
                 writer.add(table, numbered(table, data, rings[ring], place, order))
-        told = pickle.dumps(writer.close())
-        yield pa.RecordBatch.from_pydict({"done": pa.array([told], pa.binary())})
+        yield done_batch(writer.close())
 
     return run
+
+
+def staged_rows(groups: list[list[Staged]], rings: dict[int, Numbers], parts: str) -> Stage:
+    """Write what tasks with whole rings have staged."""
+
+    def run(batches: Batches) -> Batches:
+        from amqpscope.spark.numbering import no_keys, numbered
+        from amqpscope.spark.parts import Writer, staged_blocks
+
+        writer = Writer(parts)
+        for staged in (staged for number in numbers_in(batches) for staged in groups[number]):
+            for ring, table, data in staged_blocks(parts, staged):
+                writer.add(table, numbered(table, data, rings[ring], 0, no_keys()))
+        yield done_batch(writer.close())
+
+    return run
+
+
+def done_batch(done: object) -> pa.RecordBatch:
+    """What a task has to tell at its end."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pydict({"done": pa.array([pickle.dumps(done)], pa.binary())})
 
 
 def by_slice(
@@ -237,11 +242,7 @@ def blocks_in(batches: Batches) -> Iterator[tuple[int, int, str, bytes]]:
     """Ring, slice, table and octets of blocks."""
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in ("ring", "slice", "table", "data"))
-        for ring, place, table, data in zip(*columns, strict=True):
-            if table == SMALL:
-                yield from pickle.loads(data)
-            else:
-                yield ring, place, table, data
+        yield from zip(*columns, strict=True)
 
 
 def calm() -> None:
@@ -266,11 +267,9 @@ def block_batch(ring: int, found: Block | Scan) -> pa.RecordBatch:
 
 def encoded_block(block: Block) -> tuple[str, int, int, bytes]:
     """Table, slice, number of rows and octets of a block."""
-    from amqpscope.spark.numbering import encoded
+    from amqpscope.spark.numbering import octets_of
 
-    rows = block.rows
-    data = encoded(block.table, rows) if isinstance(rows, list) else rows.tobytes()
-    return block.table, block.slice, len(rows), data
+    return block.table, block.slice, len(block.rows), octets_of(block)
 
 
 def batch_of(row: tuple[Any, ...]) -> pa.RecordBatch:

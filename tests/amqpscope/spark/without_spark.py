@@ -6,7 +6,7 @@ import numpy as np
 
 from amqpscope.spark import plan, records, shares
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Block
-from amqpscope.spark.numbering import Numbers, encoded, numbered, ranked
+from amqpscope.spark.numbering import Numbers, numbered, octets_of, ranked
 from amqpscope.spark.replay import Slices
 from amqpscope.spark.work import Work
 
@@ -91,7 +91,7 @@ def numbered_rows(blocks, ring):
     rows = defaultdict(list)
     for block in blocks:
         if not block.table.startswith("_"):
-            data = encoded(block.table, block.rows)
+            data = octets_of(block)
             found = numbered(block.table, data, numbers, block.slice, orders[block.slice])
             rows[block.table] += found.to_pylist()
     return rows
