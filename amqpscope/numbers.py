@@ -49,29 +49,41 @@ class Histogram:
     """Durations in nanoseconds."""
 
     def __init__(self) -> None:
-        self.classes: dict[int, int] = {}
+        self.tallies: dict[int, Tally] = {}
         self.count = 0
         self.largest = 0
 
+    @property
+    def classes(self) -> dict[int, int]:
+        """How many lie in each class."""
+        return {place: found.count for place, found in self.tallies.items()}
+
     def add(self, duration: int) -> None:
         """Take one more."""
-        place = int(math.log(float(duration)) / WIDTH) if duration > 0 else 0
-        self.classes[place] = self.classes.get(place, 0) + 1
+        self.fill(int(math.log(float(duration)) / WIDTH) if duration > 0 else 0, 1)
         self.count += 1
         self.largest = max(self.largest, duration)
+
+    def fill(self, place: int, times: int) -> None:
+        """Count so many in a class."""
+        found = self.tallies.get(place)
+        if found is None:
+            found = Tally()
+            self.tallies[place] = found
+        found.count += times
 
     def merge(self, other: Histogram) -> None:
         """Take all of another."""
         for place, count in other.classes.items():
-            self.classes[place] = self.classes.get(place, 0) + count
+            self.fill(place, count)
         self.count += other.count
         self.largest = max(self.largest, other.largest)
 
     def percentile(self, percent: int) -> float:
         """The duration in seconds below which so many lie, within two percent."""
         rank = max(math.ceil(self.count * percent / 100), 1)
-        for place in sorted(self.classes):
-            rank -= self.classes[place]
+        for place, count in sorted(self.classes.items()):
+            rank -= count
             if rank <= 0:
                 return float(min(math.exp((place + 0.5) * WIDTH), self.largest)) / 1e9
         return 0.0

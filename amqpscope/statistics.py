@@ -161,7 +161,8 @@ class Statistics:
                 numbers.credit.update(left is not None and left <= 0, time)
         if session is not None:
             self.windows(session, time)
-            if session.pair is not None:
+            # What a peer sends takes of its own window; a flow may open its partner's.
+            if session.pair is not None and not isinstance(step.frame.unit.body, Transfer):
                 self.windows(session.pair, time)
 
     def windows(self, session: SessionEnd, time: int) -> None:

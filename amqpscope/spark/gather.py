@@ -64,6 +64,8 @@ class Person:
     def __init__(self, conversation: Conversation, packet: int) -> None:
         self.conversation = conversation
         self.statistics = Statistics()
+        self.pending: dict[Delivery, bool] = {}
+        """Deliveries that are not over, in order."""
         self.products: list[str | None] = [None, None]
         self.first_packet = packet
         self.last_packet = packet
@@ -81,8 +83,8 @@ class Gatherer:
         """The slice of a frame's number; None: numbers are final."""
         self.frames_wanted = frames
         self.persons: dict[int, Person] = {}
-        self.pending: dict[Delivery, int] = {}
-        """Deliveries that are not over, and their connections."""
+        self.last_person: Person | None = None
+        """That of the unit before, which mostly is the next one's too."""
         self.older = OlderMessages()
         self.minutes: dict[tuple[int, int, str, str], Minute] = {}
         self.last: Minute | None = None
@@ -99,14 +101,9 @@ class Gatherer:
     def take(self, step: Step) -> None:
         """One more unit."""
         frame = step.frame
-        conversation = step.conversation
-        number = conversation.number
-        person = self.persons.get(number)
-        if person is None:
-            person = Person(conversation, frame.packet)
-            self.persons[number] = person
-            if self.slice_of is not None:
-                self.number(ACCEPTED, number)
+        person = self.last_person
+        if person is None or person.conversation is not step.conversation:
+            person = self.last_person = self.person(step)
         person.last_packet = frame.packet
         body = frame.unit.body
         if step.older is not None:
@@ -115,10 +112,10 @@ class Gatherer:
             person.products[frame.sender] = product(body)
         person.statistics.take(step)
         if step.delivery is not None:
-            self.transfer(step, step.delivery)
+            self.transfer(step, step.delivery, person)
         elif step.covered:
             for delivery in step.covered:
-                self.disposition(delivery, frame.number, frame.time)
+                self.disposition(delivery, frame.number, frame.time, person)
         if self.slice_of is not None:
             self.number(ORDER, frame.number)
         if step.findings:
@@ -126,6 +123,17 @@ class Gatherer:
                 self.finding(finding)
         if self.frames_wanted:
             self.frame(step)
+
+    def person(self, step: Step) -> Person:
+        """What is remembered of the connection of a unit."""
+        number = step.conversation.number
+        found = self.persons.get(number)
+        if found is None:
+            found = Person(step.conversation, step.frame.packet)
+            self.persons[number] = found
+            if self.slice_of is not None:
+                self.number(ACCEPTED, number)
+        return found
 
     def number(self, table: str, number: int) -> None:
         """Keep a number that stands for a place, to be counted later."""
@@ -146,32 +154,31 @@ class Gatherer:
         found.append(row)
         self.count += 1
 
-    def transfer(self, step: Step, delivery: Delivery) -> None:
+    def transfer(self, step: Step, delivery: Delivery, person: Person) -> None:
         """Follow a delivery, and count it in its minute."""
         frame = step.frame
-        first = delivery.mark.frame == frame.number
-        minute = self.minute(delivery, step.conversation.number, frame.time)
+        minute = self.minute(delivery, person, frame.time)
         minute.transfers += 1
         minute.octets += len(frame.raw) - frame.unit.payload + frame.missing
-        if first:
+        if delivery.mark.frame == frame.number:
             minute.deliveries += 1
-            self.pending[delivery] = step.conversation.number
+            person.pending[delivery] = True
         if delivery.aborted or (delivery.complete and delivery.settled is not None):
-            self.over(delivery)
+            self.over(delivery, person)
 
-    def disposition(self, delivery: Delivery, frame: int, time: int) -> None:
+    def disposition(self, delivery: Delivery, frame: int, time: int, person: Person) -> None:
         """See whether this frame settles a delivery."""
         mark = delivery.settled
-        if mark is None or mark.frame != frame or delivery not in self.pending:
+        if mark is None or mark.frame != frame or delivery not in person.pending:
             return
-        minute = self.minute(delivery, self.pending[delivery], time)
+        minute = self.minute(delivery, person, time)
         outcome = outcome_of(delivery)
         minute.ended.add(outcome)
         minute.latency.add(mark.time - delivery.mark.time)
         if delivery.complete:
-            self.over(delivery, outcome)
+            self.over(delivery, person, outcome)
 
-    def minute(self, delivery: Delivery, connection: int, time: int) -> Minute:
+    def minute(self, delivery: Delivery, person: Person, time: int) -> Minute:
         """Where to count what happens now on a delivery's link."""
         link = delivery.link
         when, node = time // MINUTE, link.node()
@@ -182,7 +189,8 @@ class Gatherer:
             or when != self.last_when
             or node != self.last_node
         ):
-            last = self.minute_of(connection, time, node, PEERS[link.session.owner.peer])
+            number = person.conversation.number
+            last = self.minute_of(number, time, node, PEERS[link.session.owner.peer])
             self.last, self.last_link, self.last_when, self.last_node = last, link, when, node
         return last
 
@@ -195,12 +203,11 @@ class Gatherer:
             self.minutes[key] = found
         return found
 
-    def over(self, delivery: Delivery, outcome: str = "") -> None:
+    def over(self, delivery: Delivery, person: Person, outcome: str = "") -> None:
         """Nothing more is expected of a delivery."""
-        connection = self.pending.get(delivery)
-        if connection is None:
+        if person.pending.pop(delivery, None) is None:
             return
-        del self.pending[delivery]
+        connection = person.conversation.number
         link, mark, settled = delivery.link, delivery.mark, delivery.settled
         flags = (COMPLETE if delivery.complete else 0) | (ABORTED if delivery.aborted else 0)
         if delivery.complete and delivery.sent_settled:
@@ -274,13 +281,14 @@ class Gatherer:
     def close(self, number: int) -> None:
         """A connection is over."""
         person = self.persons[number]
-        for delivery in [each for each, own in self.pending.items() if own == number]:
-            self.over(delivery)
+        for delivery in list(person.pending):
+            self.over(delivery, person)
         self.older.close(number, self)
         for numbers in person.statistics.finish():
             self.connection(numbers, person)
         self.pass_minutes(number, -1)
         del self.persons[number]
+        self.last_person = None
 
     def pass_minutes(self, number: int, until: int) -> None:
         """Give out the minutes of a connection that are over: those before `until`, or all."""

@@ -8,6 +8,7 @@ capture. `day` is added to every table for partitioning: the UTC day of `time`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ def ddl(table: str) -> str:
     return f"{columns}, `day` date"
 
 
+@cache
 def arrow_schema(table: str) -> pa.Schema:
     """A table's columns for Arrow, without the day."""
     import pyarrow as pa

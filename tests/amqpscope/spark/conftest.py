@@ -9,7 +9,8 @@ import pytest
 if importlib.util.find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*.py"]
 
-sys.path.insert(0, str(Path(__file__).parent))  # `cutting` and `expected`, beside this file
+# `cutting` and `expected`, beside this file, and `older_talks` above it
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,8 @@ def stall_of(row):
 
 def link_of(row):
     latency = Histogram()
-    latency.classes.update(dict(row["latency"]))
+    for place, count in row["latency"]:
+        latency.fill(place, count)
     latency.count, latency.largest = row["latency_count"], row["latency_max_ns"]
     same = ("kind", "sender", "channel", "deliveries", "transfers", "presettled", "aborted")
     return {

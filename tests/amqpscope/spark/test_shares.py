@@ -5,6 +5,7 @@ import random
 import pytest
 from cutting import cut, records_of
 from expected import counted, findings_of, linted, statistics_of
+from older_talks import OPENED
 from without_spark import tables
 
 from amqpscope.spark.files import natural
@@ -39,6 +40,21 @@ def test_files_and_slices_cut_at_random_give_the_same(root, tmp_path):
         files = sorted(folder.iterdir(), key=lambda file: natural(file.name))
         found += wrong(tables(files, 2000), path)
     assert found == []
+
+
+HUGE = f"""{OPENED}
+server: basic.deliver[1] consumer-tag="t" delivery-tag={2**64 - 1} exchange="e" routing-key="q"
+server: content-header[1] class=basic body-size={2**64 - 1}
+server: content-body[1] 0xff01
+"""
+
+
+def test_numbers_of_64_bits_are_the_largest_that_a_column_can_hold(recorded):
+    rows = tables([recorded(HUGE)], 100_000)
+    (delivery,) = rows["deliveries"]
+    assert (delivery["delivery_id"], delivery["octets"]) == (2**63 - 1, 2**63 - 1)
+    assert not delivery["complete"]
+    assert [row["octets"] for row in rows["statistics"]] == [2**63 - 1]
 
 
 def test_a_datagram_cut_between_slices_is_put_together(root, tmp_path):
