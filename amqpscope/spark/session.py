@@ -50,15 +50,8 @@ OPTIONS: Final = "spark.driver.extraJavaOptions"
 QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """On one machine the JVM only passes data on: it had better start soon."""
 
-LOGGING: Final = """
-rootLogger.level = warn
-rootLogger.appenderRef.file.ref = file
-appender.file.type = File
-appender.file.name = file
-appender.file.fileName = {path}
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
-"""
+LOGGING: Final = Path(__file__).with_name("log4j2.properties")
+"""Where Spark's own words go; the file's name is told by a property of the JVM."""
 
 
 class SparkError(Exception):
@@ -210,9 +203,12 @@ def reach(remote: str) -> None:
 
 
 def _logging(log: str) -> str:
-    config = Path(log).absolute().with_suffix(".properties")
-    config.write_text(LOGGING.format(path=log))
-    return f"-Dlog4j2.configurationFile={config.as_uri()}"
+    return f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -Damqpscope.log={quoted(log)}"
+
+
+def quoted(path: str) -> str:
+    """A path among Java's options, which spaces would part."""
+    return '"' + str(Path(path).absolute()).replace('"', '\\"') + '"'
 
 
 @contextmanager
