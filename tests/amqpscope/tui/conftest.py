@@ -65,10 +65,11 @@ def drive():
     def run(path, script, *, size=(80, 24), read=True, **options):
         where = options.pop("where", "")
         status = options.pop("status", None)
+        place = options.pop("place", "")
 
         async def main():
             store = Store(Reading(Source(str(path), **options)))
-            app = Scope(store, where=where, status=status)
+            app = Scope(store, where=where, status=status, place=place)
             async with app.run_test(size=size) as pilot:
                 driver = Driver(app, pilot)
                 if read:

@@ -1,5 +1,7 @@
 """Every key does what the help says."""
 
+import pytest
+
 from amqpscope.capture.pieces import Pieces
 from amqpscope.tui.app import Scope
 from amqpscope.tui.connections import Connections
@@ -227,3 +229,20 @@ def test_the_connections_are_listed_and_one_can_be_chosen(drive, root):
     text, chosen = drive(path, script, size=(120, 30))
     assert "amqp-0-9-1" in text
     assert chosen == "connection == 2"
+
+
+@pytest.mark.parametrize(("key", "way"), [("]", 1), ("[", -1)])
+def test_brackets_leave_for_another_of_several_captures(drive, root, key, way):
+    async def script(driver):
+        await driver.press(key)
+        return driver.app.return_value
+
+    assert drive(root / DEMO, script, place="1/2") == way
+
+
+def test_brackets_say_when_there_is_no_other_capture(drive, root):
+    async def script(driver):
+        await driver.press("]")
+        return driver.text()
+
+    assert "only one capture was given" in drive(root / DEMO, script)
