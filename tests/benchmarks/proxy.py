@@ -3,12 +3,13 @@
 The same AMQP traffic directly and through each relay in turn, several rounds, the best of each:
 
 * round trip: one small transfer at a time, and the disposition that answers it;
-* messages: small transfers, 100 of them under way;
+* stream: small transfers, 100 of them under way, between peers that only count octets;
+* messages: the same between a client and a server that are real, of qpid-proton;
 * bulk: messages of a megabyte in frames of 32 KiB, one way.
 
-For round trips and messages client, server and relay share one processor, for nothing else is as
-repeatable on a small machine; the analysis of `amqpscope proxy` has another, as it would have
-when one is free. Bulk is not tied to anything. Relays that are not installed are left out.
+For all but bulk, client, server and relay share one processor, for nothing else is as repeatable on
+a small machine; the analysis of `amqpscope proxy` has another, as it would have when one is free.
+Bulk is not tied to anything. Relays that are not installed are left out.
 """
 
 import argparse
@@ -21,8 +22,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
+from proton import Message
+from proton.handlers import MessagingHandler
+from proton.reactor import Container
 from traffic import CLIENT, DISPOSITION, SERVER, SETUP, TRANSFER, numbered
 
 from dissectors.notation import parse
@@ -104,8 +110,8 @@ def round_trips(port, count):
     return sorted(times)
 
 
-def messages(port, count):
-    """Messages a second."""
+def stream(port, count):
+    """Messages a second, of peers that do nothing with them."""
     frames = numbered_block(TRANSFER, count)
     with connect(port) as peer:
         set_up(peer, CLIENT)
@@ -120,6 +126,49 @@ def messages(port, count):
                 peer.sendall(frames[sent * len(TRANSFER) : may * len(TRANSFER)])
                 sent = may
         return count / (time.perf_counter() - begun)
+
+
+class Receiver(MessagingHandler):
+    """A server that accepts what is sent to it."""
+
+    def __init__(self, port):
+        super().__init__(prefetch=WINDOW)
+        self.port = port
+
+    def on_start(self, event):
+        event.container.listen(f"127.0.0.1:{self.port}")
+
+
+class Sender(MessagingHandler):
+    """A client that sends so many messages, as it gets credit, until all are accepted."""
+
+    def __init__(self, port, count):
+        super().__init__()
+        self.port, self.left, self.accepted, self.count = port, count, 0, count
+        self.message = Message(body="x" * 100)
+        self.begun = self.seconds = 0
+
+    def on_start(self, event):
+        event.container.create_sender(f"amqp://127.0.0.1:{self.port}/q")
+
+    def on_sendable(self, event):
+        self.begun = self.begun or time.perf_counter()
+        while self.left and event.sender.credit:
+            event.sender.send(self.message)
+            self.left -= 1
+
+    def on_accepted(self, event):
+        self.accepted += 1
+        if self.accepted == self.count:
+            self.seconds = time.perf_counter() - self.begun
+            event.connection.close()
+
+
+def messages(port, count):
+    """Messages a second, of a real client and server."""
+    sender = Sender(port, count)
+    Container(sender).run()
+    return count / sender.seconds
 
 
 def bulk(port, count):
@@ -192,7 +241,7 @@ class Relays:
         ]
 
     def haproxy(self, program, port):
-        path = self.folder / "haproxy.cfg"
+        path = self.folder / f"haproxy-{port}.cfg"
         path.write_text(
             "global\n  nbthread 1\n"
             "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1m\n  timeout server 1m\n"
@@ -267,51 +316,87 @@ def wait_for_quiet(analysis):
         time.sleep(0.5)
 
 
-def measure(relays, server, sizes, rounds):
+def measure(sets, servers, sizes, rounds):
     """The best figures of each relay, after so many rounds."""
-    trips, count, megabytes = sizes
-    found = list(relays.all())
+    trips, count, sent, megabytes = sizes
+    found = [list(relays.all()) for relays in sets]
     analysis = [
         pid
-        for name, _, process in found
+        for name, _, process in chain(*found)
         if process is not None and "analysis" in name
         for pid in children(process.pid)
     ]
-    processes = [os.getpid(), server.pid, *(p.pid for _, _, p in found if p is not None)]
+    relays = [process.pid for _, _, process in chain(*found) if process is not None]
+    processes = [os.getpid(), *(server.pid for server in servers), *relays]
     one = {min(ALL)}
-    best = {name: [[], [], [], []] for name, _, _ in found}
+    best = {name: Figures([], [], [], [], []) for name, _, _ in found[0]}
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", file=sys.stderr)
         place(processes, one, analysis)
-        for name, port, _ in found:
-            times = round_trips(port, trips if name != "mitmproxy" else trips // 10)
-            best[name][0].append(statistics.median(times))
-            best[name][1].append(times[len(times) * 99 // 100])
-            best[name][2].append(messages(port, count if name != "mitmproxy" else count // 10))
+        for (name, port, _), (_, real, _) in zip(*found, strict=True):
+            share = 1 if name != "mitmproxy" else 10
+            figures = best[name]
+            times = round_trips(port, trips // share)
+            figures.p50.append(statistics.median(times))
+            figures.p99.append(times[len(times) * 99 // 100])
+            figures.stream.append(stream(port, count // share))
+            wait_for_quiet(analysis)
+            figures.messages.append(messages(real, sent // share))
             wait_for_quiet(analysis)
         place(processes, ALL, analysis)
-        for name, port, _ in found:
-            best[name][3].append(bulk(port, megabytes if name != "mitmproxy" else 20))
+        for name, port, _ in found[0]:
+            best[name].bulk.append(bulk(port, megabytes if name != "mitmproxy" else 20))
             wait_for_quiet(analysis)
     return {
-        name: (min(p50), min(p99), max(rate), max(octets))
-        for name, (p50, p99, rate, octets) in best.items()
+        name: Figures(min(each.p50), min(each.p99), *map(max, each[2:]))
+        for name, each in best.items()
     }
+
+
+class Figures(NamedTuple):
+    """What was measured of a relay: of all rounds, or the best of them."""
+
+    p50: object
+    p99: object
+    stream: object
+    messages: object
+    bulk: object
 
 
 def print_table(best):
     """Absolute figures, and each against socat."""
-    print(f"{'':34} {'round trip':>17}  {'messages':>10}  {'bulk':>9}   against socat:")
-    print(f"{'':34} {'p50':>8} {'p99':>8}  {'a second':>10}  {'MB/s':>9}   "
-          f"{'added p50':>9} {'messages':>8} {'bulk':>6}")  # fmt: skip
+    print(f"{'':34} {'round trip':>17} {'stream':>9} {'messages':>9} {'bulk':>6}   against socat:")
+    print(f"{'':34} {'p50':>8} {'p99':>8} {'a second':>9} {'a second':>9} {'MB/s':>6}   "
+          f"{'added p50':>9} {'stream':>7} {'messages':>8} {'bulk':>6}")  # fmt: skip
     direct, socat = best["direct"], best.get("socat")
-    for name, (p50, p99, rate, octets) in best.items():
-        line = f"{name:34} {p50 * 1e6:5.0f} us {p99 * 1e6:5.0f} us  {rate:10,.0f}  "
-        line += f"{octets / 1e6:9,.0f}   "
+    for name, own in best.items():
+        line = f"{name:34} {own.p50 * 1e6:5.0f} us {own.p99 * 1e6:5.0f} us {own.stream:9,.0f} "
+        line += f"{own.messages:9,.0f} {own.bulk / 1e6:6,.0f}   "
         if socat is not None and name != "direct":
-            added = (p50 - direct[0]) / (socat[0] - direct[0])
-            line += f"{added:8.2f}x {rate / socat[2]:7.2f}x {octets / socat[3]:5.2f}x"
+            added = (own.p50 - direct.p50) / (socat.p50 - direct.p50)
+            line += f"{added:8.2f}x {own.stream / socat.stream:6.2f}x "
+            line += f"{own.messages / socat.messages:7.2f}x {own.bulk / socat.bulk:5.2f}x"
         print(line.rstrip())
+
+
+@contextlib.contextmanager
+def server(what, folder):
+    """A process that serves; it and its port."""
+    port_file = Path(folder, what)
+    process = subprocess.Popen([sys.executable, __file__, f"--serve-{what}", port_file])
+    try:
+        while not port_file.exists() or not port_file.read_text():
+            time.sleep(0.05)
+        yield process, int(port_file.read_text())
+    finally:
+        process.kill()
+
+
+def serve_real(port_file):
+    """Accept messages with qpid-proton."""
+    port = free_port()
+    Path(port_file).write_text(str(port))
+    Container(Receiver(port)).run()
 
 
 def main():
@@ -319,25 +404,33 @@ def main():
     parser.add_argument("--quick", action="store_true", help="one short round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--mitmdump", default="mitmdump", help="where mitmproxy's program is")
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--serve-octets", help=argparse.SUPPRESS)
+    parser.add_argument("--serve-real", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.serve:
-        serve(arguments.serve)
-        return
-    sizes = (500, 5_000, 20) if arguments.quick else (5_000, 100_000, 400)
-    with tempfile.TemporaryDirectory(prefix="amqpscope-benchmark-") as folder:
-        port_file = Path(folder, "port")
-        server = subprocess.Popen([sys.executable, __file__, "--serve", port_file])
+    if arguments.serve_octets:
+        serve(arguments.serve_octets)
+    elif arguments.serve_real:
+        serve_real(arguments.serve_real)
+    else:
+        compare(arguments)
+
+
+def compare(arguments):
+    """Measure all relays, and print the table."""
+    sizes = (500, 5_000, 500, 20) if arguments.quick else (5_000, 100_000, 10_000, 400)
+    with (
+        tempfile.TemporaryDirectory(prefix="amqpscope-benchmark-") as folder,
+        server("octets", folder) as (plain, port),
+        server("real", folder) as (real, real_port),
+    ):
+        time.sleep(1)  # until the second one listens
+        sets = [Relays(folder, target, arguments.mitmdump) for target in (port, real_port)]
         try:
-            while not port_file.exists() or not port_file.read_text():
-                time.sleep(0.05)
-            relays = Relays(folder, int(port_file.read_text()), arguments.mitmdump)
-            try:
-                best = measure(relays, server, sizes, 1 if arguments.quick else arguments.rounds)
-            finally:
-                relays.stop()
+            rounds = 1 if arguments.quick else arguments.rounds
+            best = measure(sets, (plain, real), sizes, rounds)
         finally:
-            server.kill()
+            for relays in sets:
+                relays.stop()
     print_table(best)
 
 
