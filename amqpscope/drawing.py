@@ -24,9 +24,10 @@ from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.checked import Excerpt
 from amqpscope.model.older.snapshot import older_snapshot
 from amqpscope.model.snapshot import snapshot
-from amqpscope.report.illustration import Illustration
+from amqpscope.report.illustration import Illustration, Refused
 from amqpscope.report.ladder import Ladder
 from amqpscope.report.ladder_steps import MANY, endpoints, entry
+from amqpscope.report.refusals import Refusal, refusal
 from amqpscope.report.summary import summary
 from amqpscope.statistics import Statistics
 from amqpscope.stream import End
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 AROUND: Final = 2
 """Frames of the same connection that are shown before and after one with a finding."""
+REFUSED: Final = 1000
+"""Different refusals that are told of."""
 
 Watch = Callable[[Pieces, int], None]
 """Told after each batch: what is read, and how many frames were found."""
@@ -204,6 +207,9 @@ class Illustrator:
         result.first = result.first or step.frame.time
         result.last = step.frame.time
         self.statistics.take(step)
+        refused = refusal(step)
+        if refused is not None:
+            self.refuse(step, refused)
         if number in self.wanted:
             self.keep(step)
         talk = step.conversation
@@ -212,6 +218,16 @@ class Illustrator:
             result.plots.take(step)
         if talk.number in self.concerned:
             self.surround(step)
+
+    def refuse(self, step: Step, refused: Refusal) -> None:
+        """Count what a peer refuses; of many it says the same."""
+        known, talk, peer = self.result.refused, step.conversation.number, step.frame.sender
+        found = known.get((talk, peer, refused))
+        if found is None and len(known) < REFUSED:
+            found = Refused(talk, peer, refused, step.frame.number)
+            known[talk, peer, refused] = found
+        if found is not None:
+            found.times += 1
 
     def surround(self, step: Step) -> None:
         """Keep the frames around findings."""

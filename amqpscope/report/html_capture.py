@@ -51,6 +51,7 @@ def capture_parts(
             f"{seconds(shown.last - shown.first)}</p>\n"
         )
     yield from held_parts(place, shown)
+    yield from refused_parts(place, shown)
     findings = FindingsPart(place, shown, checked.more, frames=frames)
     yield from findings.parts()
     if shown.numbers:
@@ -70,11 +71,31 @@ def held_parts(place: int, shown: Illustration) -> Iterator[str]:
                 f"{seconds(since)}, since frame {held.since.frame}; "
                 f"the {PEERS[held.peer]} has to move{escape(detail)}</li>\n"
             )
+    yield from box("Held when the capture ends", lines)
+
+
+def refused_parts(place: int, shown: Illustration) -> Iterator[str]:
+    """What a peer refused, and said so: that breaks no rule, and yet it is what went wrong."""
+    lines = []
+    for refused in shown.refused.values():
+        said = refused.refusal
+        reason = " ".join(filter(None, (escape(said.reason), escape(said.text))))
+        times = f", {refused.times:,} times, first" if refused.times > 1 else ""
+        lines.append(
+            f'<li><a href="#c{place}-connection-{refused.connection}">connection '
+            f"{refused.connection}</a>, by the {PEERS[refused.peer]}{times} in frame "
+            f"{refused.frame}: <b>{escape(said.what)}</b>{': ' if reason else ''}{reason}"
+            f"{'. ' if said.meaning else ''}{escape(said.meaning)}</li>\n"
+        )
+    yield from box("Refused", lines)
+
+
+def box(title: str, lines: list[str]) -> Iterator[str]:
+    """A list that is to be seen first."""
     if lines:
         more = [f"<li>and {len(lines) - HELD:,} more</li>\n"] if len(lines) > HELD else []
         yield "".join((
-            '<div class="held"><h3>Held when the capture ends</h3>\n<ul>\n',
-            *lines[:HELD], *more, "</ul></div>\n",
+            f'<div class="held"><h3>{title}</h3>\n<ul>\n', *lines[:HELD], *more, "</ul></div>\n",
         ))  # fmt: skip
 
 

@@ -9,8 +9,21 @@ from amqpscope.findings import Finding
 from amqpscope.model.older.snapshot import OlderState
 from amqpscope.model.snapshot import ConnectionState
 from amqpscope.report.ladder import Ladder
+from amqpscope.report.refusals import Refusal
 from amqpscope.series import Plots
 from amqpscope.statistics import ConnectionNumbers
+
+
+@dataclass
+class Refused:
+    """What a peer refuses in the same words, on one connection."""
+
+    connection: int
+    peer: int
+    refusal: Refusal
+    frame: int
+    """The first of them."""
+    times: int = 0
 
 
 @dataclass
@@ -26,6 +39,8 @@ class Illustration:
     """How the drawn connections stand when the capture ends."""
     older: dict[int, OlderState] = field(default_factory=dict)
     """The same of those that speak an older protocol."""
+    refused: dict[tuple[int, int, Refusal], Refused] = field(default_factory=dict)
+    """By connection, peer and what it says."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
     around: dict[int, list[int]] = field(default_factory=dict)
     """By the frame of a finding: the frames before and after it on its connection."""

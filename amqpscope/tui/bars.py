@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amqpscope.report.refusals import refusal
 from amqpscope.report.summary import printable, size
 from amqpscope.stream import PEERS
-from amqpscope.tui.refusals import refusal
 from amqpscope.tui.screens import screens
 from amqpscope.tui.widgets.framelist import SIGNS
 

@@ -29,7 +29,7 @@ from amqpscope.model.stall import (
     WAITING_BEGIN,
     Constraint,
 )
-from amqpscope.tui.refusals import MESSAGES, Refusal
+from amqpscope.report.refusals import MESSAGES, Refusal
 
 ZERO_WINDOW: Final = "TCP window closed"
 WAITING_PEER: Final = "opening not finished"

@@ -26,9 +26,9 @@ from amqpscope.model.stall import (
     later,
     window_left,
 )
+from amqpscope.report.refusals import refused_by
 from amqpscope.stream import CLIENT, SERVER
 from amqpscope.tui.bounds import OVER, ZERO_WINDOW, Bound, Held, Refused, bound_of
-from amqpscope.tui.refusals import refused_by
 from amqpscope.tui.replay import Places, Replay
 from amqpscope.tui.spool import Piece
 from amqpscope.tui.unlinked import older_refused, unlinked

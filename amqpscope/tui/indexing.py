@@ -21,10 +21,10 @@ from amqpscope.findings import Finding
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.older.event import OlderEvent
+from amqpscope.report.refusals import refusal
 from amqpscope.stream import Chunk, Connection, End, Gap, Piece
 from amqpscope.tui import spool
 from amqpscope.tui.processes import calm_collector
-from amqpscope.tui.refusals import refusal
 from amqpscope.tui.spool import PIECE, PLACE, REASONS, RECORD, Spool
 from dissectors.v1_0.bodies import Transfer
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from amqpscope.analysis import Step
 from amqpscope.model.older.event import OlderEvent
+from amqpscope.report.refusals import MESSAGES, refusal
 from amqpscope.stream import CLIENT, SERVER
 from amqpscope.tui.bounds import Held, Refused
-from amqpscope.tui.refusals import MESSAGES, refusal
 
 STOLEN = "amqp:link:stolen"
 

@@ -23,11 +23,11 @@ from amqpscope.model.event import Event
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.session import SessionEnd
+from amqpscope.report.refusals import Refusals
 from amqpscope.report.summary import printable, summary
 from amqpscope.stream import Connection
 from amqpscope.tui import spool
 from amqpscope.tui.found import Findings
-from amqpscope.tui.refusals import Refusals
 from amqpscope.tui.spool import Line, Lines, Record, Spool
 from dissectors.v1_0.bodies import Attach, Transfer
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
+from amqpscope.report.refusals import Refusals
 from amqpscope.tui.found import Findings
 from amqpscope.tui.opening import Reading
 from amqpscope.tui.processes import launch, stop
-from amqpscope.tui.refusals import Refusals
 from amqpscope.tui.scanning import HEAD
 from amqpscope.tui.seen import Looker, Node
 from amqpscope.tui.spool import OLDER, Record

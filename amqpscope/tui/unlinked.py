@@ -10,10 +10,10 @@ from amqpscope.model.older.channel import Channel
 from amqpscope.model.older.connection import OlderConnection
 from amqpscope.model.older.stall import WAITING_REPLY, over
 from amqpscope.model.stall import CLOSED, TCP_ENDS, UNKNOWN
+from amqpscope.report.refusals import closed, refused_by
 from amqpscope.statistics import endpoint
 from amqpscope.stream import CLIENT, SERVER
 from amqpscope.tui.bounds import NO_LINK, WAITING_PEER, Bound, Held, Refused, bound_of
-from amqpscope.tui.refusals import closed, refused_by
 
 
 def unlinked(talk: Conversation) -> Iterator[Held]:

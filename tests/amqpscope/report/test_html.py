@@ -132,6 +132,29 @@ def test_a_link_that_is_held_when_the_capture_ends_is_told_first(opened):
     assert "<b>no credit</b> for 8 s, since frame 10; the server has to move" in text
 
 
+def test_what_a_peer_refused_is_told_before_the_findings(root):
+    text = written(root / "captures" / "v10_proton-storybroker_rejected.pcapng").text
+    refused = text.index("<h3>Refused</h3>")
+    assert refused < text.index("Connections</h3>")
+    assert (
+        "by the server in frame 22: <b>rejected</b>: amqp:invalid-field &quot;an order needs a"
+        " price&quot;. A field held a value that it must not hold." in text
+    )
+
+
+def test_what_is_refused_in_the_same_words_is_counted(opened):
+    rejected = 'state=rejected(error=error(condition=:"x:<b>" description="no"))'
+    text = written(
+        opened(f"""
+        {STALLED.replace("link-credit=1", "link-credit=9")}
+        client: transfer handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 | data(b"1")
+        server: disposition role=receiver first=0 settled=true {rejected}
+        server: disposition role=receiver first=1 settled=true {rejected}
+    """)
+    ).text
+    assert ", by the server, 2 times, first in frame 12: <b>rejected</b>: x:&lt;b&gt; " in text
+
+
 def test_captured_text_stays_text(opened):
     page = written(opened(NASTY_LINK), frames=True)
     assert page.tags["script"] == 1

@@ -7,8 +7,8 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
+from amqpscope.report.refusals import SASL_CODES, Refusal, Refusals, refusal
 from amqpscope.tui.holding import Watching, held_by
-from amqpscope.tui.refusals import SASL_CODES, Refusal, Refusals, refusal
 from amqpscope.tui.refused import RefusedMessages, with_thieves
 from dissectors.v1_0.types import RESTRICTED_TYPE
 
