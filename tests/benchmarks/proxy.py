@@ -49,13 +49,30 @@ LAST = parse(f'transfer handle=0 | data(b"{"x" * FRAME}")')
 FRAMES_A_MESSAGE = 32
 
 
-def set_up(peer, own):
-    """Hold the beginning of the conversation."""
+class Sizes(NamedTuple):
+    """How much of each to measure in a round."""
+
+    trips: int
+    stream: int
+    messages: int
+    megabytes: int
+
+
+FULL = Sizes(5_000, 100_000, 10_000, 400)
+QUICK = Sizes(500, 5_000, 500, 20)
+BULK = b"bulker"
+"""The container-id of a client that wants no answers."""
+
+
+def set_up(peer, own, name=b"sender"):
+    """Hold the beginning of the conversation; all that the other side said in it."""
+    heard = []
     for sender, raw in SETUP_UNITS:
         if sender == own:
-            peer.sendall(raw)
+            peer.sendall(raw.replace(b"sender", name))
         else:
-            peer.recv(len(raw), socket.MSG_WAITALL)
+            heard.append(peer.recv(len(raw), socket.MSG_WAITALL))
+    return b"".join(heard)
 
 
 def serve(port_file):
@@ -68,10 +85,7 @@ def serve(port_file):
         peer, _ = listener.accept()
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with peer, contextlib.suppress(OSError):
-            bulk = peer.recv(4, socket.MSG_PEEK | socket.MSG_WAITALL) == b"BULK"
-            if bulk:
-                peer.recv(4)
-            set_up(peer, SERVER)
+            bulk = BULK in set_up(peer, SERVER)
             got = answered = 0
             while size := peer.recv_into(room):
                 got += size
@@ -175,8 +189,7 @@ def bulk(port, count):
     """Octets a second, in messages of a megabyte."""
     rest = MORE * (FRAMES_A_MESSAGE - 2) + LAST
     with connect(port) as peer:
-        peer.sendall(b"BULK")
-        set_up(peer, CLIENT)
+        set_up(peer, CLIENT, BULK)
         begun = time.perf_counter()
         total = 0
         for number in range(count):
@@ -316,43 +329,6 @@ def wait_for_quiet(analysis):
         time.sleep(0.5)
 
 
-def measure(sets, servers, sizes, rounds):
-    """The best figures of each relay, after so many rounds."""
-    trips, count, sent, megabytes = sizes
-    found = [list(relays.all()) for relays in sets]
-    analysis = [
-        pid
-        for name, _, process in chain(*found)
-        if process is not None and "analysis" in name
-        for pid in children(process.pid)
-    ]
-    relays = [process.pid for _, _, process in chain(*found) if process is not None]
-    processes = [os.getpid(), *(server.pid for server in servers), *relays]
-    one = {min(ALL)}
-    best = {name: Figures([], [], [], [], []) for name, _, _ in found[0]}
-    for number in range(rounds):
-        print(f"round {number + 1} of {rounds}", file=sys.stderr)
-        place(processes, one, analysis)
-        for (name, port, _), (_, real, _) in zip(*found, strict=True):
-            share = 1 if name != "mitmproxy" else 10
-            figures = best[name]
-            times = round_trips(port, trips // share)
-            figures.p50.append(statistics.median(times))
-            figures.p99.append(times[len(times) * 99 // 100])
-            figures.stream.append(stream(port, count // share))
-            wait_for_quiet(analysis)
-            figures.messages.append(messages(real, sent // share))
-            wait_for_quiet(analysis)
-        place(processes, ALL, analysis)
-        for name, port, _ in found[0]:
-            best[name].bulk.append(bulk(port, megabytes if name != "mitmproxy" else 20))
-            wait_for_quiet(analysis)
-    return {
-        name: Figures(min(each.p50), min(each.p99), *map(max, each[2:]))
-        for name, each in best.items()
-    }
-
-
 class Figures(NamedTuple):
     """What was measured of a relay: of all rounds, or the best of them."""
 
@@ -361,6 +337,54 @@ class Figures(NamedTuple):
     stream: object
     messages: object
     bulk: object
+
+
+def measure(targets, servers, arguments):
+    """The best figures of each relay, after so many rounds."""
+    best = {}
+    rounds = 1 if arguments.quick else arguments.rounds
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", file=sys.stderr)
+        # A recording that only grows would soon measure how fast the machine gets at more memory.
+        with tempfile.TemporaryDirectory(prefix="amqpscope-benchmark-") as folder:
+            sets = [Relays(folder, target, arguments.mitmdump) for target in targets]
+            try:
+                found = [list(relays.all()) for relays in sets]
+                measure_once(found, servers, QUICK if arguments.quick else FULL, best)
+            finally:
+                for relays in sets:
+                    relays.stop()
+    return {
+        name: Figures(min(each.p50), min(each.p99), *map(max, each[2:]))
+        for name, each in best.items()
+    }
+
+
+def measure_once(found, servers, sizes, best):
+    """One round of all relays."""
+    analysis = [
+        pid
+        for name, _, process in chain(*found)
+        if process is not None and "analysis" in name
+        for pid in children(process.pid)
+    ]
+    relays = [process.pid for _, _, process in chain(*found) if process is not None]
+    processes = [os.getpid(), *(server.pid for server in servers), *relays]
+    place(processes, {min(ALL)}, analysis)
+    for (name, port, _), (_, real, _) in zip(*found, strict=True):
+        share = 1 if name != "mitmproxy" else 10
+        figures = best.setdefault(name, Figures([], [], [], [], []))
+        times = round_trips(port, sizes.trips // share)
+        figures.p50.append(statistics.median(times))
+        figures.p99.append(times[len(times) * 99 // 100])
+        figures.stream.append(stream(port, sizes.stream // share))
+        wait_for_quiet(analysis)
+        figures.messages.append(messages(real, sizes.messages // share))
+        wait_for_quiet(analysis)
+    place(processes, ALL, analysis)
+    for name, port, _ in found[0]:
+        best[name].bulk.append(bulk(port, sizes.megabytes if name != "mitmproxy" else 20))
+        wait_for_quiet(analysis)
 
 
 def print_table(best):
@@ -417,20 +441,13 @@ def main():
 
 def compare(arguments):
     """Measure all relays, and print the table."""
-    sizes = (500, 5_000, 500, 20) if arguments.quick else (5_000, 100_000, 10_000, 400)
     with (
         tempfile.TemporaryDirectory(prefix="amqpscope-benchmark-") as folder,
         server("octets", folder) as (plain, port),
         server("real", folder) as (real, real_port),
     ):
         time.sleep(1)  # until the second one listens
-        sets = [Relays(folder, target, arguments.mitmdump) for target in (port, real_port)]
-        try:
-            rounds = 1 if arguments.quick else arguments.rounds
-            best = measure(sets, (plain, real), sizes, rounds)
-        finally:
-            for relays in sets:
-                relays.stop()
+        best = measure((port, real_port), (plain, real), arguments)
     print_table(best)
 
 

@@ -1,12 +1,9 @@
 """How fast the pipeline is: `python tests/benchmarks/spark_pipeline.py [--only ratio]`.
 
-Each run is a process of its own, timed from start to end. Starting Spark takes as long for a
-kilobyte as for a terabyte, so speeds come from two runs: how much more in how much longer.
-Processor time is that of all processes of a run, Spark's own included.
-
-ratio   `lint` in one process, and the pipeline on one and on two cores, over files of 8 MB, each of
-        which is a ring of its own
-linear  the pipeline on two cores over ever more of these
+ratio   `lint` in one process and in two, and the pipeline on one core and on two, over files of
+        8 MB, each of which is a ring of its own; Spark has been started, and had a first run
+linear  the pipeline on two cores over ever more of these; here and below each run is a process of
+        its own, timed from start to end, and processor time that of all its processes
 giant   one connection in one file, on two cores: it has to be shuffled, and one worker replays it
 """
 
@@ -14,12 +11,12 @@ import argparse
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -150,6 +147,44 @@ def timed(command):
     return Run(seconds, watch.seconds, watch.megabytes)
 
 
+class Session:
+    """A Spark that is running, as in a notebook or on a cluster: told what to do, line by line."""
+
+    def __init__(self, master):
+        command = [sys.executable, __file__, "--session", master]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+
+    def __enter__(self):
+        return self
+
+    def run(self, folder):
+        """The seconds that the pipeline takes."""
+        self.process.stdin.write(f"{folder}\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def __exit__(self, *args):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def serve(master):
+    """What the process of a Session does."""
+    from amqpscope.spark import Where, run_pipeline, start
+
+    # Workers would find the sources in the current directory, ahead of what is installed.
+    os.environ["PYTHONSAFEPATH"] = "1"
+    with tempfile.TemporaryDirectory(prefix="amqpscope-") as folder:
+        spark = start(Where(master=master, log=f"{folder}/log"))
+        for number, line in enumerate(sys.stdin):
+            begun = time.perf_counter()
+            run_pipeline(spark, [line.strip()], f"{folder}/{number}")
+            print(time.perf_counter() - begun, flush=True)
+            shutil.rmtree(f"{folder}/{number}")
+        spark.stop()
+
+
 class Bench:
     """The captures, and what was measured of them."""
 
@@ -184,33 +219,27 @@ class Bench:
             )  # fmt: skip
 
     def ratio(self, megabytes, rounds):
-        """One process, one core, two cores; the best of some rounds, for machines are not quiet."""
-        few, less = self.files(megabytes / 3)
-        many, size = self.files(megabytes)
-        runs = {
-            f"lint, one process, {size:,.0f} MB": lambda: lint(many, 1),
-            # What two cores of this machine can do at best.
-            f"lint, two processes, {size:,.0f} MB": lambda: lint(many, 2),
-        }
-        for cores in (1, 2):
-            for folder, octets in ((few, less), (many, size)):
-                runs[f"pipeline, local[{cores}], {octets:,.0f} MB"] = partial(
-                    self.pipeline, folder, f"local[{cores}]"
-                )
-        done = [[run() for run in runs.values()] for _ in range(rounds)]
-        best = [min(each, key=lambda run: run.seconds) for each in zip(*done, strict=True)]
-        plain, pair, one_few, one, two_few, two = best
-        rates = [
-            size / plain.seconds, size / pair.seconds,
-            0, (size - less) / (one.seconds - one_few.seconds),
-            0, (size - less) / (two.seconds - two_few.seconds),
-        ]  # fmt: skip
-        for what, run, rate in zip(runs, best, rates, strict=True):
-            yield row(what, run, rate)
-        yield f"lint, two processes against one          {rates[1] / rates[0]:.2f} x"
-        yield f"pipeline, local[1] against lint          {rates[3] / rates[0]:.2f} x"
-        yield f"pipeline, local[2] against two lints     {rates[5] / rates[1]:.2f} x"
-        yield f"pipeline, local[2] against local[1]      {rates[5] / rates[3]:.2f} x"
+        """One process, one core, two cores: in turn, for a machine is not as fast all the time."""
+        folder, size = self.files(megabytes)
+        with Session("local[1]") as one, Session("local[2]") as two:
+            turns = {
+                "lint, one process": lambda: lint(folder, 1).seconds,
+                "pipeline, local[1]": lambda: one.run(folder),
+                "lint, two processes": lambda: lint(folder, 2).seconds,
+                "pipeline, local[2]": lambda: two.run(folder),
+            }
+            done = [[run() for run in turns.values()] for _ in range(rounds + 1)][1:]
+        for what, seconds in zip(turns, zip(*done, strict=True), strict=True):
+            middle = statistics.median(seconds)
+            yield f"{what:20} {size:,.0f} MB  {middle:5.1f} s  {size / middle:5.1f} MB/s"
+        for what, over, under in (
+            ("pipeline, local[1] against lint, one process", 0, 1),
+            ("pipeline, local[2] against lint, two processes", 2, 3),
+            ("pipeline, local[2] against local[1]", 1, 3),
+            ("lint, two processes against one", 0, 2),
+        ):
+            found = sorted(each[over] / each[under] for each in done)
+            yield f"{what:48} {statistics.median(found):.2f} x  ({found[0]:.2f} to {found[-1]:.2f})"
 
     def linear(self, sizes):
         """More and more."""
@@ -243,14 +272,18 @@ def row(what, run, rate=0):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--megabytes", type=float, default=600, help="for the ratios")
-    parser.add_argument("--rounds", type=int, default=3, help="for the ratios; the best counts")
+    parser.add_argument("--megabytes", type=float, default=200, help="for the ratios")
+    parser.add_argument("--rounds", type=int, default=9, help="for the ratios; the median counts")
     parser.add_argument("--sizes", default="100,500,2000", help="megabytes, for the linear cost")
     parser.add_argument("--giant", type=float, default=1000, help="megabytes of one connection")
     parser.add_argument("--large", action="store_true", help="files have messages of 20 kB")
     parser.add_argument("--only", default="ratio,linear,giant", help="which of them")
     parser.add_argument("--captures", help="where to make the captures, or find them; kept")
+    parser.add_argument("--session", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.session:
+        serve(options.session)
+        return
     print(f"amqpscope {amqpscope.__version__} ({amqpscope.build()}), {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory(prefix="amqpscope-") as temporary:
         bench = Bench(Path(options.captures or temporary), options.large)
