@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from amqpscope.spark import arrivals
 from amqpscope.spark.gather import ACCEPTED, ORDER
+from amqpscope.spark.keeping import Keeper, refusal, refused, rows_of, stamp
 from amqpscope.spark.manifest import Directory, Done, ManifestError, State
 from amqpscope.spark.numbering import decoded, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows
@@ -64,11 +65,6 @@ def processor(work: Work, idle: float, linger: float) -> Any:
         """The connections of a stream."""
 
         def init(self, handle: StatefulProcessorHandle) -> None:
-            from amqpscope.spark.pure import use_sources
-
-            use_sources()
-            from amqpscope.spark.keeping import Keeper
-
             self.handle = handle
             self.keeper = Keeper(pickle.loads(shipped))
             self.state = handle.getValueState("replay", STATE)
@@ -76,8 +72,6 @@ def processor(work: Work, idle: float, linger: float) -> Any:
         def handleInputRows(
             self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
         ) -> Iterator[pd.DataFrame]:
-            from amqpscope.spark.keeping import rows_of
-
             ring, name = key
             if not name:
                 for row in (row for frame in rows for row in frame.itertuples()):
@@ -95,8 +89,6 @@ def processor(work: Work, idle: float, linger: float) -> Any:
         def handleExpiredTimer(
             self, key: Any, timerValues: Any, expiredTimerInfo: Any
         ) -> Iterator[pd.DataFrame]:
-            from amqpscope.spark.keeping import rows_of
-
             known = self.state.get() if self.state.exists() else None
             if known is not None:
                 replay = self.keeper.thaw(known[0])
@@ -140,6 +132,10 @@ class Follow:
             raise ManifestError(
                 f"{out}: has tables of a run without --follow; give another directory"
             )
+        self.stamp = stamp().decode()
+        written = self.state.summary.get("stamp", "")
+        if self.state.run and written != self.stamp:
+            raise ManifestError(f"{out}: {refusal(written)}")
         self.running = Running(self.directory)
 
     def start(self) -> StreamingQuery:
@@ -213,8 +209,8 @@ class Follow:
         for table, parts in tables.items():
             self.put(run, table, pa.concat_tables(parts))
         count(outcome, tables)
-        summary = {"batch": number, "files": outcome.files, "frames": outcome.frames,
-                   "findings": dict(outcome.findings)}  # fmt: skip
+        summary = {"batch": number, "stamp": self.stamp, "files": outcome.files,
+                   "frames": outcome.frames, "findings": dict(outcome.findings)}  # fmt: skip
         self.state = State(run, rings, [], summary)
         self.directory.commit(self.state)
         return outcome
@@ -267,4 +263,5 @@ def follow(
     stream.directory.close()
     failed = query.exception()
     if failed is not None:
-        raise failed
+        known = refused(str(failed))
+        raise ManifestError(f"{out}: {known}") if known else failed

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copyreg
 import io
 import pickle
+import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
+from amqpscope import __version__, build
+from amqpscope.capture.keylog import Keys
 from amqpscope.choice import Choice
-from amqpscope.rules import Rule, RuleSet
-from amqpscope.rules.all import load
+from amqpscope.rules import RuleSet
 from amqpscope.rules.older import OlderRuleSet
+from amqpscope.spark.blanks import BLANKS, blank, layout
 from amqpscope.spark.gather import MINUTE, Block
+from amqpscope.spark.known import Known
 from amqpscope.spark.numbering import octets_of
 from amqpscope.spark.replay import Replay
 from amqpscope.spark.shares import unpickled
@@ -24,6 +29,16 @@ if TYPE_CHECKING:
 RULES: Final = "rules"
 OLDER_RULES: Final = "older rules"
 CHOICE: Final = "choice"
+KEYS: Final = "keys"
+NAME: Final = "amqpscope"
+MAX_STAMP: Final = 256
+REMADE: Final[dict[type, str]] = {
+    RuleSet: RULES,
+    OlderRuleSet: OLDER_RULES,
+    Choice: CHOICE,
+    Keys: KEYS,
+}
+"""Made anew from what the user wants now; so the secrets of a key log are not written down."""
 
 
 class Slices:
@@ -34,35 +49,48 @@ class Slices:
         return 0
 
 
+class FrozenError(Exception):
+    """A state that this process cannot go on with, and why."""
+
+
 class Pickler(pickle.Pickler):
     """Leaves out what every process has."""
 
-    def persistent_id(self, obj: object) -> tuple[str, str] | None:
+    def __init__(self, sink: IO[bytes], known: Known) -> None:
+        super().__init__(sink, protocol=5)
+        self.known = known.names
+        self.dispatch_table = DISPATCH
+
+    def persistent_id(self, obj: object) -> str | None:
         """A name for what is left out."""
-        if isinstance(obj, RuleSet):
-            return RULES, ""
-        if isinstance(obj, OlderRuleSet):
-            return OLDER_RULES, ""
-        if isinstance(obj, Choice):
-            return CHOICE, ""
-        return ("rule", obj.id) if isinstance(obj, Rule) else None
+        return self.known.get(id(obj)) or REMADE.get(type(obj))
 
 
 class Unpickler(pickle.Unpickler):
     """Puts it back."""
 
-    def __init__(self, data: bytes, rules: RuleSet, choice: Choice) -> None:
-        super().__init__(io.BytesIO(data))
-        self.rules = rules
-        self.choice = choice
+    def __init__(self, data: IO[bytes], known: Known, work: Work) -> None:
+        super().__init__(data)
+        self.known = known.things
+        self.rules = known.rules
+        self.work = work
 
-    def persistent_load(self, name: tuple[str, str]) -> Any:
+    def persistent_load(self, name: str) -> Any:
         """What a name stands for."""
-        if name[0] == RULES:
-            return self.rules
-        if name[0] == OLDER_RULES:
-            return OlderRuleSet(self.rules.rules)
-        return self.choice if name[0] == CHOICE else load()[name[1]]
+        if name == CHOICE:
+            return self.work.choice
+        if name == KEYS:
+            return Keys(*self.work.keylogs)
+        if name == OLDER_RULES:
+            return OlderRuleSet(self.rules)
+        return self.known[name]
+
+
+def _reduced(obj: Any) -> tuple[Any, ...]:
+    return blank, (type(obj),), obj.__getstate__()
+
+
+DISPATCH: Final = {**copyreg.dispatch_table, **dict.fromkeys(BLANKS, _reduced)}
 
 
 class Keeper:
@@ -71,6 +99,8 @@ class Keeper:
     def __init__(self, work: Work) -> None:
         self.work = work
         self.rules = work.choice.rules()
+        self.known = Known(self.rules)
+        self.stamp = stamp()
 
     def begin(self, ring: str) -> Replay:
         """A connection that was not seen before."""
@@ -81,12 +111,20 @@ class Keeper:
     def freeze(self, replay: Replay) -> bytes:
         """A replay as octets."""
         sink = io.BytesIO()
-        Pickler(sink, protocol=5).dump(replay)
+        sink.write(self.stamp)
+        Pickler(sink, self.known).dump(replay)
         return sink.getvalue()
 
     def thaw(self, data: bytes) -> Replay:
         """A replay from octets."""
-        found: Replay = Unpickler(data, self.rules, self.work.choice).load()
+        source = io.BytesIO(data)
+        written = source.readline(MAX_STAMP)
+        if written != self.stamp:
+            raise FrozenError(refusal(written.decode("utf-8", "replace")))
+        try:
+            found: Replay = Unpickler(source, self.known, self.work).load()
+        except Exception as error:  # whatever damaged octets make of it
+            raise FrozenError(f"the state of a connection is damaged: {error}") from error
         return found
 
     def segments(self, frames: Iterable[pd.DataFrame]) -> list[Segment]:
@@ -108,6 +146,28 @@ class Keeper:
             for number in gatherer.persons:
                 gatherer.pass_minutes(number, segments[-1].time // MINUTE)
         yield from gatherer.blocks()
+
+
+def stamp() -> bytes:
+    """What a state begins with: it means something to this version and build only."""
+    kind, _, _ = build().partition(":")
+    return f"{NAME} {__version__} ({kind}) {layout()}\n".encode()
+
+
+def refusal(written: str) -> str:
+    """Why a state with this stamp is of no use here, and what to do."""
+    words = written.strip() if written.startswith(NAME) else f"another {NAME}"
+    own = stamp().decode().strip()
+    return (
+        f"the state of its connections was written by {words}, and this is {own}:"
+        " go on with that one, or follow into another --out"
+    )
+
+
+def refused(text: str) -> str | None:
+    """The words of a FrozenError in what Spark tells of a failure."""
+    found = re.search(rf"\b{FrozenError.__name__}: (.+)", text)
+    return found and found[1].strip()
 
 
 def rows_of(blocks: Iterable[Block], ring: str) -> list[tuple[str, str, int, bytes]]:

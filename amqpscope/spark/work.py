@@ -1,6 +1,6 @@
 """What the user wants, as it is shipped to all workers.
 
-Apart from the modules that are compiled: a compiled class could not be unpickled.
+Apart from the modules that are compiled: a compiled class cannot be unpickled by itself.
 """
 
 from __future__ import annotations

@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from cutting import cut
 from expected import counted, findings_of, linted, statistics_of, tables_of
+
+from amqpscope.spark.follow import Follow
+from amqpscope.spark.manifest import Directory, ManifestError, State
+from amqpscope.spark.work import Work
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -101,12 +104,11 @@ def test_a_followed_ring_gives_what_lint_gives_also_after_kill_9(stream, root, t
     assert sum(row["packets"] for row in rows["captures"]) == checked.packets
 
 
-def test_a_replay_goes_on_where_it_was_frozen_after_any_packet(root):
-    capture = root / "captures" / "mixed_091-and-10_rabbitmq.pcap"
-    command = [sys.executable, Path(__file__).with_name("frozen.py"), capture]
-    found = json.loads(subprocess.check_output(command, text=True))
-    findings, checked = linted(capture)
-    assert found["frames"] == checked.frames
-    assert [tuple(each) for each in found["findings"]] == sorted(
-        (finding["rule"], finding["frame"]) for finding in findings
-    )
+def test_a_stream_of_another_version_is_refused_before_it_starts(tmp_path):
+    out = Directory(str(tmp_path / "out"))
+    out.open()
+    summary = {"batch": 0, "stamp": "amqpscope 0.0.9 (compiled) 0123456789abcdef\n"}
+    out.commit(State(1, {}, [], summary))
+    out.close()
+    with pytest.raises(ManifestError, match=r"written by amqpscope 0\.0\.9 \(compiled\)"):
+        Follow(None, [str(tmp_path)], str(tmp_path / "out"), Work())
