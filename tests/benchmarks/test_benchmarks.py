@@ -18,3 +18,10 @@ def test_quick_run_prints_its_table():
     assert "decode one transfer" in table
     assert "2,000 frames" in table
     assert "x the memory for 4 x the frames" in table
+
+
+def test_keeping_prints_a_line_for_each_protocol():
+    command = [sys.executable, HERE / "keeping.py", "2000"]
+    table = subprocess.check_output(command, text=True, timeout=100)
+    lines = [line.split()[:2] for line in table.splitlines()]
+    assert lines[1:] == [["1.0", "replay"], ["0-9-1", "replay"]]

@@ -108,6 +108,7 @@ def test_a_stream_of_another_version_is_refused_before_it_starts(tmp_path):
     out = Directory(str(tmp_path / "out"))
     out.open()
     summary = {"batch": 0, "stamp": "amqpscope 0.0.9 (compiled) 0123456789abcdef\n"}
+    out.stage(1, "captures/day=2026-01-01", "part.parquet", b"")
     out.commit(State(1, {}, [], summary))
     out.close()
     with pytest.raises(ManifestError, match=r"written by amqpscope 0\.0\.9 \(compiled\)"):
