@@ -253,8 +253,8 @@ class Links:
         place = row["ring"], row["connection"]
         self.stalls[place] += row["stalled_ns"]
         histogram = Histogram()
-        for place, count in row["latency"]:
-            histogram.fill(place, count)
+        for latency, count in row["latency"]:
+            histogram.fill(latency, count)
         histogram.count, histogram.largest = row["latency_count"], row["latency_max_ns"]
         self.latency.merge(histogram)
         if histogram.count and (
