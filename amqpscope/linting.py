@@ -21,14 +21,13 @@ from typing import Final
 
 from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.pieces import Pieces
+from amqpscope.capture.ring import PACKED, SUFFIXES
 from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.checked import Checked, Excerpt
 from amqpscope.choice import Choice
 from amqpscope.findings import Finding
 from amqpscope.report.summary import summary
 
-SUFFIXES: Final = (".pcap", ".pcapng", ".cap")
-PACKED: Final = ("", ".gz", ".zst")
 DIED: Final = "the process that checked it died (out of memory?)"
 
 Watch = Callable[[Pieces, int], None]

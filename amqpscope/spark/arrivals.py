@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pyarrow import fs
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from amqpscope.spark.files import locate, natural
-from amqpscope.spark.listing import is_capture
+from amqpscope.capture.ring import is_capture, natural
+from amqpscope.spark.files import locate
 from amqpscope.spark.plan import File, Piece, Share
 from amqpscope.spark.records import Part
 from amqpscope.spark.shares import Scan, Stream

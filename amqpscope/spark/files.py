@@ -44,9 +44,3 @@ def open_octets(path: str) -> NativeFile:
     """A file for reading at any place; OSError when that cannot be."""
     system, name = locate(path)
     return system.open_input_file(name)
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """A sort key that puts `x.pcap2` before `x.pcap10`."""
-    parts = re.split(r"(\d+)", name)
-    return [(0, int(part), part) if part.isdigit() else (1, 0, part) for part in parts]

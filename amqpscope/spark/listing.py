@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from amqpscope.linting import PACKED, SUFFIXES
-from amqpscope.spark.files import local_path, natural, open_octets
+from amqpscope.capture.ring import is_capture, natural
+from amqpscope.spark.files import local_path, open_octets
 from amqpscope.spark.plan import File, Ring, rings_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-ENDINGS: Final = tuple(suffix + packed for suffix in SUFFIXES for packed in PACKED)
 
 
 class ListingError(Exception):
@@ -34,7 +32,8 @@ def list_rings(spark: SparkSession, inputs: tuple[str, ...], *, each: bool) -> l
                 ring = Ring(name)
                 for path in paths:
                     listed = list_inputs(spark, (path,))
-                    ring.files += sorted(listed, key=lambda file: natural(file.path))
+                    listed.sort(key=lambda file: natural(file.path))
+                    ring.files += [file for file in listed if file not in ring.files]
                 rings.append(ring)
     return rings
 
@@ -92,10 +91,3 @@ def _listed(spark: SparkSession, given: str) -> list[File]:
     if not chosen:
         raise ListingError(f"{given}: no captures here")
     return chosen
-
-
-def is_capture(path: str) -> bool:
-    """Whether a file is a capture by its name, as rotation makes it too (`x.pcap12`)."""
-    name = path.rpartition("/")[2].lower()
-    stem = name.rstrip("0123456789")
-    return not name.startswith((".", "_")) and (name.endswith(ENDINGS) or stem.endswith(SUFFIXES))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from amqpscope.spark.files import natural
+from amqpscope.capture.ring import natural
 from amqpscope.spark.records import Cut, Part
 
 SLICE: Final = 32 << 20

@@ -31,8 +31,8 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
+from amqpscope.capture.ring import is_capture
 from amqpscope.spark.files import locate
-from amqpscope.spark.listing import is_capture
 from amqpscope.spark.plan import File, Piece, Ring, Share, rings_of
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES

@@ -2,8 +2,7 @@
 
 import pytest
 
-from amqpscope.spark.files import local_path, natural
-from amqpscope.spark.listing import is_capture
+from amqpscope.spark.files import local_path
 from amqpscope.spark.plan import File, Ring, Share, packed, rings_of, slice_up
 from amqpscope.spark.records import Cut
 
@@ -25,29 +24,6 @@ def test_a_directory_is_a_ring_in_the_natural_order_of_names():
 def test_each_file_is_a_ring_when_asked():
     rings = rings_of([file("/a/x.pcap"), file("/a/y.pcap")], each=True)
     assert [ring.name for ring in rings] == ["/a/x.pcap", "/a/y.pcap"]
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["t.pcap", "t.pcap1", "t.pcap2", "t.pcap10"],  # plain order has 10 before 2
-        ["t_00001_20261116100000.pcapng", "t_00002_20261116090000.pcapng"],
-        ["2026-11-16T09.pcap", "2026-11-16T10.pcap"],
-    ],
-)
-def test_names_that_tools_give_sort_in_the_order_of_capture(names):
-    assert sorted(sorted(names), key=natural) == names
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("a.pcap", True), ("a.PCAPNG", True), ("a.pcap.gz", True), ("a.pcap17", True),
-        ("a.cap.zst", True), ("a.txt", False), (".a.pcap", False), ("_tmp.pcap", False),
-    ],
-)  # fmt: skip
-def test_captures_are_known_by_their_names(name, expected):
-    assert is_capture(f"/some/where/{name}") is expected
 
 
 def test_small_files_share_a_slice_and_large_ones_are_cut():

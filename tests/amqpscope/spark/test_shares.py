@@ -8,7 +8,7 @@ from expected import counted, findings_of, linted, statistics_of
 from older_talks import OPENED
 from without_spark import tables
 
-from amqpscope.spark.files import natural
+from amqpscope.capture.ring import natural
 
 pytest.importorskip("pyarrow")
 
