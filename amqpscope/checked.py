@@ -43,8 +43,10 @@ class Checked:
     gaps: int = 0
     error: str | None = None
     """Why it could not be read, or not to its end."""
+    problems: list[str] = field(default_factory=list)
+    """The same in a ring, a line for each file, with its path."""
     unreadable: bool = False
-    """Nothing of it could be read, or checking broke off."""
+    """Nothing of it, or of a file in it, could be read, or checking broke off."""
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     counts: dict[Kind, int] = field(default_factory=dict)
@@ -53,6 +55,13 @@ class Checked:
     """Those that were found and are not in `findings`, since there are so many of their kind."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
     """The frames that the findings speak of, by number."""
+
+    def told(self) -> list[str]:
+        """What the user should know beside the findings, a line each."""
+        lines = [f"{self.path}: {note}" for note in self.notes]
+        if self.error and not self.problems:
+            lines.append(f"{self.path}: {self.error}")
+        return lines + self.problems
 
     def keep(self, finding: Finding, limit: int) -> bool:
         """Keep a finding; only count it if `limit` (0: any number) of its kind are kept already."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Analyzer, Conversation, Step, Suspect
 from amqpscope.capture.pieces import Pieces
+from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.checked import Excerpt
 from amqpscope.model.older.snapshot import older_snapshot
@@ -49,7 +50,7 @@ Watch = Callable[[Pieces, int], None]
 class Source:
     """How a capture is to be read."""
 
-    path: str
+    path: Readable
     keylogs: tuple[bytes, ...] = ()
     decode_as: dict[int, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
@@ -265,10 +266,15 @@ class Illustrator:
         )
 
 
+def is_pipe(path: str) -> bool:
+    """Whether there is something at a path that is neither a file nor a directory."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+
+
 @contextmanager
-def rereadable(path: str) -> Iterator[str]:
-    """A path that can be read more than once: what comes from a pipe is kept in a file."""
-    if path != STDIN and (not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path)):
+def rereadable(path: Readable) -> Iterator[Readable]:
+    """A capture that can be read more than once: what comes from a pipe is kept in a file."""
+    if isinstance(path, Ring) or (path != STDIN and not is_pipe(path)):
         yield path
         return
     with tempfile.NamedTemporaryFile(prefix="amqpscope-") as file:

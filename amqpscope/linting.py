@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -20,8 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from amqpscope.analysis import Analyzer, Step
-from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.ring import PACKED, SUFFIXES
+from amqpscope.capture.pieces import Pieces, can_be_read_again
+from amqpscope.capture.ring import PACKED, SUFFIXES, Readable, Ring
 from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.checked import Checked, Excerpt
 from amqpscope.choice import Choice
@@ -59,7 +58,9 @@ def calm_collector() -> None:
     gc.set_threshold(100_000)
 
 
-def check_all(paths: list[str], work: Work, jobs: int, done: Callable[[], None]) -> list[Checked]:
+def check_all(
+    paths: list[Readable], work: Work, jobs: int, done: Callable[[], None]
+) -> list[Checked]:
     """Check captures, `jobs` at a time; the results in the order of the paths."""
     if jobs <= 1 or len(paths) <= 1:
         return _one_by_one(paths, work, done)
@@ -69,7 +70,7 @@ def check_all(paths: list[str], work: Work, jobs: int, done: Callable[[], None])
     return [next(own if path == STDIN else others) for path in paths]
 
 
-def _one_by_one(paths: list[str], work: Work, done: Callable[[], None]) -> list[Checked]:
+def _one_by_one(paths: list[Readable], work: Work, done: Callable[[], None]) -> list[Checked]:
     results = []
     for path in paths:
         results.append(check(path, work))
@@ -78,7 +79,7 @@ def _one_by_one(paths: list[str], work: Work, done: Callable[[], None]) -> list[
 
 
 def _side_by_side(
-    paths: list[str], work: Work, jobs: int, done: Callable[[], None]
+    paths: list[Readable], work: Work, jobs: int, done: Callable[[], None]
 ) -> list[Checked]:
     results = []
     with _workers(min(jobs, len(paths))) as pool:
@@ -91,13 +92,13 @@ def _side_by_side(
     return results
 
 
-def _alone(path: str, work: Work) -> Checked:
+def _alone(path: Readable, work: Work) -> Checked:
     """Check a capture in a process of its own, which may die."""
     with _workers(1) as pool:
         try:
             return _submit(pool, [path], work, lambda: None)[0].result()
         except BrokenProcessPool:
-            return Checked(path, error=DIED, unreadable=True)
+            return Checked(str(path), error=DIED, unreadable=True)
 
 
 @contextmanager
@@ -116,7 +117,7 @@ def _workers(number: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _submit(
-    pool: ProcessPoolExecutor, paths: Iterable[str], work: Work, done: Callable[[], None]
+    pool: ProcessPoolExecutor, paths: Iterable[Readable], work: Work, done: Callable[[], None]
 ) -> list[Future[Checked]]:
     """Hand out the work; the processes are started here and leave Ctrl-C to us."""
     # It would unblock what is blocked next, if it were started by the first of the processes.
@@ -132,7 +133,7 @@ def _submit(
     return futures
 
 
-def _handed_out(pool: ProcessPoolExecutor, path: str, work: Work) -> Future[Checked]:
+def _handed_out(pool: ProcessPoolExecutor, path: Readable, work: Work) -> Future[Checked]:
     try:
         return pool.submit(check, path, work)
     except BrokenProcessPool as error:
@@ -141,27 +142,29 @@ def _handed_out(pool: ProcessPoolExecutor, path: str, work: Work) -> Future[Chec
         return lost
 
 
-def check(path: str, work: Work, watch: Watch | None = None) -> Checked:
+def check(path: Readable, work: Work, watch: Watch | None = None) -> Checked:
     """Check one capture, whatever is in it."""
-    checked = Checked(path)
+    checked = Checked(str(path))
     analyzer = Analyzer(work.decode_as, work.choice.rules())
     try:
-        _read(checked, analyzer, work, watch)
-        _look_up(checked, work)
+        _read(path, checked, analyzer, work, watch)
+        _look_up(path, checked, work)
     except CaptureError as error:
         checked.error = error.message
         checked.unreadable = True
     except Exception as error:
         checked.error = f"this is a bug of amqpscope, after frame {analyzer.frames}: {_told(error)}"
-        checked.unreadable = True
+        checked.unreadable, checked.problems = True, []
     checked.connections, checked.frames = analyzer.conversations, analyzer.frames
     checked.protocols, checked.gaps = analyzer.protocols, analyzer.gaps
     return checked
 
 
-def _read(checked: Checked, analyzer: Analyzer, work: Work, watch: Watch | None) -> None:
+def _read(
+    path: Readable, checked: Checked, analyzer: Analyzer, work: Work, watch: Watch | None
+) -> None:
     """Let the rules see every frame."""
-    with Pieces(checked.path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
+    with Pieces(path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
         try:
             for batch in pieces:
                 for step in analyzer.faulty(batch):
@@ -177,8 +180,9 @@ def _read(checked: Checked, analyzer: Analyzer, work: Work, watch: Watch | None)
             checked.findings.sort(key=lambda f: (f.frame, f.rule))
             checked.packets = pieces.capture.packets
         checked.error = pieces.capture.problem
+        checked.problems = pieces.capture.problems if isinstance(path, Ring) else []
         checked.notes = list(pieces.notes)
-        checked.unreadable = checked.error is not None and not checked.packets
+        checked.unreadable = pieces.capture.unreadable
 
 
 def _keep(checked: Checked, found: list[Finding], work: Work) -> bool:
@@ -188,14 +192,14 @@ def _keep(checked: Checked, found: list[Finding], work: Work) -> bool:
     return any(kept)
 
 
-def _look_up(checked: Checked, work: Work) -> None:
+def _look_up(path: Readable, checked: Checked, work: Work) -> None:
     """Read the capture once more for frames that turned out to matter after they had passed."""
     missing = _spoken_of(checked.findings).difference(checked.excerpts)
-    if not missing or not work.excerpts or not os.path.isfile(checked.path):
+    if not missing or not work.excerpts or not can_be_read_again(path):
         return
     last = max(missing)
     analyzer = Analyzer(work.decode_as, until=last)
-    with Pieces(checked.path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
+    with Pieces(path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
         for batch in pieces:
             for piece in batch:
                 for step in analyzer.feed(piece):

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.pieces import Pieces
+from amqpscope.capture.ring import Readable
 from amqpscope.capture.source import CaptureError
 from amqpscope.choice import Choice
 from amqpscope.report.csv import CsvLines
@@ -65,7 +66,7 @@ class Reading:
         self.failed = False
         self.rules = Choice().rules()
 
-    def run(self, captures: tuple[str, ...]) -> int:
+    def run(self, captures: Sequence[Readable]) -> int:
         """Read all of them; the exit code."""
         if hasattr(self.out, "reconfigure"):
             self.out.reconfigure(errors="backslashreplace")
@@ -95,7 +96,7 @@ class Reading:
                 self.complain(f"{path}: key log cannot be read: {reason}")
                 self.failed = True
 
-    def capture(self, path: str, keylogs: list[bytes]) -> None:
+    def capture(self, path: Readable, keylogs: list[bytes]) -> None:
         """Read one capture to its end."""
         options = self.options
         analyzer = Analyzer(options.decode_as, self.rules)
@@ -104,7 +105,7 @@ class Reading:
         ) as pieces:
             lines = self.lines()
             detail = self.detail()
-            progress = Progress(pieces, path, follow=options.follow)
+            progress = Progress(pieces, follow=options.follow)
             heading = [lines.heading()] if isinstance(lines, TextLines) else []
             try:
                 for batch in pieces:
@@ -118,7 +119,7 @@ class Reading:
                     progress.update(analyzer.frames)
             finally:
                 progress.close()
-            self.tell(path, pieces, analyzer)
+            self.tell(pieces, analyzer)
 
     def texts(
         self, analyzer: Analyzer, batch: list[Piece], lines: Lines, detail: Detail | None
@@ -168,14 +169,15 @@ class Reading:
             self.out.write("\n".join(lines) + "\n")
             self.out.flush()
 
-    def tell(self, path: str, pieces: Pieces, analyzer: Analyzer) -> None:
+    def tell(self, pieces: Pieces, analyzer: Analyzer) -> None:
         """What the user should know about this capture beside its frames."""
         capture = pieces.capture
+        path = capture.path
         for note in pieces.notes:
             self.complain(f"{path}: {note}")
-        if capture.problem is not None:
-            self.complain(f"{path}: {capture.problem}")
-            self.failed = self.failed or capture.packets == 0
+        for problem in capture.problems:
+            self.complain(problem)
+        self.failed = self.failed or capture.unreadable
         if analyzer.gaps:
             self.complain(f"{path}: octets are missing at {analyzer.gaps} places")
         for protocol in analyzer.protocols:
@@ -191,9 +193,8 @@ class Reading:
 class Progress:
     """A bar on standard error, when that is a terminal and reading takes long."""
 
-    def __init__(self, pieces: Pieces, path: str, *, follow: bool) -> None:
+    def __init__(self, pieces: Pieces, *, follow: bool) -> None:
         self.capture = pieces.capture
-        self.path = path
         self.begun = time.monotonic()
         watched = sys.stderr.isatty() and not sys.stdout.isatty()
         self.wanted = watched and self.capture.size > 0 and not follow
@@ -204,7 +205,7 @@ class Progress:
         if not self.wanted or time.monotonic() - self.begun < PATIENCE:
             return
         if self.bar is None:
-            self.bar = Bar(os.path.basename(self.path), self.capture.size)
+            self.bar = Bar(os.path.basename(self.capture.path.rstrip("/")), self.capture.size)
         self.bar.update(self.capture.position, frames)
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.keylog import Keys
 from amqpscope.capture.layers import Unwrapper
 from amqpscope.capture.pcap import Capture, CaptureError, open_capture
+from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import STDIN
 from amqpscope.capture.tshark import RecordWriter
 from amqpscope.reassembly import Reassembler
@@ -30,7 +31,7 @@ class Pieces:
 
     def __init__(
         self,
-        path: str,
+        given: Readable,
         *,
         follow: bool = False,
         keylogs: Iterable[bytes] = (),
@@ -39,21 +40,21 @@ class Pieces:
         self._ports = frozenset(server_ports)
         self._spool: str | None = None
         keys = Keys(*keylogs)
-        source = path
-        if keys and not follow and not os.path.isfile(path) and not os.path.isdir(path):
-            source = self._spool_pipe(path)
-        self._source = source
+        self._source = given
+        again = can_be_read_again(given)
+        if keys and not follow and not again and not os.path.isdir(str(given)):
+            self._source = self._spool_pipe(str(given))
+            again = True
         try:
-            self.capture: Capture = open_capture(source, follow=follow)
+            self.capture: Capture = open_capture(self._source, follow=follow)
         except CaptureError as error:
             self._remove_spool()
-            raise CaptureError(path, error.message) from error
-        self.capture.path = path
+            raise CaptureError(str(given), error.message) from error
+        self.capture.path = str(given)
         """The capture itself: packets, problem, position and size."""
         keys.watch(self.capture.secrets)
         self._keys = keys
-        twice = not follow and os.path.isfile(source)
-        self._decryptor = Decryptor(keys, self._collect if twice else None)
+        self._decryptor = Decryptor(keys, self._collect if again and not follow else None)
 
     @property
     def notes(self) -> list[str]:
@@ -114,3 +115,8 @@ class Pieces:
         if self._spool is not None:
             os.unlink(self._spool)
             self._spool = None
+
+
+def can_be_read_again(given: Readable) -> bool:
+    """Whether a capture is there for good; what comes from a pipe is not."""
+    return isinstance(given, Ring) or os.path.isfile(given)

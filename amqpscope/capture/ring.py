@@ -1,7 +1,7 @@
 """Rings: captures that were rotated into several files, and are read as the one that they were.
 
-tcpdump -C writes `x.pcap`, `x.pcap1`, ... `x.pcap10`, so the order of a ring's files is that in which
-people count, not that of the alphabet; and each of them may be packed.
+tcpdump -C writes `x.pcap`, `x.pcap1`, ... `x.pcap10`, so a ring's files are in the order in which
+people count, not in that of the alphabet; and each of them may be packed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 SUFFIXES: Final = (".pcap", ".pcapng", ".cap")
 PACKED: Final = ("", ".gz", ".zst")
@@ -27,6 +27,15 @@ class Ring:
 
     def __str__(self) -> str:
         return self.path
+
+
+class Trouble(NamedTuple):
+    """A file that could not be read, or not to its end."""
+
+    path: str
+    message: str
+    unreadable: bool
+    """Nothing of it could be read."""
 
 
 Readable = str | Ring

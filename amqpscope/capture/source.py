@@ -2,8 +2,8 @@
 
 A `Source` gives block after block and never the whole, so memory does not grow with the file.
 Compression is told by the first octets. With `follow`, the end of a regular file means
-"nothing new yet" until the reader is interrupted; and the end of `run-00001.pcapng` that
-`run-00002.pcapng` follows it, once that is there: so a recording that is rotated reads as one.
+"nothing new yet" until the reader is interrupted; but for that of `run-00001.pcapng` once
+`run-00002.pcapng` is there, which then is its `successor`.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Source:
         """The reader was interrupted while it waited, or nothing more will come."""
         self.ending = False
         """Whoever writes has stopped: follow to the end of what is there, and no longer."""
-        self.lost_files = 0
-        """Files of the series that were gone when we came to them."""
+        self.successor = ""
+        """The file of a series in which a followed one goes on, when this one is over."""
         self._fd = _open(path)
         self._owned = path != STDIN
         status = os.fstat(self._fd)
@@ -89,9 +89,6 @@ class Source:
         self._format = ""
         self._packed = b""
         self._poll = FIRST_POLL
-        self._current = path
-        """The file of a series that is read now, and below where it begins in `position`."""
-        self._begin = 0
 
     def read(self) -> bytes | None:
         """The next octets; none yet (`b""`, only when following); or None at the end."""
@@ -119,9 +116,9 @@ class Source:
             ending = self.ending
             block = os.read(self._fd, BLOCK)
             if not block and self.follow:
-                block = self._go_on()
+                block = self._look_on()
                 if not block:
-                    return self._wait(ending)
+                    return None if self.successor else self._wait(ending)
         except OSError as error:
             raise CaptureError(self.path, _reason(error)) from error
         self._poll = FIRST_POLL
@@ -130,7 +127,7 @@ class Source:
 
     def _wait(self, ending: bool) -> bytes | None:
         """Let the file grow for a moment."""
-        if os.fstat(self._fd).st_size < self.position - self._begin:
+        if os.fstat(self._fd).st_size < self.position:
             self.problem = f"the file shrank below byte {self.position} while it was followed"
             return None
         if ending:
@@ -144,25 +141,14 @@ class Source:
         self._poll = min(2 * self._poll, POLL)
         return b""
 
-    def _go_on(self) -> bytes:
-        """Octets of the next file in a series, or those that came while we looked for it."""
-        following = self._successor()
-        if not following:
-            return b""
-        block = os.read(self._fd, BLOCK)
-        if block:
-            return block
-        fd = _open(following)
-        os.close(self._fd)
-        self._fd = fd
-        self.lost_files += number_of(following) - number_of(self._current) - 1
-        self._current = following
-        self._begin = self.position
-        return os.read(fd, BLOCK)
+    def _look_on(self) -> bytes:
+        """Look for the next file in a series; octets that came to this one meanwhile."""
+        self.successor = self._successor()
+        return os.read(self._fd, BLOCK) if self.successor else b""
 
     def _successor(self) -> str:
         """The next file of a series, if it is there: then this one is complete."""
-        name = SERIES.fullmatch(self._current)
+        name = SERIES.fullmatch(self.path)
         if name is None:
             return ""
         number = int(name[2]) + 1
@@ -170,7 +156,7 @@ class Source:
         if os.path.exists(path):
             return path
         # Removed before we came to it, and others behind it too?
-        return "" if os.path.exists(self._current) else oldest_after(name)
+        return "" if os.path.exists(self.path) else oldest_after(name)
 
     def _accept(self, block: bytes) -> bytes:
         """Take a block as stored; what it means."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TextIO
@@ -15,6 +15,7 @@ from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, silence
 
 if TYPE_CHECKING:
     from amqpscope.analysis import Step
+    from amqpscope.capture.ring import Readable
     from amqpscope.checked import Checked
     from amqpscope.drawing import Source
     from amqpscope.filter import Filter
@@ -38,8 +39,8 @@ class Report:
     where: Filter | None = None
     frames: bool = False
     """All frames are listed."""
-    places: dict[str, str] = field(default_factory=dict)
-    """Where a capture can be read again, if not at its path."""
+    places: dict[str, Readable] = field(default_factory=dict)
+    """How a capture is read again, if it is not simply the file at its path."""
     left: int = DRAWN
 
     def write(self, out: TextIO, captures: list[Checked]) -> None:
@@ -49,7 +50,7 @@ class Report:
         if self.where is not None:
             for checked in captures:
                 self.pick(checked, self.where)
-        names = [os.path.basename(checked.path) for checked in captures]
+        names = [os.path.basename(checked.path.rstrip("/")) for checked in captures]
         title = names[0] if len(names) == 1 else f"{len(names)} captures"
         out.writelines(page_head(captures, title, frames=self.frames))
         for place, checked in enumerate(captures, 1):
@@ -131,7 +132,7 @@ def picked(source: Source) -> Iterator[Step]:
             yield passed
 
 
-def read_html(captures: tuple[str, ...], options: Options) -> int:
+def read_html(captures: Sequence[Readable], options: Options) -> int:
     """What `read --format html` writes; the exit code."""
     from amqpscope.choice import Choice
     from amqpscope.cli.state import Reader
@@ -142,13 +143,12 @@ def read_html(captures: tuple[str, ...], options: Options) -> int:
     work = Work(Choice(), keylogs, options.decode_as, excerpts=False, limit=LIMIT)
     try:
         with kept(captures) as places:
-            checked = [check(places.get(path, path), work) for path in captures]
-            for each, path in zip(checked, captures, strict=True):
-                each.path = path
+            checked = [check(places.get(str(given), given), work) for given in captures]
+            for each, given in zip(checked, captures, strict=True):
+                each.path = str(given)
                 reader.failed = reader.failed or each.unreadable
-                for note in (*each.notes, each.error):
-                    if note:
-                        complain(f"{path}: {note}")
+                for line in each.told():
+                    complain(line)
             report = Report(
                 keylogs, options.decode_as, options.show_secrets, options.where, True, places
             )
@@ -163,10 +163,10 @@ def read_html(captures: tuple[str, ...], options: Options) -> int:
 
 
 @contextmanager
-def kept(paths: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    """Where captures that come from pipes are kept, since they are read more than once."""
+def kept(captures: Sequence[Readable]) -> Iterator[dict[str, Readable]]:
+    """How captures are read that are no files: rings, and what comes from pipes and is kept."""
     from amqpscope.drawing import rereadable
 
     with ExitStack() as stack:
-        found = {path: stack.enter_context(rereadable(path)) for path in paths}
+        found = {str(given): stack.enter_context(rereadable(given)) for given in captures}
         yield {path: place for path, place in found.items() if path != place}

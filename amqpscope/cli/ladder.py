@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from amqpscope.cli.options import parse_filter, reader_options
+from amqpscope.cli.options import parse_filter, reader_options, ring_options
 from amqpscope.cli.output import (
     INTERRUPTED,
     UNREADABLE,
@@ -19,9 +19,11 @@ from amqpscope.cli.output import (
     printing,
     terminal_width,
 )
+from amqpscope.cli.rings import choose_one
 from amqpscope.cli.state import Reader
 
 if TYPE_CHECKING:
+    from amqpscope.capture.ring import Readable
     from amqpscope.checked import Checked
     from amqpscope.report.ladder import Ladder
 
@@ -31,7 +33,7 @@ MARKED: Final = 1000
 
 
 @click.command()
-@click.argument("capture")
+@click.argument("captures", metavar="CAPTURE", nargs=-1, required=True)
 @click.option(
     "-Y",
     "--filter",
@@ -54,8 +56,9 @@ MARKED: Final = 1000
 @click.option("--together", is_flag=True, help="The connections side by side, in order of time.")
 @click.option("--all", "everything", is_flag=True, help="Every frame; nothing is folded.")
 @click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
+@ring_options
 @reader_options
-def ladder(capture: str, **options: Any) -> None:
+def ladder(captures: tuple[str, ...], **options: Any) -> None:
     """Draw who sent what to whom, as a sequence diagram.
 
     \b
@@ -64,15 +67,17 @@ def ladder(capture: str, **options: Any) -> None:
     amqpscope ladder -c 1 -c 2 --together capture.pcapng
     amqpscope ladder --format svg --output ladder.svg capture.pcapng
     amqpscope ladder --format mermaid --output ladder.mmd capture.pcapng
+    amqpscope ladder --ring recordings/
 
     Transfers are joined to the dispositions that settle them, with the outcome and the time it
     took. What lint finds stands below its arrow. Frames that repeat what was drawn before are
     folded into one line that counts them; --all draws them too.
     """  # fmt: skip
-    sys.exit(run_ladder(capture, {**options, "capture": capture}))
+    capture = choose_one(captures, options)
+    sys.exit(UNREADABLE if capture is None else run_ladder(capture, options))
 
 
-def run_ladder(capture: str, options: dict[str, Any]) -> int:
+def run_ladder(capture: Readable, options: dict[str, Any]) -> int:
     """Read, lay out and write; the exit code."""
     from amqpscope.capture.source import CaptureError
     from amqpscope.drawing import rereadable
@@ -80,7 +85,7 @@ def run_ladder(capture: str, options: dict[str, Any]) -> int:
     reader = Reader(options)
     try:
         with rereadable(capture) as path:
-            ladders = laid_out(path, reader, options)
+            ladders = laid_out(path, str(capture), reader, options)
     except CaptureError as error:
         complain(f"{capture}: {error.message}")
         return UNREADABLE
@@ -95,7 +100,7 @@ def run_ladder(capture: str, options: dict[str, Any]) -> int:
     return UNREADABLE if reader.failed else 0
 
 
-def laid_out(path: str, reader: Reader, options: dict[str, Any]) -> list[Ladder]:
+def laid_out(path: Readable, name: str, reader: Reader, options: dict[str, Any]) -> list[Ladder]:
     """The ladders of a capture, after the rules have seen it."""
     from amqpscope.choice import Choice
     from amqpscope.cli.progress import CaptureBar
@@ -104,11 +109,12 @@ def laid_out(path: str, reader: Reader, options: dict[str, Any]) -> list[Ladder]
 
     calm_collector()
     keylogs, ports = tuple(reader.keylogs), options["decode_as"]
-    with CaptureBar(path) as bar:
+    with CaptureBar(name) as bar:
         limit = 0 if options["everything"] else MARKED
         work = Work(Choice(), keylogs, ports, excerpts=False, limit=limit)
         checked = check(path, work, bar.update)
-    tell(options["capture"], checked)
+    checked.path = name
+    tell(checked)
     reader.failed = reader.failed or checked.unreadable
     if not checked.frames:
         return []
@@ -122,13 +128,12 @@ def laid_out(path: str, reader: Reader, options: dict[str, Any]) -> list[Ladder]
     return ladders.finish()
 
 
-def tell(capture: str, checked: Checked) -> None:
+def tell(checked: Checked) -> None:
     """What the user should know about the capture beside the picture."""
-    for note in (*checked.notes, checked.error):
-        if note:
-            complain(f"{capture}: {note}")
+    for line in checked.told():
+        complain(line)
     if not checked.frames and not checked.error and not checked.notes:
-        complain(f"{capture}: no AMQP in {checked.packets} packets")
+        complain(f"{checked.path}: no AMQP in {checked.packets} packets")
 
 
 def nothing(options: dict[str, Any]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from amqpscope.cli.options import reader_options
+from amqpscope.cli.options import reader_options, ring_options
 from amqpscope.cli.output import (
     INTERRUPTED,
     UNREADABLE,
@@ -21,9 +22,11 @@ from amqpscope.cli.output import (
     silence,
     terminal_width,
 )
+from amqpscope.cli.rings import choose
 
 if TYPE_CHECKING:
     from amqpscope.baseline import Baseline
+    from amqpscope.capture.ring import Readable
     from amqpscope.checked import Checked
     from amqpscope.choice import Choice
 
@@ -77,6 +80,7 @@ FORMATS: Final = ("text", "json", "sarif", "junit", "github", "html")
     metavar="N",
     help="Captures checked side by side.  [default: one per processor]",
 )
+@ring_options
 @reader_options
 def lint(captures: tuple[str, ...], **options: Any) -> None:
     """Check captures against the specification; say who broke what.
@@ -88,8 +92,11 @@ def lint(captures: tuple[str, ...], **options: Any) -> None:
     amqpscope lint --format html --output report.html capture.pcapng
     amqpscope lint --write-baseline known.json recordings/
     amqpscope lint --baseline known.json recordings/
+    amqpscope lint --ring site-1/ site-2/
 
-    A directory stands for the captures in it and below; - is standard input.
+    A directory stands for the captures in it and below; - is standard input. With --ring it
+    stands for one capture that was rotated into the files in it, and so do files that are given:
+    connections go on from file to file, and frames, packets and connections are numbered through.
 
     The exit code is 0 when nothing is found at or above --fail-on, 1 when something is, and 2
     when a capture could not be read or the command line is wrong. A finding marked "suspect"
@@ -97,10 +104,10 @@ def lint(captures: tuple[str, ...], **options: Any) -> None:
     """  # fmt: skip
     if options["statistics"] and options["form"] not in ("text", "json"):
         raise click.UsageError("--statistics counts in text and json only")
-    sys.exit(run_lint(captures, options))
+    sys.exit(run_lint(*choose(captures, options), options))
 
 
-def run_lint(captures: tuple[str, ...], options: dict[str, Any]) -> int:
+def run_lint(captures: Sequence[Readable], failed: bool, options: dict[str, Any]) -> int:
     """Check and report; the exit code."""
     from amqpscope.baseline import BaselineError
     from amqpscope.capture.source import CaptureError
@@ -108,10 +115,11 @@ def run_lint(captures: tuple[str, ...], options: dict[str, Any]) -> int:
     from amqpscope.cli.html import kept
 
     try:
+        lint = Lint(options, failed=failed)
         if options["form"] != "html":
-            return Lint(options).run(captures)
-        with kept(captures) as places:
-            return Lint(options, places).run(captures)
+            return lint.run(captures)
+        with kept(captures) as lint.places:
+            return lint.run(captures)
     except (ConfigError, BaselineError, CaptureError) as error:
         complain(str(error))
         return UNREADABLE
@@ -123,12 +131,12 @@ def run_lint(captures: tuple[str, ...], options: dict[str, Any]) -> int:
 class Lint:
     """One run of `lint`."""
 
-    def __init__(self, options: dict[str, Any], places: dict[str, str] | None = None) -> None:
+    def __init__(self, options: dict[str, Any], *, failed: bool = False) -> None:
         self.options = options
-        self.places = places or {}
-        """Where captures that come from pipes are kept, if they have to be read twice."""
+        self.places: dict[str, Readable] = {}
+        """How captures are read that are not simply files."""
         self.choice = self.chosen()
-        self.failed = False
+        self.failed = failed
         """Something could not be read."""
         self.read_keylogs: tuple[bytes, ...] = ()
 
@@ -150,7 +158,7 @@ class Lint:
             complain(f"{word}: {why_idle(word)}")
         return choice
 
-    def run(self, captures: tuple[str, ...]) -> int:
+    def run(self, captures: Sequence[Readable]) -> int:
         """Check and report; the exit code."""
         from amqpscope.baseline import read_baseline, write_baseline
 
@@ -174,7 +182,7 @@ class Lint:
             return UNREADABLE
         return int(any(self.choice.fails(f) for each in checked for f in each.findings))
 
-    def check(self, captures: tuple[str, ...]) -> list[Checked]:
+    def check(self, captures: Sequence[Readable]) -> list[Checked]:
         """Check all captures, in files and directories."""
         from amqpscope.cli.progress import CaptureBar, CapturesBar
         from amqpscope.linting import Work, check, check_all
@@ -187,8 +195,9 @@ class Lint:
         limit = 0 if known else options["max_findings"]
         work = Work(self.choice, self.read_keylogs, options["decode_as"], excerpts, limit)
         # Each once, also when it lies in a directory that is given too.
-        paths = list(dict.fromkeys(path for given in captures for path in self.expand(given)))
-        real = [self.places.get(path, path) for path in paths]
+        given = list(dict.fromkeys(path for each in captures for path in self.expand(each)))
+        paths = [str(each) for each in given]
+        real = [self.places.get(str(each), each) for each in given]
         if len(paths) == 1:
             with CaptureBar(paths[0]) as bar:
                 checked = [check(real[0], work, bar.update)]
@@ -200,11 +209,11 @@ class Lint:
             each.path = path
         return checked
 
-    def expand(self, path: str) -> list[str]:
-        """A file as it is given, or the captures in a directory."""
+    def expand(self, path: Readable) -> Sequence[Readable]:
+        """A file or ring as it is given, or the captures in a directory."""
         from amqpscope.linting import captures_in
 
-        if not os.path.isdir(path):
+        if not isinstance(path, str) or not os.path.isdir(path):
             return [path]
         found = captures_in(path)
         if not found:
@@ -228,9 +237,8 @@ class Lint:
     def tell(self, checked: Checked) -> None:
         """What the user should know about a capture beside the findings."""
         self.failed = self.failed or checked.unreadable
-        for note in (*checked.notes, checked.error):
-            if note:
-                complain(f"{checked.path}: {note}")
+        for line in checked.told():
+            complain(line)
         if checked.gaps:
             places = "1 place" if checked.gaps == 1 else f"{checked.gaps} places"
             complain(f"{checked.path}: octets are missing at {places}; less can be proved there")

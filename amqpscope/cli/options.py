@@ -71,6 +71,26 @@ def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def ring_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of how several captures are one."""
+    decorators: Iterable[Callable[[Callable[..., Any]], Callable[..., Any]]] = (
+        click.option(
+            "--as-given",
+            is_flag=True,
+            help="With --ring: the files in the order given, not in that of their names.",
+        ),
+        click.option(
+            "--ring",
+            is_flag=True,
+            help="The captures of a directory, or the files given, are one capture that was "
+            "rotated, in the natural order of their names: x.pcap9 before x.pcap10.",
+        ),
+    )
+    for decorator in decorators:
+        command = decorator(command)
+    return command
+
+
 def shown_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of how frames are shown."""
     decorators: Iterable[Callable[[Callable[..., Any]], Callable[..., Any]]] = (

@@ -17,7 +17,7 @@ class CaptureBar:
     """Over the octets of one capture, when it takes long."""
 
     def __init__(self, path: str) -> None:
-        self.name = os.path.basename(path)
+        self.name = os.path.basename(path.rstrip("/"))
         self.begun = time.monotonic()
         self.bar: Bar | None = None
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from amqpscope.cli.options import reader_options, shown_options
+from amqpscope.cli.options import reader_options, ring_options, shown_options
 from amqpscope.cli.output import (
     UNREADABLE,
     ascii_alone,
@@ -18,8 +19,10 @@ from amqpscope.cli.output import (
     printing,
     terminal_width,
 )
+from amqpscope.cli.rings import choose
 
 if TYPE_CHECKING:
+    from amqpscope.capture.ring import Readable
     from amqpscope.filter import Filter
     from amqpscope.reading import Options
 
@@ -31,6 +34,7 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
 @shown_options
 @click.option("--follow", "-f", is_flag=True, help="Go on as the file grows, until Ctrl-C.")
 @NO_TUI
+@ring_options
 @reader_options
 def read(captures: tuple[str, ...], no_tui: bool, **options: Any) -> None:
     """Show the AMQP frames of captures: on a terminal as a screen, else as text.
@@ -45,9 +49,12 @@ def read(captures: tuple[str, ...], no_tui: bool, **options: Any) -> None:
     amqpscope read --format jsonl capture.pcap | jq 'select(.name == "close")'
     amqpscope read --format html capture.pcapng > report.html
     amqpscope read --keylog keys.log tls.pcapng
+    amqpscope read --ring recordings/
     tcpdump -i any -w - port 5672 | amqpscope read -
 
-    Captures are pcap or pcapng, also packed with gzip or zstd; - is standard input.
+    Captures are pcap or pcapng, also packed with gzip or zstd; - is standard input. With --ring
+    the files of a directory, or those given, are one capture that was rotated: connections go on
+    from file to file, and frames, packets and connections are numbered through.
 
     AMQP is found by its protocol header on any port. A capture that begins later is recognised
     on port 5672, and on others with --decode-as. Filters are written as in Wireshark, with the
@@ -55,9 +62,12 @@ def read(captures: tuple[str, ...], no_tui: bool, **options: Any) -> None:
     """
     if options["follow"] and options["form"] == "html":
         raise click.UsageError("a page of HTML has an end, and --follow has none")
-    if screen_wanted(options, no_tui):
-        sys.exit(show_screen(captures, **options))
-    sys.exit(show(captures, make_options(**options)))
+    if options["follow"] and options["ring"]:
+        raise click.UsageError("--ring wants complete files; --follow finds the next one itself")
+    found, failed = choose(captures, options)
+    screen = screen_wanted(options, no_tui)
+    code = show_screen(found, **options) if screen else show(found, make_options(**options))
+    sys.exit(UNREADABLE if failed else code)
 
 
 @click.command()
@@ -119,7 +129,7 @@ def screen_wanted(options: dict[str, Any], no_tui: bool) -> bool:
 
 
 def show_screen(
-    captures: tuple[str, ...], where: Filter | None, keylog: tuple[str, ...], **options: Any
+    captures: Sequence[Readable], where: Filter | None, keylog: tuple[str, ...], **options: Any
 ) -> int:
     """Open the screen, with one capture at a time; the exit code."""
     from amqpscope.tui import run_all
@@ -135,7 +145,7 @@ def show_screen(
     return UNREADABLE if troubles else 0
 
 
-def show(captures: tuple[str, ...], options: Options) -> int:
+def show(captures: Sequence[Readable], options: Options) -> int:
     """Print the frames of each capture; the exit code."""
     from amqpscope.cli.html import read_html
     from amqpscope.reading import Reading

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from amqpscope.cli.options import reader_options
+from amqpscope.cli.options import reader_options, ring_options
 from amqpscope.cli.output import UNREADABLE, complain, printing, terminal_width
+from amqpscope.cli.rings import choose, choose_one
 
 if TYPE_CHECKING:
     from amqpscope.analysis import Analyzer, Step
     from amqpscope.capture.pieces import Pieces
+    from amqpscope.capture.ring import Readable
     from amqpscope.statistics import ConnectionNumbers
 
 FORM = click.option("--format", "form", type=click.Choice(("text", "json")), default="text",
@@ -25,6 +27,7 @@ FORM = click.option("--format", "form", type=click.Choice(("text", "json")), def
 @click.command()
 @click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True)
 @FORM
+@ring_options
 @reader_options
 def stats(captures: tuple[str, ...], form: str, **options: Any) -> None:
     """Count frames, bytes, deliveries, outcomes, latencies and stalls.
@@ -32,6 +35,7 @@ def stats(captures: tuple[str, ...], form: str, **options: Any) -> None:
     \b
     amqpscope stats capture.pcapng
     amqpscope stats --format json a.pcap b.pcap | jq '.[].connections[].links'
+    amqpscope stats --ring recordings/
 
     By connection, session, link and address. Latency is the time from the first transfer of a
     delivery to the frame that settles it. A stall is the time in which a sender had no credit,
@@ -40,13 +44,14 @@ def stats(captures: tuple[str, ...], form: str, **options: Any) -> None:
     from amqpscope.report.stats import stats_lines, stats_object
 
     documents = []
-    reader = Reader(options)
-    for path in captures:
+    found, failed = choose(captures, options)
+    reader = Reader(options, failed=failed)
+    for path in found:
         numbers = gather(reader, path)
         if numbers is None:
             continue
         if form == "json":
-            documents.append(stats_object(path, numbers))
+            documents.append(stats_object(str(path), numbers))
         else:
             with printing():
                 tree(f"{path}:", *stats_lines(numbers))
@@ -56,7 +61,7 @@ def stats(captures: tuple[str, ...], form: str, **options: Any) -> None:
     sys.exit(UNREADABLE if reader.failed else 0)
 
 
-def gather(reader: Reader, path: str) -> list[ConnectionNumbers] | None:
+def gather(reader: Reader, path: Readable) -> list[ConnectionNumbers] | None:
     """The numbers of a capture; None if there are none."""
     from amqpscope.statistics import Statistics
 
@@ -67,7 +72,7 @@ def gather(reader: Reader, path: str) -> list[ConnectionNumbers] | None:
 
 
 @click.command()
-@click.argument("capture")
+@click.argument("captures", metavar="CAPTURE", nargs=-1, required=True)
 @click.option(
     "--at",
     type=click.IntRange(1),
@@ -75,13 +80,15 @@ def gather(reader: Reader, path: str) -> list[ConnectionNumbers] | None:
     help="As of this frame; without it, as of the last.",
 )
 @FORM
+@ring_options
 @reader_options
-def state(capture: str, at: int | None, form: str, **options: Any) -> None:
+def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) -> None:
     """Show both peers' state as of a frame, and what holds each link.
 
     \b
     amqpscope state --at 118 capture.pcapng
     amqpscope state --format json capture.pcapng
+    amqpscope state --at 118 --ring recordings/
 
     For each link: credit, counts, unsettled deliveries, and why its sender does not send: no
     credit, session window closed, waiting for attach, draining, idle; since when, and who has
@@ -89,6 +96,9 @@ def state(capture: str, at: int | None, form: str, **options: Any) -> None:
     """  # fmt: skip
     from amqpscope.report.state import talk_lines, talk_object
 
+    capture = choose_one(captures, options)
+    if capture is None:
+        sys.exit(UNREADABLE)
     reader = Reader(options)
     found = {}
     step = None
@@ -117,9 +127,9 @@ def tree(*lines: str) -> None:
 class Reader:
     """Reads captures as Steps, and says what is wrong with them."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(self, options: dict[str, Any], *, failed: bool = False) -> None:
         self.ports: dict[int, str] = options["decode_as"]
-        self.failed = False
+        self.failed = failed
         """Something could not be read."""
         self.keylogs = [data for name in options["keylog"] if (data := self.keylog(name))]
 
@@ -132,7 +142,7 @@ class Reader:
             self.failed = True
             return b""
 
-    def steps(self, path: str, until: int = 0) -> Iterator[Step]:
+    def steps(self, path: Readable, until: int = 0) -> Iterator[Step]:
         """The Steps of a capture, up to a frame where one is given."""
         from amqpscope.analysis import Analyzer
         from amqpscope.capture.pieces import Pieces
@@ -146,17 +156,16 @@ class Reader:
                         yield from analyzer.feed(piece)
                         if 0 < until <= analyzer.frames:
                             return
-                self.tell(path, pieces, analyzer)
+                self.tell(pieces, analyzer)
         except CaptureError as error:
             complain(str(error))
             self.failed = True
 
-    def tell(self, path: str, pieces: Pieces, analyzer: Analyzer) -> None:
+    def tell(self, pieces: Pieces, analyzer: Analyzer) -> None:
         """What the user should know about a capture."""
         capture = pieces.capture
-        for note in (*pieces.notes, capture.problem):
-            if note:
-                complain(f"{path}: {note}")
-        self.failed = self.failed or (capture.problem is not None and not capture.packets)
+        for line in (*(f"{capture.path}: {note}" for note in pieces.notes), *capture.problems):
+            complain(line)
+        self.failed = self.failed or capture.unreadable
         if not analyzer.frames and not pieces.notes:
-            complain(f"{path}: no AMQP in {capture.packets} packets")
+            complain(f"{capture.path}: no AMQP in {capture.packets} packets")

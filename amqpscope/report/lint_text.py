@@ -126,10 +126,13 @@ class LintText:
     def sum(self, captures: Sequence[Checked]) -> str:
         """How it went in all."""
         frames = sum(checked.frames for checked in captures)
-        broken = sum(checked.unreadable for checked in captures)
+        broken = sum(checked.unreadable and not checked.problems for checked in captures)
+        damaged = sum(len(checked.problems) for checked in captures)
         read = f"{count(frames, 'frame')} of {count(len(captures) - broken, 'capture')}"
         if broken:
             read += f"; {count(broken, 'capture')} could not be read"
+        if damaged:
+            read += f"; {count(damaged, 'file')} could not be read to the end"
         found = [
             self.styled(count(number, severity) if severity != "info" else f"{number:,} info",
                         COLOURS[severity])

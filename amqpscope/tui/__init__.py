@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from amqpscope.capture.ring import Readable
 
 STDIN: Final = "-"
 
 
 def run(
-    path: str,
+    given: Readable,
     *,
     follow: bool = False,
     where: str = "",
@@ -31,7 +34,8 @@ def run(
     from amqpscope.tui.processes import calm_collector, settle_collector
 
     calm_collector()
-    source = Source(path, follow, keylogs, decode_as or {}, show_secrets, free_stdin(path))
+    path, files = str(given), () if isinstance(given, str) else given.files
+    source = Source(path, follow, keylogs, decode_as or {}, show_secrets, free_stdin(path), files)
     reading = Reading(source)
     # All the rest is imported while the capture is read.
     from amqpscope.tui.app import Scope
@@ -44,26 +48,28 @@ def run(
     return app.fault or store.trouble, turn or 0
 
 
-def run_all(captures: tuple[str, ...], *, follow: bool, **options: Any) -> list[str]:
+def run_all(captures: Sequence[Readable], *, follow: bool, **options: Any) -> list[str]:
     """Show some captures, one at a time; gives what could not be read, one line each."""
-    troubles = {path: why for path in captures if (why := unreadable(path, follow))}
-    captures = tuple(path for path in captures if path not in troubles)
+    troubles = {str(path): why for path in captures if (why := unreadable(path, follow))}
+    captures = tuple(path for path in captures if str(path) not in troubles)
     at, turn = 0, 1
     while turn and captures:
         place = f"{at + 1}/{len(captures)}" if len(captures) > 1 else ""
         trouble, turn = run(captures[at], follow=follow, place=place, **options)
         if trouble:
-            troubles[captures[at]] = trouble
+            troubles[str(captures[at])] = trouble
         at = (at + turn) % len(captures)
     return [f"{path}: {trouble}" for path, trouble in troubles.items()]
 
 
-def unreadable(path: str, follow: bool) -> str:
+def unreadable(path: Readable, follow: bool) -> str:
     """Why a capture cannot be read at all, told before a screen is opened for it; or nothing."""
     from amqpscope.capture.pcap import open_capture
     from amqpscope.capture.source import CaptureError
 
-    if path == STDIN or (os.path.exists(path) and not os.path.isfile(path)):
+    if isinstance(path, str) and (
+        path == STDIN or (os.path.exists(path) and not os.path.isfile(path))
+    ):
         return ""  # a pipe can be read once only
     try:
         open_capture(path, follow=follow).close()

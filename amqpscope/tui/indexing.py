@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from amqpscope.analysis import Analyzer, Conversation, Step, Suspect
 from amqpscope.capture.pieces import Pieces
+from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import CaptureError
 from amqpscope.choice import Choice
 from amqpscope.findings import Finding
@@ -38,10 +39,16 @@ class Indexer:
     """Writes what one capture holds."""
 
     def __init__(
-        self, files: Spool, path: str, decode_as: dict[int, str], *, show_secrets: bool = False
+        self,
+        files: Spool,
+        given: Readable,
+        decode_as: dict[int, str],
+        *,
+        show_secrets: bool = False,
     ) -> None:
         self.files = files
-        self.path = path
+        self.given = given
+        self.path = str(given)
         self.show_secrets = show_secrets
         self.choice = Choice()
         self.analyzer = Analyzer(decode_as, self.choice.rules())
@@ -289,13 +296,14 @@ class Indexer:
             "gaps": analyzer.gaps,
             "protocols": analyzer.protocols,
             "problem": capture.problem,
+            "unreadable": capture.unreadable,
             "notes": pieces.notes[:20],
         }
 
     def run(self, *, follow: bool, keylogs: list[bytes], ports: dict[int, str]) -> None:
         """Read the capture to its end."""
         parent = os.getppid()
-        with Pieces(self.path, follow=follow, keylogs=keylogs, server_ports=ports) as pieces:
+        with Pieces(self.given, follow=follow, keylogs=keylogs, server_ports=ports) as pieces:
             for batch in pieces:
                 for piece in batch:
                     self.take(piece)
@@ -339,8 +347,10 @@ def main() -> None:
     wish = json.loads(sys.argv[1])
     files = Spool(wish["files"])
     ports = {int(port): name for port, name in wish["decode_as"].items()}
+    path, ring = wish["path"], tuple(wish["ring"])
+    given = Ring(path, ring) if ring else path
     try:
-        indexer = Indexer(files, wish["path"], ports, show_secrets=wish["show_secrets"])
+        indexer = Indexer(files, given, ports, show_secrets=wish["show_secrets"])
         indexer.run(follow=wish["follow"], keylogs=read_keylogs(wish["keylogs"]), ports=ports)
     except KeyboardInterrupt:
         return

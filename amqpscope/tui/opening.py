@@ -23,6 +23,8 @@ class Source:
     show_secrets: bool = False
     stdin: int = -1
     """Where the octets come from if the path is `-`."""
+    ring: tuple[str, ...] = ()
+    """The files that it was rotated into, where it is a ring."""
 
 
 class Reading:
@@ -34,6 +36,7 @@ class Reading:
         wish = {
             "files": self.files.files,
             "path": source.path,
+            "ring": source.ring,
             "follow": source.follow,
             "keylogs": source.keylogs,
             "decode_as": source.decode_as,

@@ -106,6 +106,8 @@ class Store:
         """What whoever opened it should know: it could not be read, or has nothing in it."""
         if self.error:
             return self.error
+        if self.status.get("unreadable"):
+            return str(self.status["problem"])
         if self.done and not self.count and not self.status.get("notes"):
             return f"no AMQP in {self.status.get('packets', 0)} packets"
         return ""

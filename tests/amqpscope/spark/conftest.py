@@ -9,7 +9,7 @@ import pytest
 if importlib.util.find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*.py"]
 
-# `cutting` and `expected`, beside this file, `older_talks` above it, and `traffic`
+# `expected` and others beside this file, `cutting` and `older_talks` above it, and `traffic`
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent / "benchmarks")]
 

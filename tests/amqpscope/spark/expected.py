@@ -4,6 +4,7 @@ import json
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
+from amqpscope.capture.ring import ring_in
 from amqpscope.choice import Choice
 from amqpscope.linting import Work, check
 from amqpscope.report.lint import finding_object
@@ -16,16 +17,21 @@ def ordered(objects):
     return sorted(objects, key=lambda each: json.dumps(each, sort_keys=True))
 
 
+def readable(path):
+    """A file, or the ring that is in a directory."""
+    return ring_in(str(path)) if path.is_dir() else str(path)
+
+
 def linted(path):
     """The findings of a capture, and the counts that lint gives."""
-    checked = check(str(path), Work(Choice(), excerpts=False))
+    checked = check(readable(path), Work(Choice(), excerpts=False))
     return ordered(finding_object(finding, "") for finding in checked.findings), checked
 
 
 def counted(path):
     """The statistics of a capture's connections."""
     statistics, analyzer = Statistics(), Analyzer()
-    with Pieces(str(path)) as pieces:
+    with Pieces(readable(path)) as pieces:
         for batch in pieces:
             for piece in batch:
                 for step in analyzer.feed(piece):

@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from pathlib import Path
 
 import pytest
 from cutting import cut
@@ -64,6 +65,15 @@ def tables(spark, rings, tmp_path_factory):
 def test_rotated_captures_give_what_lint_and_stats_give_of_the_originals(tables, rings, captures):
     found = tables_of(tables)
     wrong = [each for path in captures for each in differences(found, ring_of(rings, path), path)]
+    assert wrong == []
+
+
+def test_rings_read_by_lint_and_stats_give_what_their_tables_say(tables, rings, captures):
+    """Frames, packets and connections have the same numbers under `--ring` as in the tables."""
+    found, wrong = tables_of(tables), []
+    for path in captures:
+        ring = Path(ring_of(rings, path))
+        wrong += differences(found, str(ring), ring)
     assert wrong == []
 
 
