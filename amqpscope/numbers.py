@@ -104,11 +104,17 @@ class Stall:
         self.count = 0
         self.total = 0
         self.longest = 0
+        self.frame = 0
+        """With which the longest began, and below the packet of that frame."""
+        self.packet = 0
+        self._frame = 0
+        """The same of the one that goes on."""
+        self._packet = 0
 
-    def update(self, stalled: bool, time: int) -> None:
-        """It is, or is not, stalled from now on."""
+    def update(self, stalled: bool, time: int, frame: int, packet: int) -> None:
+        """It is, or is not, stalled from this frame on."""
         if stalled and not self.since:
-            self.since = time
+            self.since, self._frame, self._packet = time, frame, packet
             self.count += 1
         elif not stalled and self.since:
             self.add(time - self.since)
@@ -123,7 +129,8 @@ class Stall:
     def add(self, duration: int) -> None:
         """Take one that is over."""
         self.total += duration
-        self.longest = max(self.longest, duration)
+        if duration > self.longest or not self.frame:
+            self.longest, self.frame, self.packet = duration, self._frame, self._packet
 
     def object(self) -> dict[str, float]:
         """For JSON, in seconds."""
@@ -150,6 +157,15 @@ class LinkNumbers:
     kind: str = "link"
     """Or `exchange` or `queue`, in the older protocols."""
     redelivered: int = 0
+    first_frame: int = 0
+    """Of its first delivery, and below the packet of that frame."""
+    first_packet: int = 0
+
+    def begin(self, frame: int, packet: int) -> None:
+        """One more delivery begins."""
+        if not self.deliveries:
+            self.first_frame, self.first_packet = frame, packet
+        self.deliveries += 1
 
     @property
     def outcomes(self) -> Counter[str]:

@@ -7,6 +7,7 @@ latencies are kept as a histogram whose classes are about four percent wide.
 from __future__ import annotations
 
 from amqpscope.analysis import Conversation, Step
+from amqpscope.frames import Frame
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.session import SessionEnd
@@ -84,7 +85,7 @@ class Statistics:
             for delivery in step.covered:
                 self.settled(delivery, frame.number)
         if step.session is not None and (isinstance(body, Transfer) or isinstance(body, Flow)):
-            self.stalls(step, frame.time)
+            self.stalls(step)
         elif isinstance(body, Detach) or isinstance(body, End) or isinstance(body, Close):
             self.forget(step, body)
 
@@ -134,7 +135,7 @@ class Statistics:
         if step.session is not None:
             self.session(step.session, numbers).transfers += 1
         if delivery.mark.frame == step.frame.number:
-            found.deliveries += 1
+            found.begin(step.frame.number, step.frame.packet)
         if delivery.aborted:
             found.aborted += 1
         elif delivery.complete and delivery.snd_settled is not None:
@@ -149,28 +150,30 @@ class Statistics:
         found.latency.add(mark.time - delivery.mark.time)
         found.ended.add(outcome_of(delivery))
 
-    def stalls(self, step: Step, time: int) -> None:
+    def stalls(self, step: Step) -> None:
         """Look whether credit or window ran out, or came back."""
-        session = step.session
+        frame, session = step.frame, step.session
         link = step.link
         if link is not None:
             sender = link.pair if link.role else link
             numbers = None if sender is None else self.links.get(sender)
             if sender is not None and numbers is not None and sender.deliveries:
                 left = credit_left(sender)
-                numbers.credit.update(left is not None and left <= 0, time)
+                stalled = left is not None and left <= 0
+                numbers.credit.update(stalled, frame.time, frame.number, frame.packet)
         if session is not None:
-            self.windows(session, time)
+            self.windows(session, frame)
             # What a peer sends takes of its own window; a flow may open its partner's.
-            if session.pair is not None and not isinstance(step.frame.unit.body, Transfer):
-                self.windows(session.pair, time)
+            if session.pair is not None and not isinstance(frame.unit.body, Transfer):
+                self.windows(session.pair, frame)
 
-    def windows(self, session: SessionEnd, time: int) -> None:
+    def windows(self, session: SessionEnd, frame: Frame) -> None:
         """Look whether the window of one end's peer is closed."""
         numbers = self.sessions.get(session)
         if numbers is not None and numbers.transfers:
             room = window_left(session)
-            numbers.window.update(room is not None and room <= 0, time)
+            closed = room is not None and room <= 0
+            numbers.window.update(closed, frame.time, frame.number, frame.packet)
 
     def forget(self, step: Step, body: Body) -> None:
         """Something is over: stalls end with it, and when both peers say so its state may go."""

@@ -72,14 +72,14 @@ class OlderStatistics:
         publish, delivery = event.publish, event.delivery
         if delivery is not None:
             found = self.queue(delivery, numbers, event)
-            found.deliveries += 1
+            found.begin(event.mark.frame, event.mark.packet)
             found.presettled += delivery.no_ack
             found.redelivered += delivery.redelivered
             self.full(event, delivery, found)
         elif publish is not None:
             found = self.exchange(publish, numbers, event)
             if event.peer == CLIENT:
-                found.deliveries += 1
+                found.begin(event.mark.frame, event.mark.packet)
             else:
                 found.ended.add("returned")
 
@@ -142,13 +142,15 @@ class OlderStatistics:
         if channel is None or consumer is None:
             return
         limit, used, _ = tightest(event.connection, channel, consumer)
-        found.credit.update(limit > 0 and used >= limit, event.time)
+        mark = event.mark
+        found.credit.update(limit > 0 and used >= limit, mark.time, mark.frame, mark.packet)
 
     def block(self, event: OlderEvent, blocked: bool) -> None:
         """The server stops all publishing, or lets it go on."""
+        mark = event.mark
         for found in self.places.values():
             if found.sender == PEERS[CLIENT]:
-                found.credit.update(blocked, event.time)
+                found.credit.update(blocked, mark.time, mark.frame, mark.packet)
 
 
 def queue_of(delivery: Delivery) -> tuple[str, str]:

@@ -33,7 +33,7 @@ ORDER: Final = "_order"
 ACCEPTED: Final = "_accepted"
 """Blocks of all connections' numbers."""
 REFERRED: Final = "_referred"
-"""Blocks of the numbers of frames that findings speak of."""
+"""Blocks of the numbers of frames that rows speak of."""
 
 Row = tuple[Any, ...]
 
@@ -61,12 +61,13 @@ class Minute:
 class Person:
     """What is remembered of a connection."""
 
-    def __init__(self, conversation: Conversation, packet: int) -> None:
+    def __init__(self, conversation: Conversation, frame: int, packet: int) -> None:
         self.conversation = conversation
         self.statistics = Statistics()
         self.pending: dict[Delivery, bool] = {}
         """Deliveries that are not over, in order."""
         self.products: list[str | None] = [None, None]
+        self.first_frame = frame
         self.first_packet = packet
         self.last_packet = packet
 
@@ -129,7 +130,7 @@ class Gatherer:
         number = step.conversation.number
         found = self.persons.get(number)
         if found is None:
-            found = Person(step.conversation, step.frame.packet)
+            found = Person(step.conversation, step.frame.number, step.frame.packet)
             self.persons[number] = found
             if self.slice_of is not None:
                 self.number(ACCEPTED, number)
@@ -143,6 +144,12 @@ class Gatherer:
             found = array("q")
             self.numbers[table, place] = found
         found.append(number)
+
+    def referred(self, frame: int) -> int | None:
+        """The number of a frame that a row speaks of, whose place has to be known then."""
+        if frame and self.slice_of is not None:
+            self.number(REFERRED, frame)
+        return frame or None
 
     def add(self, table: str, number: int, row: Row) -> None:
         """Keep a row whose frame has this number."""
@@ -248,9 +255,8 @@ class Gatherer:
             [{"frame": frame, "why": why} for frame, why in finding.related], None, None,
         )  # fmt: skip
         self.add("findings", finding.frame, row)
-        if self.slice_of is not None:
-            for frame, _ in finding.related:
-                self.number(REFERRED, frame)
+        for frame, _ in finding.related:
+            self.referred(frame)
 
     def frame(self, step: Step) -> None:
         """Keep a frame itself."""
@@ -313,6 +319,7 @@ class Gatherer:
             numbers.client, numbers.server, numbers.protocol, *numbers.containers,
             *person.products, *numbers.frames, *numbers.bytes, list(numbers.names.items()),
             person.conversation.gaps, person.first_packet, person.last_packet,
+            self.referred(person.first_frame),
         )  # fmt: skip
         self.add("connections", numbers.number, row)
         for ordinal, session in enumerate(numbers.sessions):
@@ -326,6 +333,7 @@ class Gatherer:
         return (
             self.ring, numbers.number, ordinal, numbers.first // 1000, session.peer,
             session.channel, session.transfers, window.count, window.total, window.longest,
+            self.referred(window.frame), window.packet or None,
         )  # fmt: skip
 
     def link(self, ordinal: int, link: LinkNumbers, numbers: ConnectionNumbers) -> Row:
@@ -336,7 +344,8 @@ class Gatherer:
             link.sender, link.channel, link.transfers, link.deliveries, link.bytes, link.aborted,
             link.presettled, list(link.outcomes.items()), sorted(latency.classes.items()),
             latency.count, latency.largest, credit.count, credit.total, credit.longest,
-            link.kind, link.redelivered,
+            link.kind, link.redelivered, self.referred(link.first_frame),
+            link.first_packet or None, self.referred(credit.frame), credit.packet or None,
         )  # fmt: skip
 
     def blocks(self) -> Iterator[Block]:

@@ -1,7 +1,7 @@
 """Order keys turned into the numbers that one process would have given.
 
 `Numbers` is what a ring's final numbers follow from: how many frames each slice completed, the
-keys of all connections, the numbers of frames that findings refer to, and which packets each
+keys of all connections, the numbers of frames that rows refer to, and which packets each
 file has. The keys of all frames are needed only slice by slice, to rank the rows of that slice.
 """
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from amqpscope.spark.deliveries import ABORTED, COMPLETE, FIELDS, NOTHING, PRESETTLED, Deliveries
 from amqpscope.spark.gather_older import LARGEST
-from amqpscope.spark.schema import NUMBERED, arrow_schema
+from amqpscope.spark.schema import NUMBERED, REFERRING, arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +45,14 @@ class Numbers:
     accepted: Keys = field(default_factory=no_keys)
     """The keys of all connections, ascending."""
     referred: Keys = field(default_factory=no_keys)
-    """Keys of frames that findings refer to, ascending, and below their numbers."""
+    """Keys of frames that rows refer to, ascending, and below their numbers."""
     referred_numbers: Keys = field(default_factory=no_keys)
+
+    def frame(self, key: int | None) -> int | None:
+        """The number of a frame that a row refers to."""
+        if key is None:
+            return None
+        return int(self.referred_numbers[np.searchsorted(self.referred, key)])
 
     def file_of(self, packet: int) -> tuple[str, int]:
         """The file that has a packet, and its number there."""
@@ -152,6 +158,8 @@ def renumbered(
 ) -> pa.Table:
     """Rows with other numbers of connections and frames."""
     rows = _with(rows, "connection", connections)
+    for name in REFERRING.get(table, ()):
+        rows = _with(rows, name, [numbers.frame(key) for key in rows[name].to_pylist()])
     if frames is None:
         return rows
     if table == "findings":
@@ -181,9 +189,8 @@ def _findings(rows: pa.Table, frames: Keys, numbers: Numbers) -> pa.Table:
     for at, related in enumerate(all_related):
         known = {keys[at]: int(frames[at])}
         for other in related:
-            found = np.searchsorted(numbers.referred, other["frame"])
-            known[other["frame"]] = int(numbers.referred_numbers[found])
-            other["frame"] = known[other["frame"]]
+            key, other["frame"] = other["frame"], numbers.frame(other["frame"])
+            known[key] = other["frame"]
         for key, number in known.items():
             messages[at] = messages[at].replace(str(key), str(number))
     return _with(_with(rows, "message", messages), "related", all_related)

@@ -18,6 +18,7 @@ import numpy as np
 from amqpscope.spark.manifest import NUMBERS
 from amqpscope.spark.numbering import Keys, Numbers, ranked, renumbered, with_file
 from amqpscope.spark.replay import AFTER, SHIFT
+from amqpscope.spark.schema import REFERRING
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,9 +134,11 @@ class Running:
         frames = None
         if "frame" in rows.schema.names:
             frames = self.look_up(ring, rows["frame"].to_numpy(), FRAMES)
+        keys = {key for name in REFERRING.get(table, ()) for key in rows[name].to_pylist()}
         if table == "findings":
             related = rows["related"].to_pylist()
-            keys = sorted({other["frame"] for each in related for other in each})
-            numbers.referred = np.array(keys, dtype=np.int64)
+            keys = {other["frame"] for each in related for other in each}
+        if keys:
+            numbers.referred = np.array(sorted(keys - {None}), dtype=np.int64)
             numbers.referred_numbers = self.look_up(ring, numbers.referred, FRAMES)
         return with_file(table, renumbered(table, rows, connections, frames, numbers), numbers)

@@ -68,6 +68,7 @@ TABLES: Final = {
         gaps              bigint              places where octets are missing
         first_packet      bigint              packet of the first frame
         last_packet       bigint              packet of the last frame
+        first_frame       bigint              number of the first frame in the ring
     """),
     "sessions": _columns("""
         ring             string     directory or manifest entry
@@ -80,6 +81,8 @@ TABLES: Final = {
         stalls           bigint     times its window was closed
         stalled_ns       bigint     nanoseconds in all
         longest_ns       bigint     the longest of them
+        longest_frame    bigint     with which that began; null: none
+        longest_packet   bigint     that of this frame
     """),
     "links": _columns("""
         ring             string              directory or manifest entry
@@ -104,6 +107,10 @@ TABLES: Final = {
         longest_ns       bigint              the longest of them
         kind             string              link, or in the older protocols exchange or queue
         redelivered      bigint              deliveries marked so, in the older protocols
+        first_frame      bigint              of its first delivery; null: it has none
+        first_packet     bigint              that of this frame
+        longest_frame    bigint              with which the longest stall began; null: none
+        longest_packet   bigint              that of this frame
     """),
     "deliveries": _columns("""
         ring            string     directory or manifest entry
@@ -191,6 +198,12 @@ TABLES: Final = {
 }
 # fmt: on
 
+REFERRING: Final = {
+    "connections": ("first_frame",),
+    "sessions": ("longest_frame",),
+    "links": ("first_frame", "longest_frame"),
+}
+"""Columns with numbers of frames that may be of another slice than their row."""
 NUMBERED: Final = ("deliveries", "frames", "findings")
 """Tables with a column `frame`."""
 

@@ -58,9 +58,19 @@ def test_histograms_are_added_up():
 def test_a_stall_lasts_until_it_is_over_or_the_capture_ends():
     stall = Stall()
     for stalled, time in ((True, 1), (True, 2), (False, 5), (False, 6), (True, 10)):
-        stall.update(stalled, time * SECOND)
+        stall.update(stalled, time * SECOND, frame=time, packet=100 + time)
     stall.finish(11 * SECOND)
     assert stall.object() == {"count": 2, "total": 5.0, "longest": 4.0}
+    assert (stall.frame, stall.packet) == (1, 101)
+
+
+def test_of_several_stalls_the_longest_is_remembered_also_when_none_took_time():
+    stall = Stall()
+    for frame, (stalled, time) in enumerate(((True, 1), (False, 1), (True, 2), (False, 9)), 1):
+        stall.update(stalled, time, frame, 10 * frame)
+        if frame == 2:
+            assert (stall.longest, stall.frame) == (0, 1)
+    assert (stall.longest, stall.frame, stall.packet) == (7, 3, 30)
 
 
 def test_a_connection_is_counted_by_peer_and_performative(good):

@@ -8,11 +8,12 @@ COLUMNS = {
     "captures": "ring path ordinal time time_ns last_ns octets first_packet packets error notes",
     "connections": "ring connection time time_ns last_ns client server protocol client_container"
     " server_container client_product server_product client_frames server_frames client_octets"
-    " server_octets performatives gaps first_packet last_packet",
-    "sessions": "ring connection ordinal time peer channel transfers stalls stalled_ns longest_ns",
+    " server_octets performatives gaps first_packet last_packet first_frame",
+    "sessions": "ring connection ordinal time peer channel transfers stalls stalled_ns longest_ns"
+    " longest_frame longest_packet",
     "links": "ring connection ordinal time name address sender channel transfers deliveries octets"
     " aborted presettled outcomes latency latency_count latency_max_ns stalls stalled_ns"
-    " longest_ns kind redelivered",
+    " longest_ns kind redelivered first_frame first_packet longest_frame longest_packet",
     "deliveries": "ring connection frame packet time time_ns link address sender delivery_id tag"
     " transfers octets complete aborted presettled outcome settled_packet latency_ns",
     "frames": "ring connection frame packet time time_ns sender protocol kind channel name octets"

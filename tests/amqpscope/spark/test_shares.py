@@ -6,6 +6,7 @@ import pytest
 from cutting import cut, records_of
 from expected import counted, findings_of, linted, statistics_of
 from older_talks import OPENED
+from same import replayed
 from without_spark import tables
 
 from amqpscope.capture.ring import natural
@@ -24,7 +25,43 @@ def wrong(rows, capture):
     parts = (rows[table] for table in ("connections", "sessions", "links"))
     if statistics_of(*parts) != counted(capture):
         found.append(f"{capture.name}: statistics")
+    if frames_told(rows) != frames_seen(capture):
+        found.append(f"{capture.name}: frames that rows speak of")
     return found
+
+
+def frames_told(rows):
+    """The frames and packets at which connections, deliveries and the longest stalls begin."""
+    return {
+        "connections": sorted((r["first_frame"], r["first_packet"]) for r in rows["connections"]),
+        "links": sorted(
+            (r["connection"], r["ordinal"], r["first_frame"] or 0, r["first_packet"] or 0,
+             r["longest_frame"] or 0, r["longest_packet"] or 0)
+            for r in rows["links"]
+        ),
+        "sessions": sorted(
+            (r["connection"], r["ordinal"], r["longest_frame"] or 0, r["longest_packet"] or 0)
+            for r in rows["sessions"]
+        ),
+    }  # fmt: skip
+
+
+def frames_seen(capture):
+    """The same of the whole capture, as one process sees it."""
+    units, connections = replayed(capture)
+    first = {}
+    for unit in units:
+        first.setdefault(unit["connection"], (unit["frame"], unit["packet"]))
+    links, sessions = [], []
+    for numbers in connections:
+        for at, link in enumerate(numbers.links):
+            stall = (link.credit.frame, link.credit.packet)
+            links.append((numbers.number, at, link.first_frame, link.first_packet, *stall))
+        for at, session in enumerate(numbers.sessions):
+            stall = (session.window.frame, session.window.packet)
+            sessions.append((numbers.number, at, *stall))
+    return {"connections": sorted(first.values()), "links": sorted(links),
+            "sessions": sorted(sessions)}  # fmt: skip
 
 
 def test_slices_of_a_few_packets_give_the_same(root):
