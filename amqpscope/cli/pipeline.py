@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import click
 
 from amqpscope.cli.lint import Lint
 from amqpscope.cli.options import reader_options
-from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing
+from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing, terminal_width
 
 if TYPE_CHECKING:
     from amqpscope.choice import Choice
@@ -135,9 +137,17 @@ def run_pipeline(inputs: tuple[str, ...], options: dict[str, Any]) -> int:
     from amqpscope.spark.work import Work
 
     frames = options["frames"]
-    work = Work(lint.choice, lint.keylogs(), options["decode_as"], frames)
+    work = Work(lint.choice, lint.keylogs(), options["decode_as"], frames, tuple(reading(options)))
     code = Run(where, options, work).run(inputs)
     return UNREADABLE if lint.failed else code
+
+
+def reading(options: dict[str, Any]) -> Iterator[str]:
+    """The arguments with which `read` reads captures as this run does."""
+    for path in options["keylog"]:
+        yield from ("--keylog", os.path.abspath(path))
+    for port, protocol in options["decode_as"].items():
+        yield from ("--decode-as", f"{port}={protocol}")
 
 
 def pair(word: str) -> tuple[str, str]:
@@ -334,8 +344,6 @@ class Progress:
 
 def open_terminal() -> Any:
     """Standard error under another number: its own is turned to the log while Spark starts."""
-    import os
-
     return os.fdopen(os.dup(2), "w")
 
 
@@ -365,7 +373,8 @@ def report(directory: str, form: str, output: str | None, top: int) -> None:
 
     Findings by rule, product and day, and which are new since the run before; the worst
     connections; stalls; how long deliveries took to be settled; the busiest addresses. Each
-    finding names a capture and a packet: `amqpscope read` shows it. Spark is not needed.
+    number names a frame, and the `amqpscope read` that opens it, through all files of its ring.
+    Spark is not needed.
     """
     from amqpscope.spark.session import SparkError, require
 
@@ -374,14 +383,17 @@ def report(directory: str, form: str, output: str | None, top: int) -> None:
         from amqpscope.spark.manifest import ManifestError
         from amqpscope.spark.report import make_report
         from amqpscope.spark.report_html import report_html
-        from amqpscope.spark.report_text import report_json, report_text
+        from amqpscope.spark.report_text import WIDTH, report_json, report_text
 
         found = make_report(directory, top)
     except (SparkError, ManifestError) as error:
         complain(str(error))
         sys.exit(UNREADABLE)
-    writers = {"text": report_text, "json": report_json, "html": report_html}
-    text = writers[form](found)
+    if form == "text":
+        width = terminal_width(sys.stdout.isatty() and not output)
+        text = report_text(found, width or WIDTH)
+    else:
+        text = report_json(found) if form == "json" else report_html(found)
     with printing():
         if output:
             Path(output).write_text(text, encoding="utf-8")

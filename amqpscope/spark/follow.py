@@ -184,6 +184,7 @@ class Follow:
         paths: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for file, base, scan in files:
             note_file(rings, outcome, file, scan, run)
+            rings[scan.ring].arguments = list(self.work.arguments)
             paths[scan.ring].append((file.path, base))
         blobs: dict[tuple[str, str], list[bytes]] = defaultdict(list)
         for row in rows:

@@ -100,7 +100,7 @@ class Job:
         removed = self._write(blocks, numbers)
         rings = dict(self.state.rings)
         for ring in self.rings:
-            rings[ring.name] = Done(ring.files, self.run_number)
+            rings[ring.name] = Done(ring.files, self.run_number, list(self.work.arguments))
         summary = {
             "files": self.outcome.files, "frames": self.outcome.frames,
             "findings": dict(self.outcome.findings),

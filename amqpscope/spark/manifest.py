@@ -43,6 +43,8 @@ class Done:
 
     files: list[File]
     run: int
+    arguments: list[str] = field(default_factory=list)
+    """What `read` must be told to read them as the run did: key logs, and ports that are AMQP's."""
 
 
 @dataclass
@@ -218,7 +220,7 @@ class Directory:
         if document.pop("version", None) != VERSION:
             raise ManifestError(f"{self.path}: written by another version of amqpscope")
         rings = {
-            name: Done([File(*file) for file in done["files"]], done["run"])
+            name: Done([File(*file) for file in done.pop("files")], **done)
             for name, done in document.pop("rings").items()
         }
         return State(rings=rings, **document)

@@ -1,34 +1,28 @@
 """What the tables show, gathered for `pipeline report`; Spark is not needed for this.
 
 The result is one plain object, which the writers in `report_text` and `report_html` share and
-`--format json` prints. Whatever is counted comes with an example: the capture, the packet in it
-and, where it is about a frame, its number in the ring.
+`--format json` prints. Whatever is counted comes with an example: the capture and the packet in
+it, the number of the frame in the ring, and the command that opens it.
 """
 
 from __future__ import annotations
 
-import shlex
-from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from amqpscope.rules import SEVERITIES
 from amqpscope.spark.manifest import Directory
+from amqpscope.spark.report_places import Place, Places, Report, Row
 from amqpscope.spark.schema import arrow_schema
 from amqpscope.statistics import Histogram
 
 VERSION: Final = 1
 ROWS: Final = 100_000
 UNKNOWN: Final = "(unknown)"
-
-Report = dict[str, Any]
-Row = dict[str, Any]
-Place = tuple[str, int]
-"""A ring and the number of a connection in it."""
 
 
 class Tables:
@@ -69,17 +63,18 @@ def make_report(path: str, top: int) -> Report:
         for row in tables.rows(
             "connections",
             ("ring", "connection", "client", "server", "client_product", "server_product",
-             "client_frames", "server_frames", "gaps", "first_packet", "time_ns", "last_ns"),
+             "client_frames", "server_frames", "gaps", "first_packet", "first_frame"),
         )
     }  # fmt: skip
-    captures = list(tables.rows("captures", ("ring", "path", "octets", "packets", "first_packet")))
-    places = Places(captures, connections)
+    columns = ("ring", "path", "ordinal", "octets", "packets", "first_packet")
+    captures = list(tables.rows("captures", columns))
+    places = Places(captures, connections, tables.state.rings)
     links = Links(tables)
-    found = Findings(tables.state.run)
+    found = Findings(tables.state.run, places)
     for row in tables.rows(
         "findings",
-        ("ring", "connection", "frame", "rule", "name", "severity", "certainty", "peer",
-         "product", "message", "file", "file_packet", "day"),
+        ("ring", "connection", "frame", "packet", "rule", "name", "severity", "certainty", "peer",
+         "product", "message", "day"),
     ):  # fmt: skip
         found.take(row)
     frames = sum(row["client_frames"] + row["server_frames"] for row in connections.values())
@@ -97,9 +92,9 @@ def make_report(path: str, top: int) -> Report:
         "rules": found.by_rule(),
         "products": found.by_product(),
         "days": found.by_day(),
-        "worst": found.worst(places, links.stalls, top),
+        "worst": found.worst(links.stalls, top),
         "stalls": [
-            {**places.peers(place), "stalled": ns / 1e9, "example": places.connection(place)}
+            {**places.peers(place), "stalled": ns / 1e9, "example": links.stall(place, places)}
             for place, ns in most(links.stalls, top)
         ],
         "latency": links.latency.object(),
@@ -115,8 +110,9 @@ def make_report(path: str, top: int) -> Report:
 class Findings:
     """Findings counted in several ways, each with an example."""
 
-    def __init__(self, newest: int) -> None:
+    def __init__(self, newest: int, places: Places) -> None:
         self.newest = newest
+        self.places = places
         self.severities: Counter[str] = Counter()
         self.fresh: Counter[str] = Counter()
         self.rules: dict[tuple[str, str, str], Report] = {}
@@ -133,9 +129,11 @@ class Findings:
         rule = self.rules.setdefault(
             (row["rule"], severity, row["peer"]),
             {"rule": row["rule"], "name": row["name"], "severity": severity,
-             "peer": row["peer"], "count": 0, "new": 0, "example": row},
+             "peer": row["peer"], "count": 0, "new": 0, "example": row, "new_example": None},
         )  # fmt: skip
-        rule["new"] += fresh
+        if fresh:
+            rule["new"] += 1
+            rule["new_example"] = min(rule["new_example"] or row, row, key=gravity)
         product = row["product"] or UNKNOWN
         known = self.products.setdefault(
             (product, row["peer"]), {"product": product, "peer": row["peer"], **nothing(row)}
@@ -156,27 +154,39 @@ class Findings:
                 SEVERITIES.index(each["severity"]), -each["count"], each["rule"], each["peer"],
             ),
         )  # fmt: skip
-        return [shown(each) for each in order]
+        return [self.shown(each) for each in order]
 
     def by_product(self) -> list[Report]:
         """The most frequent first."""
         order = sorted(self.products.values(), key=lambda each: (-each["count"], each["product"]))
-        return [shown(each) for each in order]
+        return [self.shown(each) for each in order]
 
     def by_day(self) -> list[Report]:
         """Each day on which something was found."""
-        return [shown(self.days[day]) for day in sorted(self.days)]
+        return [self.shown(self.days[day]) for day in sorted(self.days)]
 
-    def worst(self, places: Places, stalls: dict[Place, int], top: int) -> list[Report]:
+    def worst(self, stalls: dict[Place, int], top: int) -> list[Report]:
         """The connections with the most errors, then warnings."""
         order = sorted(
             self.connections.items(),
             key=lambda each: (*(-each[1][severity] for severity in SEVERITIES), each[0]),
         )
+        places = self.places
         return [
-            {**places.peers(place), **shown(found), "stalled": stalls.get(place, 0) / 1e9}
+            {**places.peers(place), **self.shown(found), "stalled": stalls.get(place, 0) / 1e9,
+             "whole": places.connection(place)}
             for place, found in order[:top]
-        ]
+        ]  # fmt: skip
+
+    def shown(self, each: Report) -> Report:
+        """Counts with the places of their examples."""
+        found = {name: row and self.place(row) for name, row in each.items() if "example" in name}
+        return {**each, **found}
+
+    def place(self, row: Row) -> Report:
+        """Where a finding is."""
+        found = self.places.frame(row["ring"], row["frame"], row["packet"])
+        return {**found, "rule": row["rule"], "message": row["message"]}
 
 
 def nothing(row: Row) -> Report:
@@ -189,69 +199,41 @@ def gravity(row: Row) -> tuple[int, str, int]:
     return SEVERITIES.index(row["severity"]), row["ring"], row["frame"]
 
 
-def shown(each: Report) -> Report:
-    """Counts with the place of their example."""
-    row = each["example"]
-    found = where(row["ring"], row["file"], row["file_packet"])
-    return {**each, "example": {**found, "frame": row["frame"], "message": row["message"]}}
-
-
-def where(ring: str, path: str, packet: int) -> Report:
-    """Where to look, and how."""
-    command = f"amqpscope read {shlex.quote(path)} -Y 'packet == {packet}'"
-    return {"capture": path, "packet": packet, "ring": ring, "command": command}
-
-
-class Places:
-    """Which capture has a packet of a ring, and who talks on a connection."""
-
-    def __init__(self, captures: list[Row], connections: dict[Place, Row]) -> None:
-        self.connections = connections
-        self.files: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for row in captures:
-            self.files[row["ring"]].append((row["first_packet"], row["path"]))
-        for files in self.files.values():
-            files.sort()
-
-    def packet(self, ring: str, packet: int) -> Report:
-        """Where a packet of a ring is."""
-        files = self.files[ring]
-        first, path = files[max(bisect_right(files, (packet, "\U0010ffff")) - 1, 0)]
-        return where(ring, path, packet - first + 1)
-
-    def connection(self, place: Place) -> Report:
-        """Where a connection begins."""
-        return self.packet(place[0], self.connections[place]["first_packet"])
-
-    def peers(self, place: Place) -> Report:
-        """Who talks on a connection."""
-        row = self.connections.get(place, {})
-        names = ("client", "server", "client_product", "server_product", "first_packet", "gaps")
-        known = {name: row.get(name) for name in names}
-        return {"ring": place[0], "connection": place[1], **known}
-
-
 class Links:
     """Stalls by connection, numbers by address and sender, and all latencies."""
 
     def __init__(self, tables: Tables) -> None:
         self.stalls: Counter[Place] = Counter()
+        self.longest: dict[Place, Row] = {}
+        """The session or link with the longest of them."""
         self.addresses: dict[tuple[str, str], Report] = {}
         self.latency = Histogram()
         self.slowest: Row | None = None
         """The link on which a delivery took longest to be settled."""
-        for row in tables.rows("sessions", ("ring", "connection", "stalled_ns")):
-            self.stalls[row["ring"], row["connection"]] += row["stalled_ns"]
+        stalled = ("ring", "connection", "stalled_ns", "longest_ns", "longest_frame",
+                   "longest_packet")  # fmt: skip
+        for row in tables.rows("sessions", stalled):
+            self.stalled(row)
         columns = ("ring", "connection", "name", "address", "sender", "deliveries", "transfers",
                    "octets", "outcomes", "latency", "latency_count", "latency_max_ns",
-                   "stalled_ns")  # fmt: skip
-        for row in tables.rows("links", columns):
+                   "first_frame", "first_packet")  # fmt: skip
+        for row in tables.rows("links", (*columns, *stalled[2:])):
+            self.stalled(row)
             self.take(row)
+
+    def stalled(self, row: Row) -> None:
+        """Count the stalls of a session or link."""
+        place = row["ring"], row["connection"]
+        self.stalls[place] += row["stalled_ns"]
+        self.longest[place] = min(self.longest.get(place, row), row, key=shortness)
+
+    def stall(self, place: Place, places: Places) -> Report:
+        """Where the longest stall of a connection begins."""
+        row = self.longest[place]
+        return places.begin(place, row["longest_frame"], row["longest_packet"])
 
     def take(self, row: Row) -> None:
         """One more link."""
-        place = row["ring"], row["connection"]
-        self.stalls[place] += row["stalled_ns"]
         histogram = Histogram()
         for latency, count in row["latency"]:
             histogram.fill(latency, count)
@@ -265,15 +247,24 @@ class Links:
         known = self.addresses.setdefault(
             key,
             {"address": key[0], "sender": key[1], "deliveries": 0, "transfers": 0, "octets": 0,
-             "outcomes": Counter(), "latency": Histogram(), "stalled": 0.0,
-             "busiest": (0, *place, "")},
+             "outcomes": Counter(), "latency": Histogram(), "stalled": 0.0, "busiest": row},
         )  # fmt: skip
         for name in ("deliveries", "transfers", "octets"):
             known[name] += row[name]
         known["outcomes"].update(dict(row["outcomes"]))
         known["latency"].merge(histogram)
         known["stalled"] += row["stalled_ns"] / 1e9
-        known["busiest"] = max(known["busiest"], (row["deliveries"], *place, row["name"] or ""))
+        known["busiest"] = min(known["busiest"], row, key=idleness)
+
+
+def shortness(row: Row) -> tuple[int, int]:
+    """Which of some sessions and links to show: that with the longest stall, and the first."""
+    return -row["longest_ns"], row["longest_frame"] or 0
+
+
+def idleness(row: Row) -> tuple[int, str, int, str]:
+    """Which of some links to show: that with the most deliveries, and of these the first."""
+    return -row["deliveries"], row["ring"], row["connection"], row["name"] or ""
 
 
 def slowest(tables: Tables, links: Links, places: Places) -> Report | None:
@@ -287,10 +278,10 @@ def slowest(tables: Tables, links: Links, places: Places) -> Report | None:
         & (field("ring") == link["ring"])
         & (field("connection") == link["connection"])
     )
-    columns = ("ring", "frame", "packet", "link", "latency_ns")
+    columns = ("ring", "connection", "frame", "packet", "link", "latency_ns")
     for row in tables.rows("deliveries", columns, chosen):
-        found = places.packet(row["ring"], row["packet"])
-        return {**found, "frame": row["frame"], "link": row["link"]}
+        found = places.begin((row["ring"], row["connection"]), row["frame"], row["packet"])
+        return {**found, "link": row["link"]}
     return None
 
 
@@ -303,15 +294,16 @@ def most(stalls: dict[Place, int], top: int) -> Iterable[tuple[Place, int]]:
 def top_addresses(
     addresses: dict[tuple[str, str], Report], places: Places, top: int
 ) -> list[Report]:
-    """The addresses with the most deliveries, and where the busiest link's connection begins."""
+    """The addresses with the most deliveries, and where the first of the busiest link is."""
     order = sorted(addresses.values(), key=lambda each: (-each["deliveries"], each["address"]))
     found = []
     for each in order[:top]:
         if each["deliveries"]:
-            _, ring, connection, link = each.pop("busiest")
-            example = {**places.connection((ring, connection)), "connection": connection}
+            link = each.pop("busiest")
+            place = link["ring"], link["connection"]
+            example = places.begin(place, link["first_frame"], link["first_packet"])
             found.append(
                 {**each, "outcomes": dict(each["outcomes"]), "latency": each["latency"].object(),
-                 "example": {**example, "link": link or None}}
+                 "example": {**example, "link": link["name"] or None}}
             )  # fmt: skip
     return found

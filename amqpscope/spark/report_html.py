@@ -8,7 +8,7 @@ from typing import Final
 
 from amqpscope.report.stats import seconds
 from amqpscope.report.summary import size
-from amqpscope.spark.report import Report
+from amqpscope.spark.report_places import Report
 from amqpscope.spark.report_text import percentiles, who
 from amqpscope.spark.report_text import place as place_text
 
@@ -129,11 +129,18 @@ def rules(report: Report) -> Iterator[str]:
         row(
             each["count"], each["new"], f"<b>{each['rule']}</b> {escape(each['name'])}",
             f"<span class={each['severity']}>{each['severity']}</span>", each["peer"],
-            place(each["example"]),
+            place(each["example"]) + fresh(each),
         )
         for each in report["rules"]
     ]  # fmt: skip
     yield from table("Findings by rule", ("all", "last run", "rule", "", "peer", "example"), rows)
+
+
+def fresh(each: Report) -> str:
+    """A place that is new, where the example is not."""
+    if not each["new"] or each["new_example"]["command"] == each["example"]["command"]:
+        return ""
+    return f"<br>the first new one: {place(each['new_example'])}"
 
 
 def products(report: Report) -> Iterator[str]:
@@ -154,7 +161,8 @@ def worst(report: Report) -> Iterator[str]:
             f"{escape(each['ring'])}<br>connection {each['connection']:,}:"
             f" {escape(who(each))}",
             each["error"], each["warning"], seconds(int(each["stalled"] * 1e9)),
-            place(each["example"]),
+            f"{each['example']['rule']}: {place(each['example'])}<br>"
+            f"all of it, from {place(each['whole'])}",
         )
         for each in report["worst"]
     ]  # fmt: skip
@@ -170,7 +178,9 @@ def stalls(report: Report) -> Iterator[str]:
             place(each["example"]))
         for each in report["stalls"]
     ]  # fmt: skip
-    yield from table("Stalled for want of credit or window", ("time", "connection", "begins"), rows)
+    yield from table(
+        "Stalled for want of credit or window", ("time", "connection", "the longest from"), rows
+    )
     if report["latency"]:
         yield f"<h2>Settle latency</h2><p>{percentiles(report['latency'])}</p>"
     if report["slowest"]:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
+from typing import Final
 
+from amqpscope.report.columns import cut
 from amqpscope.report.stats import seconds
 from amqpscope.report.summary import printable, size
-from amqpscope.spark.report import Report
+from amqpscope.spark.report_places import Report
 
-WIDTH = 80
+WIDTH: Final = 80
+DEEP: Final = " " * 9
+"""Before what belongs to the line above."""
+
+
+class Command(str):
+    """A line to copy, of which nothing may be missing."""
+
+    __slots__ = ()
 
 
 def report_json(report: Report) -> str:
@@ -17,25 +28,43 @@ def report_json(report: Report) -> str:
     return json.dumps(report, indent=1) + "\n"
 
 
-def report_text(report: Report) -> str:
-    """The report in 80 columns."""
-    return "".join(f"{line[:WIDTH].rstrip()}\n" for line in lines(report))
+def report_text(report: Report, width: int = WIDTH) -> str:
+    """The report in so many columns; commands go on in the next line, as a shell takes them."""
+    text: list[str] = []
+    for line in lines(report, width):
+        folded = wrapped(line, width) if isinstance(line, Command) else [cut(line.rstrip(), width)]
+        text.extend(folded)
+    return "".join(f"{line}\n" for line in text)
 
 
-def lines(report: Report) -> Iterator[str]:
+def wrapped(command: Command, width: int) -> list[str]:
+    """A command in lines, cut between its words."""
+    words = [shlex.quote(word) for word in shlex.split(command)]
+    found = [DEEP + words[0]]
+    for word in words[1:]:
+        if len(found[-1]) + len(word) + 3 > width:
+            found[-1] += " \\"
+            found.append(f"{DEEP}  {word}")
+        else:
+            found[-1] += f" {word}"
+    return found
+
+
+def lines(report: Report, width: int) -> Iterator[str]:
     """All sections."""
-    yield f"{report['captures']:,} captures ({size(report['octets'])}), {report['runs']:,} runs"
+    runs = "1 run" if report["runs"] == 1 else f"{report['runs']:,} runs"
+    yield f"{report['captures']:,} captures ({size(report['octets'])}), {runs}"
     yield (
         f"{report['packets']:,} packets, {report['connections']:,} connections,"
         f" {report['frames']:,} frames"
     )
     counts, new = report["findings"], report["new_findings"]
-    yield ", ".join(
+    yield "findings: " + ", ".join(
         f"{counts[severity]:,} {severity}" + (f" ({new[severity]:,} new)" if new[severity] else "")
         for severity in counts
     )
-    yield "to look at a place: amqpscope read CAPTURE -Y 'packet == NUMBER'"
-    for section in (rules, products, days, worst, stalls, latency, addresses, quarantine):
+    yield from rules(report, width)
+    for section in (products, days, worst, stalls, latency, addresses, quarantine):
         yield from section(report)
 
 
@@ -44,23 +73,32 @@ def heading(text: str) -> list[str]:
     return ["", text, "-" * len(text)]
 
 
-def rules(report: Report) -> Iterator[str]:
+def rules(report: Report, width: int) -> Iterator[str]:
     """Findings by rule, each with a place to look at."""
     if report["rules"]:
         yield from heading("findings by rule")
+    room = max(width - 46, 20)
     for each in report["rules"]:
         new = f"{each['new']:,} new" if each["new"] else ""
         yield (
             f"{each['count']:8,} {each['rule']:8} {each['severity']:7} {each['peer']:6}"
-            f" {each['name'][:34]:34} {new}"
+            f" {cut(each['name'], room):{room}} {new}"
         )
-        yield f"{'':8} {place(each['example'])}"
+        yield from shown(each["example"])
+        if each["new"] and each["new_example"]["command"] != each["example"]["command"]:
+            yield from shown(each["new_example"], "the first new one: ")
+
+
+def shown(at: Report, what: str = "") -> Iterator[str]:
+    """Where something is, and how to look at it."""
+    yield f"{DEEP}{what}{place(at)}"
+    yield Command(at["command"])
 
 
 def place(at: Report) -> str:
     """Where to look."""
     name = printable(at["capture"].rpartition("/")[2])
-    frame = f"frame {at['frame']:,}: " if "frame" in at else ""
+    frame = f"frame {at['frame']:,}, " if "frame" in at else ""
     return f"{frame}{name} packet {at['packet']:,}"
 
 
@@ -73,7 +111,7 @@ def products(report: Report) -> Iterator[str]:
             f"{each['count']:8,} {printable(each['product'])[:28]:28} {each['peer']:6}"
             f" {each['error']:,} errors, {each['warning']:,} warnings, {each['info']:,} info"
         )
-        yield f"{'':8} {place(each['example'])}"
+        yield from shown(each["example"])
 
 
 def days(report: Report) -> Iterator[str]:
@@ -85,7 +123,7 @@ def days(report: Report) -> Iterator[str]:
         total = each["error"] + each["warning"]
         bar = "#" * round(24 * total / most)
         yield f"{each['day']} {each['error']:7,} errors {each['warning']:7,} warnings {bar}"
-        yield f"{'':10} {place(each['example'])}"
+        yield from shown(each["example"])
 
 
 def worst(report: Report) -> Iterator[str]:
@@ -93,11 +131,16 @@ def worst(report: Report) -> Iterator[str]:
     if report["worst"]:
         yield from heading("worst connections")
     for each in report["worst"]:
-        ring = each["ring"].rpartition("/")[2]
-        yield f"{printable(ring)} connection {each['connection']:,}: {who(each)}"
+        yield f"{ring_of(each)} connection {each['connection']:,}: {who(each)}"
         stalled = f", stalled {seconds(int(each['stalled'] * 1e9))}" if each["stalled"] else ""
-        yield f"  {each['error']:,} errors, {each['warning']:,} warnings{stalled}"
-        yield f"  {place(each['example'])}"
+        yield f"{DEEP}{each['error']:,} errors, {each['warning']:,} warnings{stalled}"
+        yield from shown(each["example"], f"{each['example']['rule']}: ")
+        yield from shown(each["whole"], "all of it, from ")
+
+
+def ring_of(each: Report) -> str:
+    """The ring of a connection, by the last part of its name."""
+    return printable(each["ring"].rstrip("/").rpartition("/")[2])
 
 
 def who(each: Report) -> str:
@@ -110,10 +153,9 @@ def stalls(report: Report) -> Iterator[str]:
     if report["stalls"]:
         yield from heading("stalled for want of credit or window")
     for each in report["stalls"]:
-        ring = each["ring"].rpartition("/")[2]
         time = seconds(int(each["stalled"] * 1e9))
-        yield f"{time:>10}  {printable(ring)} connection {each['connection']:,}: {who(each)}"
-        yield f"{'':10}  from {place(each['example'])}"
+        yield f"{time:>8} {ring_of(each)} connection {each['connection']:,}: {who(each)}"
+        yield from shown(each["example"], "the longest from ")
 
 
 def latency(report: Report) -> Iterator[str]:
@@ -122,7 +164,7 @@ def latency(report: Report) -> Iterator[str]:
         yield from heading("settle latency")
         yield percentiles(report["latency"])
         if report["slowest"]:
-            yield f"  the slowest: {place(report['slowest'])}"
+            yield from shown(report["slowest"], "the slowest: ")
 
 
 def percentiles(found: dict[str, float]) -> str:
@@ -137,17 +179,15 @@ def addresses(report: Report) -> Iterator[str]:
     for each in report["addresses"]:
         name = printable(each["address"]) or "(none)"
         yield (
-            f"{each['deliveries']:10,} deliveries {size(each['octets']):>9}"
+            f"{each['deliveries']:8,} deliveries {size(each['octets']):>9}"
             f" by the {each['sender']:6} {name}"
         )
         outcomes = ", ".join(f"{count:,} {name}" for name, count in each["outcomes"].items())
         if outcomes:
-            yield f"{'':10} {outcomes}"
+            yield f"{DEEP}{outcomes}"
         if each["latency"]:
-            yield f"{'':10} settled after {percentiles(each['latency'])}"
-        yield f"{'':10} e.g. connection {each['example']['connection']:,}, from" + (
-            f" {place(each['example'])}"
-        )
+            yield f"{DEEP}settled after {percentiles(each['latency'])}"
+        yield from shown(each["example"], f"connection {each['example']['connection']:,}, from ")
 
 
 def quarantine(report: Report) -> Iterator[str]:

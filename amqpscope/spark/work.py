@@ -19,3 +19,5 @@ class Work:
     decode_as: dict[int, str] = field(default_factory=dict)
     frames: bool = False
     """Whether the table of frames is wanted."""
+    arguments: tuple[str, ...] = ()
+    """With which `read` reads captures like this."""
