@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Final
 
+from amqpscope.report.lint_text import count
 from amqpscope.report.stats import seconds
 from amqpscope.report.summary import size
 from amqpscope.spark.report_places import Report
-from amqpscope.spark.report_text import percentiles, who
+from amqpscope.spark.report_text import percentiles, severity_count, who
 from amqpscope.spark.report_text import place as place_text
 
 STYLE: Final = """
@@ -23,8 +24,10 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; color: var(--soft); }
 td, th { padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line); }
 td { vertical-align: top; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; padding-right: 1rem;
+  white-space: nowrap; }
 code { font-size: .85em; user-select: all; overflow-wrap: anywhere; } .soft { color: var(--soft); }
+.day { white-space: nowrap; }
 .error { color: var(--error); } .warning { color: var(--warning); } .info { color: var(--info); }
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font-size: 11px; }
 rect.error { fill: var(--error); } rect.warning { fill: var(--warning); }
@@ -50,17 +53,18 @@ def parts(report: Report) -> Iterator[str]:
     yield f"<h1>{escape(report['directory'])}</h1>"
     counts, new = report["findings"], report["new_findings"]
     yield (
-        f"<p>{report['captures']:,} captures ({size(report['octets'])}),"
-        f" {report['packets']:,} packets, {report['connections']:,} connections,"
-        f" {report['frames']:,} frames.</p><p>"
+        f"<p>{count(report['captures'], 'capture')} ({size(report['octets'])}),"
+        f" {count(report['packets'], 'packet')}, {count(report['connections'], 'connection')},"
+        f" {count(report['frames'], 'frame')}.</p><p>"
     )
     yield ", ".join(
-        f"<b class={name}>{counts[name]:,} {name}</b> ({new[name]:,} in the last run)"
+        f"<b class={name}>{severity_count(counts[name], name)}</b> ({new[name]:,} in the last run)"
         for name in counts
     )
     yield "</p>"
     if report["days"]:
         yield "<h2>Findings by day</h2>" + bars(report)
+        yield from days(report)
     yield from rules(report)
     yield from products(report)
     yield from worst(report)
@@ -80,8 +84,7 @@ def bars(report: Report) -> str:
         for name in ("error", "warning", "info"):
             tall = day[name] * (height - 20) / most
             base -= tall
-            command = escape(day["example"]["command"])
-            title = f"<title>{day['day']}: {day[name]:,} {name}\n{command}</title>"
+            title = f"<title>{day['day']}: {day[name]:,} {name}</title>"
             shapes.append(
                 f"<rect class={name} x={at * 48 + 4} y={base:.1f} width=36"
                 f" height={tall:.1f}>{title}</rect>"
@@ -101,19 +104,47 @@ def bars(report: Report) -> str:
     )
 
 
+def days(report: Report) -> Iterator[str]:
+    """The days with their numbers."""
+    rows = [
+        row(
+            f"<span class=day>{each['day']}</span>", each["error"], each["warning"], each["info"],
+            place(each["example"]),
+        )
+        for each in report["days"]
+    ]  # fmt: skip
+    yield from table("", ("day", "#errors", "#warnings", "#info", "example"), rows)
+
+
 def table(title: str, heads: Iterable[str], rows: list[str]) -> Iterator[str]:
-    """A section that is a table; nothing when it has no rows."""
+    """A section that is a table, `#` before the heads of numbers; nothing when it has no rows."""
     if rows:
-        cells = "".join(f"<th>{head}</th>" for head in heads)
-        yield f"<h2>{title}</h2><table><tr>{cells}</tr>{''.join(rows)}</table>"
+        cells = "".join(
+            f"<th class=n>{head[1:]}</th>" if head[:1] == "#" else f"<th>{head}</th>"
+            for head in heads
+        )
+        above = f"<h2>{title}</h2>" if title else ""
+        yield f"{above}<table><tr>{cells}</tr>{''.join(rows)}</table>"
+
+
+class Number(str):
+    """A number with its unit."""
+
+    __slots__ = ()
+
+
+def duration(time: float) -> Number:
+    """How long something took; nothing for none."""
+    return Number(seconds(int(time * 1e9)) if time else "")
 
 
 def row(*cells: str | int) -> str:
     """A row; numbers stand to the right."""
-    return "<tr>" + "".join(
-        f"<td class=n>{cell:,}</td>" if isinstance(cell, int) else f"<td>{cell}</td>"
-        for cell in cells
-    ) + "</tr>"  # fmt: skip
+    found = ""
+    for cell in cells:
+        text = f"{cell:,}" if isinstance(cell, int) else cell
+        found += f"<td{' class=n' if isinstance(cell, int | Number) else ''}>{text}</td>"
+    return f"<tr>{found}</tr>"
 
 
 def place(at: Report) -> str:
@@ -133,7 +164,8 @@ def rules(report: Report) -> Iterator[str]:
         )
         for each in report["rules"]
     ]  # fmt: skip
-    yield from table("Findings by rule", ("all", "last run", "rule", "", "peer", "example"), rows)
+    heads = ("#all", "#last run", "rule", "", "peer", "example")
+    yield from table("Findings by rule", heads, rows)
 
 
 def fresh(each: Report) -> str:
@@ -150,7 +182,7 @@ def products(report: Report) -> Iterator[str]:
             place(each["example"]))
         for each in report["products"]
     ]  # fmt: skip
-    heads = ("product", "as", "errors", "warnings", "info", "example")
+    heads = ("product", "as", "#errors", "#warnings", "#info", "example")
     yield from table("By product at fault", heads, rows)
 
 
@@ -160,27 +192,26 @@ def worst(report: Report) -> Iterator[str]:
         row(
             f"{escape(each['ring'])}<br>connection {each['connection']:,}:"
             f" {escape(who(each))}",
-            each["error"], each["warning"], seconds(int(each["stalled"] * 1e9)),
+            each["error"], each["warning"], duration(each["stalled"]),
             f"{each['example']['rule']}: {place(each['example'])}<br>"
             f"all of it, from {place(each['whole'])}",
         )
         for each in report["worst"]
     ]  # fmt: skip
-    heads = ("connection", "errors", "warnings", "stalled", "example")
+    heads = ("connection", "#errors", "#warnings", "#stalled", "example")
     yield from table("Worst connections", heads, rows)
 
 
 def stalls(report: Report) -> Iterator[str]:
     """Where senders waited, and for how long deliveries were on their way."""
     rows = [
-        row(seconds(int(each["stalled"] * 1e9)),
+        row(duration(each["stalled"]),
             f"{escape(each['ring'])} connection {each['connection']:,}: {escape(who(each))}",
             place(each["example"]))
         for each in report["stalls"]
     ]  # fmt: skip
-    yield from table(
-        "Stalled for want of credit or window", ("time", "connection", "the longest from"), rows
-    )
+    heads = ("#time", "connection", "the longest from")
+    yield from table("Stalled for want of credit or window", heads, rows)
     if report["latency"]:
         yield f"<h2>Settle latency</h2><p>{percentiles(report['latency'])}</p>"
     if report["slowest"]:
@@ -194,18 +225,25 @@ def addresses(report: Report) -> Iterator[str]:
         row(
             f"{escape(each['address']) or '(none)'}<br><span class=soft>sent by the"
             f" {each['sender']}</span>",
-            f'<svg viewBox="0 0 200 12" style="max-width:200px" role=img aria-label='
+            f'<svg viewBox="0 0 200 12" style="width:8rem" role=img aria-label='
             f'"{each["deliveries"]}"><rect class=info width={200 * each["deliveries"] / most:.0f}'
             " height=12></rect></svg>",
-            each["deliveries"], size(each["octets"]),
-            ", ".join(f"{count:,} {escape(name)}" for name, count in each["outcomes"].items()),
-            percentiles(each["latency"]) if each["latency"] else "",
+            each["deliveries"], Number(size(each["octets"])),
+            settled(each),
             f"connection {each['example']['connection']:,}, from {place(each['example'])}",
         )
         for each in report["addresses"]
     ]  # fmt: skip
-    heads = ("address", "", "deliveries", "octets", "outcomes", "settled after", "example")
+    heads = ("address", "", "#deliveries", "#octets", "settled", "example")
     yield from table("Top addresses", heads, rows)
+
+
+def settled(each: Report) -> str:
+    """How deliveries ended, and after what time."""
+    outcomes = ", ".join(f"{times:,} {escape(name)}" for name, times in each["outcomes"].items())
+    if not each["latency"]:
+        return outcomes
+    return f"{outcomes}<br><span class=soft>after {percentiles(each['latency'])}</span>"
 
 
 def quarantine(report: Report) -> Iterator[str]:

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
-from amqpscope.report.columns import cut
+from amqpscope.report.columns import cut, wrap
+from amqpscope.report.lint_text import count
 from amqpscope.report.stats import seconds
 from amqpscope.report.summary import printable, size
 from amqpscope.spark.report_places import Report
@@ -15,6 +16,10 @@ from amqpscope.spark.report_places import Report
 WIDTH: Final = 80
 DEEP: Final = " " * 9
 """Before what belongs to the line above."""
+
+
+WITH_VALUE: Final = ("-Y", "--keylog", "--decode-as")
+"""Options of `read` that are told something."""
 
 
 class Command(str):
@@ -39,7 +44,13 @@ def report_text(report: Report, width: int = WIDTH) -> str:
 
 def wrapped(command: Command, width: int) -> list[str]:
     """A command in lines, cut between its words."""
-    words = [shlex.quote(word) for word in shlex.split(command)]
+    words: list[str] = []
+    for word in map(shlex.quote, shlex.split(command)):
+        # An option stays with what it is given.
+        if words and words[-1] in WITH_VALUE:
+            words[-1] += f" {word}"
+        else:
+            words.append(word)
     found = [DEEP + words[0]]
     for word in words[1:]:
         if len(found[-1]) + len(word) + 3 > width:
@@ -52,20 +63,30 @@ def wrapped(command: Command, width: int) -> list[str]:
 
 def lines(report: Report, width: int) -> Iterator[str]:
     """All sections."""
-    runs = "1 run" if report["runs"] == 1 else f"{report['runs']:,} runs"
-    yield f"{report['captures']:,} captures ({size(report['octets'])}), {runs}"
-    yield (
-        f"{report['packets']:,} packets, {report['connections']:,} connections,"
-        f" {report['frames']:,} frames"
+    yield f"{count(report['captures'], 'capture')} ({size(report['octets'])}), " + (
+        count(report["runs"], "run")
     )
-    counts, new = report["findings"], report["new_findings"]
-    yield "findings: " + ", ".join(
-        f"{counts[severity]:,} {severity}" + (f" ({new[severity]:,} new)" if new[severity] else "")
-        for severity in counts
+    yield ", ".join(count(report[f"{name}s"], name) for name in ("packet", "connection", "frame"))
+    found, new = report["findings"], report["new_findings"]
+    yield ", ".join(
+        severity_count(found[severity], severity)
+        + (f" ({new[severity]:,} new)" if new[severity] else "")
+        for severity in found
     )
     yield from rules(report, width)
-    for section in (products, days, worst, stalls, latency, addresses, quarantine):
+    for section in (products, days, worst, stalls, latency, addresses):
         yield from section(report)
+    yield from quarantine(report, width)
+
+
+def severity_count(number: int, severity: str) -> str:
+    """`1 error`, `2 errors`, `2 info`."""
+    return f"{number:,} info" if severity == "info" else count(number, severity)
+
+
+def severities(each: Report, *names: str) -> str:
+    """How many findings there are of some severities."""
+    return ", ".join(severity_count(each[name], name) for name in names)
 
 
 def heading(text: str) -> list[str]:
@@ -77,11 +98,13 @@ def rules(report: Report, width: int) -> Iterator[str]:
     """Findings by rule, each with a place to look at."""
     if report["rules"]:
         yield from heading("findings by rule")
-    room = max(width - 46, 20)
+    wide = max((len(each["rule"]) for each in report["rules"]), default=0)
+    longest = max((len(each["name"]) for each in report["rules"]), default=0)
+    room = min(max(width - wide - 36, 20), longest)
     for each in report["rules"]:
         new = f"{each['new']:,} new" if each["new"] else ""
         yield (
-            f"{each['count']:8,} {each['rule']:8} {each['severity']:7} {each['peer']:6}"
+            f"{each['count']:8,} {each['rule']:{wide}} {each['severity']:7} {each['peer']:6}"
             f" {cut(each['name'], room):{room}} {new}"
         )
         yield from shown(each["example"])
@@ -97,9 +120,8 @@ def shown(at: Report, what: str = "") -> Iterator[str]:
 
 def place(at: Report) -> str:
     """Where to look."""
-    name = printable(at["capture"].rpartition("/")[2])
-    frame = f"frame {at['frame']:,}, " if "frame" in at else ""
-    return f"{frame}{name} packet {at['packet']:,}"
+    packet = f"{printable(at['capture'].rpartition('/')[2])} packet {at['packet']:,}"
+    return f"frame {at['frame']:,} of {ring_of(at)} ({packet})" if "frame" in at else packet
 
 
 def products(report: Report) -> Iterator[str]:
@@ -109,7 +131,7 @@ def products(report: Report) -> Iterator[str]:
     for each in report["products"]:
         yield (
             f"{each['count']:8,} {printable(each['product'])[:28]:28} {each['peer']:6}"
-            f" {each['error']:,} errors, {each['warning']:,} warnings, {each['info']:,} info"
+            f" {severities(each, 'error', 'warning', 'info')}"
         )
         yield from shown(each["example"])
 
@@ -122,7 +144,7 @@ def days(report: Report) -> Iterator[str]:
     for each in report["days"]:
         total = each["error"] + each["warning"]
         bar = "#" * round(24 * total / most)
-        yield f"{each['day']} {each['error']:7,} errors {each['warning']:7,} warnings {bar}"
+        yield f"{each['day']} {each['error']:7,} errors, {each['warning']:7,} warnings {bar}"
         yield from shown(each["example"])
 
 
@@ -133,7 +155,7 @@ def worst(report: Report) -> Iterator[str]:
     for each in report["worst"]:
         yield f"{ring_of(each)} connection {each['connection']:,}: {who(each)}"
         stalled = f", stalled {seconds(int(each['stalled'] * 1e9))}" if each["stalled"] else ""
-        yield f"{DEEP}{each['error']:,} errors, {each['warning']:,} warnings{stalled}"
+        yield f"{DEEP}{severities(each, 'error', 'warning')}{stalled}"
         yield from shown(each["example"], f"{each['example']['rule']}: ")
         yield from shown(each["whole"], "all of it, from ")
 
@@ -190,10 +212,10 @@ def addresses(report: Report) -> Iterator[str]:
         yield from shown(each["example"], f"connection {each['example']['connection']:,}, from ")
 
 
-def quarantine(report: Report) -> Iterator[str]:
+def quarantine(report: Report, width: int) -> Iterator[str]:
     """What could not be read."""
     if report["quarantine"]:
         yield from heading("not read, or not to the end")
     for each in report["quarantine"]:
         yield printable(each["path"])
-        yield f"  {printable(each['reason'])}"
+        yield from wrap(printable(each["reason"]), width, DEEP)
