@@ -176,7 +176,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(statistics_older.OlderStatistics),
     partial(rows_of_deliveries.Deliveries, ""),
     partial(gather.Minute),
-    partial(gather.Person, _CONVERSATION, 0),
+    partial(gather.Person, _CONVERSATION, 0, 0),
     partial(gather.Gatherer, "", Choice(), None, False),
     partial(gather_older.Pending, 0),
     partial(gather_older.OlderMessages),
