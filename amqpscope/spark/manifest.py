@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyarrow import fs
 
-from amqpscope.spark.files import local_path, locate
+from amqpscope.spark.files import absolute, local_path, locate, reason_of
 from amqpscope.spark.plan import File, Ring
 from amqpscope.spark.schema import TABLES, VERSION
 
@@ -85,11 +85,11 @@ class Directory:
 
     def __init__(self, path: str) -> None:
         # Workers and servers have working directories of their own.
-        self.path = (os.path.abspath(path) if local_path(path) == path else path).rstrip("/")
+        self.path = absolute(path)
         try:
             self.system, self.root = locate(self.path)
-        except (OSError, ValueError) as error:
-            raise ManifestError(f"{path}: {error}") from error
+        except OSError as error:
+            raise ManifestError(f"{path}: {reason_of(error)}") from error
         self.root = self.root.rstrip("/")
         self.locked: int | None = None
 
@@ -128,8 +128,7 @@ class Directory:
             self.close()
             raise ManifestError(f"{self.path}: another run is writing here") from error
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise ManifestError(f"{self.path}: cannot be written: {reason}") from error
+            raise ManifestError(f"{self.path}: cannot be written: {reason_of(error)}") from error
 
     def close(self) -> None:
         """Let others write."""
