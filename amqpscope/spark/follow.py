@@ -10,7 +10,6 @@ Spark repeats after a crash is not written twice.
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import signal
 import threading
@@ -20,10 +19,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import fs
 
 from amqpscope.spark import arrivals
+from amqpscope.spark.files import absolute, local_path, locate, reason_of
 from amqpscope.spark.gather import ACCEPTED, ORDER
 from amqpscope.spark.keeping import Keeper, refusal, refused, rows_of, stamp
+from amqpscope.spark.listing import ListingError, require_known
 from amqpscope.spark.manifest import Directory, Done, ManifestError, State
 from amqpscope.spark.numbering import decoded, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows
@@ -113,6 +115,21 @@ def frame_of(rows: list[tuple[str, str, int, bytes]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["table", "ring", "rows", "data"])
 
 
+def followed(given: str) -> str:
+    """A directory to follow; ListingError when it cannot be."""
+    path = absolute(given)
+    try:
+        system, place = locate(path)
+        kind = system.get_file_info(place).type
+    except OSError as error:
+        raise ListingError(
+            f"{given}: cannot be followed, as workers cannot open it: {reason_of(error)}"
+        ) from error
+    if kind == fs.FileType.File:
+        raise ListingError(f"{given}: is a file, expected a directory to follow")
+    return local_path(path) or path
+
+
 class Follow:
     """A stream into a directory of tables."""
 
@@ -121,8 +138,9 @@ class Follow:
         told: Callable[[Outcome], None] = lambda outcome: None,
     ) -> None:  # fmt: skip
         self.spark = spark
-        self.rings = [os.path.abspath(ring) if ":" not in ring else ring for ring in rings]
+        self.rings = [followed(ring) for ring in rings]
         self.directory = Directory(out)
+        require_known(spark, self.directory.path)
         self.work = work
         self.told = told
         self.idle, self.linger, self.patience, self.every = IDLE, LINGER, PATIENCE, EVERY

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from pyarrow import fs
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -32,10 +31,11 @@ from pyspark.sql.datasource import (
 )
 
 from amqpscope.capture.ring import is_capture
-from amqpscope.spark.files import locate
+from amqpscope.spark.files import absolute, local_path, reason_of
 from amqpscope.spark.plan import File, Piece, Ring, Share, rings_of
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
+from amqpscope.spark.walk import walk
 from amqpscope.spark.work import Work
 
 if TYPE_CHECKING:
@@ -163,15 +163,13 @@ class FramesReader(DataSourceReader):
 
 
 def found(path: str) -> list[File]:
-    """The captures at a path: in a directory and below, or the file itself."""
-    system, place = locate(path)
-    info = system.get_file_info(place)
-    if info.type == fs.FileType.NotFound:
-        raise ValueError(f"{path}: no such file or directory")
-    chosen: list[Any] = [info]
-    if info.type == fs.FileType.Directory:
-        listed = system.get_file_info(fs.FileSelector(place, recursive=True))
-        chosen = [
-            each for each in listed if each.type == fs.FileType.File and is_capture(each.path)
-        ]
-    return [File(each.path, each.size, (each.mtime_ns or 0) // 1000) for each in chosen]
+    """The captures at a path: in a directory and below, matched by a glob, or the file itself."""
+    whole = absolute(path)
+    whole = local_path(whole) or whole
+    try:
+        files = walk(whole)
+    except OSError as error:
+        raise ValueError(f"{path}: {reason_of(error)}") from error
+    if len(files) == 1 and files[0].path == whole:
+        return files
+    return [file for file in files if is_capture(file.path)]

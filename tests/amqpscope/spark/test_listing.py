@@ -45,12 +45,58 @@ def test_directories_globs_and_uris(spark, archive, given, names):
     assert all(path.startswith(str(archive)) for path in paths)
 
 
+ODD = ("100%25 [1].pcap", "12:30 ü.pcap", "q?*{a,b}.pcap", "file:x.pcap", r"back\slash.pcap")
+
+
+@pytest.fixture
+def odd(root, tmp_path, monkeypatch):
+    """A directory in which we are, with names that mean something elsewhere."""
+    folder = tmp_path / "odd [x] ü"
+    folder.mkdir()
+    for name in ODD:
+        shutil.copy(root / "captures" / "demo.pcapng", folder / name)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        *(((name,), (name,)) for name in ODD),
+        (("./file:x.pcap", "../odd [x] ü/file:x.pcap"), ("file:x.pcap",)),
+        ((".", "{}", "{}/", "file://{}", "{}/../odd [x] ü"), ODD),
+        (("*.pcap", "*:*"), ODD),
+        ((r"q\?*",), ("q?*{a,b}.pcap",)),
+    ],
+)
+def test_names_that_mean_something_elsewhere_are_found_once(spark, odd, given, names):
+    inputs = tuple(each.replace("{}", str(odd)) for each in given)
+    rings = list_rings(spark, inputs, each=False)
+    paths = sorted(file.path for ring in rings for file in ring.files)
+    assert paths == sorted(f"{odd}/{name}" for name in names)
+
+
+def test_captures_with_such_names_are_read(spark, odd, tmp_path):
+    (odd / "broken.pcap").symlink_to("nowhere")
+    (odd / "empty.pcap").touch()
+    (odd / "folder.pcap").mkdir()
+    outcome = run_pipeline(spark, [".", str(odd)], str(tmp_path / "out %"), ring="file")
+    assert (outcome.files, outcome.frames) == (len(ODD) + 2, 25 * len(ODD))
+    told = {path.rpartition("/")[2]: reason for path, reason in outcome.quarantined}
+    assert told["broken.pcap"] == "no such file or directory"
+    assert told["empty.pcap"].startswith("empty file, expected pcap")
+    assert len(told) == 2
+
+
 def test_what_is_not_there_is_told_in_one_line(spark, archive, tmp_path):
     manifest = tmp_path / "rings.json"
     manifest.write_text('["a"]')
     for given, told in (
         (f"{archive}/nothing", "no such file or directory"),
         (f"{archive}/2026-11-16/*.txt", "no captures here"),
+        (f"{archive}/2026-11-16/[n].pcap", "no such file or directory"),
+        ("viewfs://nowhere/x", "Empty Mount table in config for viewfs://nowhere/"),
+        ("unheard://of/x", "Arrow has no file system for unheard://"),
         (str(manifest), 'expected {"ring": ["path or glob", ...], ...}'),
     ):
         with pytest.raises(ListingError) as error:
