@@ -79,9 +79,22 @@ def pipeline() -> None:
     metavar="MB",
     help="How much of a ring one task reads.",
 )
+@click.option(
+    "--copy-limit",
+    type=float,
+    default=100.0,
+    show_default=True,
+    metavar="MB",
+    help="Largest file that Spark copies, where workers cannot open it.",
+)
 @click.option("--frames", is_flag=True, help="Write the table of all frames too.")
 @click.option("--log", metavar="FILE", default="", help="What Spark says.  [default: a new file]")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting for Spark.")
+@click.option(
+    "--conf",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting for Spark; those of Hadoop's file systems begin with spark.hadoop.",
+)
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
 @click.option("--strict", is_flag=True, help="What SHOULD be is an error too.")
@@ -98,13 +111,20 @@ def run(inputs: tuple[str, ...], **options: Any) -> None:
     \b
     amqpscope pipeline run captures/ --out tables
     amqpscope pipeline run 'archive/2026-*/*.pcapng.gz' --out tables --master local[4]
-    amqpscope pipeline run s3a://bucket/captures --out s3a://bucket/tables \\
+    amqpscope pipeline run s3://bucket/captures/ --out tables
+    amqpscope pipeline run hdfs://name:8020/captures --out /shared/tables \\
         --master spark://host:7077
+    amqpscope pipeline run viewfs://lab/captures --out tables \\
+        --conf spark.hadoop.fs.viewfs.mounttable.lab.link./captures=hdfs://name:8020/captures
     amqpscope pipeline run captures/ --out tables --follow
 
-    INPUT is a directory, a file, or a glob, on any file system. The captures of a directory
+    INPUT is a directory, a file, or a glob, on any file system that Spark reads, and on S3 with
+    what AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL and their like say. The captures of a directory
     count as one that was rotated, in the order of their names: connections go on from file to
     file, and frames, packets and connections are numbered through.
+
+    What workers cannot open themselves, Spark reads and copies for the time of the run: files
+    of up to --copy-limit, as it holds them in memory.
 
     The tables (Parquet, by day): captures, connections, sessions, links, deliveries, findings,
     statistics, quarantine; with --frames also frames. What was processed before is left out;
@@ -217,6 +237,7 @@ class Run:
         outcome = batch(
             spark, inputs, options["out"], work=self.work, ring=options["ring"],
             size=max(int(options["megabytes"] * 1e6), 1000), told=progress.tell,
+            limit=max(int(options["copy_limit"] * 1e6), 1),
         )  # fmt: skip
         progress.close()
         self.summary(outcome)

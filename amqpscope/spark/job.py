@@ -2,6 +2,7 @@
 
 list     Spark lists the inputs; files become rings, and those of a ring that has not changed
          since its last run are left out
+copy     files that Spark can read but workers cannot, to where they can (see `copies`)
 cut      files of more than 32 MB are walked for places between records
 scan     rings of several slices: which connections does each slice have, how many packets?
 replay   rings that are one slice: in one process each, like `lint`, which writes the rows of large
@@ -23,13 +24,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from amqpscope.spark import stages
+from amqpscope.spark.copies import LIMIT, Copies
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
-from amqpscope.spark.manifest import Directory, Done, State
+from amqpscope.spark.manifest import COPIES, Directory, Done, State
 from amqpscope.spark.numbering import Numbers, ranked, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows, overlapping
 from amqpscope.spark.parts import Staged, Writer, Written
 from amqpscope.spark.plan import SLICE, File, Ring, Share, packed, slice_up
-from amqpscope.spark.records import Cut, cuts
+from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.shares import FileNumbers, RingPlan, Scan, join_pending, names_in, scan
 from amqpscope.spark.tables import read_table
@@ -56,7 +58,7 @@ class Job:
 
     def __init__(
         self, spark: SparkSession, directory: Directory, state: State, work: Work,
-        size: int = SLICE, told: Told = lambda what, tasks: None,
+        size: int = SLICE, told: Told = lambda what, tasks: None, limit: int = LIMIT,
     ) -> None:  # fmt: skip
         self.spark = spark
         self.directory = directory
@@ -65,6 +67,7 @@ class Job:
         self.size = size
         self.told = told
         self.run_number = state.run + 1
+        self.copies = Copies(spark, directory.staging(self.run_number, COPIES), limit)
         self.rings: list[Ring] = []
         self.scans: dict[str, list[Scan]] = {}
         self.written: list[Written] = []
@@ -90,6 +93,7 @@ class Job:
         return self.outcome
 
     def _process(self) -> None:
+        self._copy()
         self._slice()
         whole = [ring for ring in self.rings if len(ring.slices) == 1]
         larger = [ring for ring in self.rings if len(ring.slices) > 1]
@@ -107,22 +111,21 @@ class Job:
         }  # fmt: skip
         self.directory.commit(State(self.run_number, rings, removed, summary))
 
-    # Cutting and scanning.
+    # Copying, cutting and scanning.
+
+    def _copy(self) -> None:
+        self.told("copying", 0)
+        self.copies.bring([file for ring in self.rings for file in ring.files])
+        self.outcome.notes += self.copies.notes
 
     def _slice(self) -> None:
-        size = self.size
-        large = [f.path for ring in self.rings for f in ring.files if f.size > size * 5 // 4]
+        size, copies = self.size, self.copies.parts
+        files = [file for ring in self.rings for file in ring.files if file.size > size * 5 // 4]
+        large = {file.path: copies.get(file.path) or Part(file.path) for file in files}
         self.told("cutting", len(large))
-
-        def walk(path: str) -> tuple[str, list[Cut]]:
-            try:
-                return path, cuts(path, size)
-            except OSError:
-                return path, []  # whoever reads it says why
-
-        places = dict(stages.each(self.spark, large, walk))
+        places = stages.places(self.spark, large, size)
         for ring in self.rings:
-            slice_up(ring, places, size)
+            slice_up(ring, places, size, copies)
 
     def _scan(self, shares: list[Share]) -> dict[tuple[str, int], Scan]:
         self.told("scanning", len(shares))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MANIFESTS: Final = "_manifest"
 STAGING: Final = "_staging"
 PARTS: Final = "_parts"
+COPIES: Final = "_copies"
+"""Captures that workers could not open where they are."""
 LOCK: Final = "_lock"
 NUMBERS: Final = "_numbers"
 """What a stream must know of its earlier batches."""

@@ -8,8 +8,9 @@ process can do it all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from amqpscope.capture.ring import natural
@@ -17,6 +18,7 @@ from amqpscope.spark.records import Cut, Part
 
 SLICE: Final = 32 << 20
 """Octets of a slice: starting a task costs 30 ms, and memory grows with the slice."""
+ASIS: Final[Mapping[str, Part]] = MappingProxyType({})
 
 
 class File(NamedTuple):
@@ -71,11 +73,13 @@ def rings_of(files: Iterable[File], *, each: bool = False) -> list[Ring]:
     return [found[name] for name in sorted(found)]
 
 
-def slice_up(ring: Ring, cuts: dict[str, list[Cut]], size: int = SLICE) -> None:
-    """Cut a ring into slices."""
+def slice_up(
+    ring: Ring, cuts: Mapping[str, list[Cut]], size: int = SLICE, parts: Mapping[str, Part] = ASIS
+) -> None:
+    """Cut a ring into slices; `parts` has those files that are not to be read as they are."""
     current: list[Piece] = []
     filled = 0
-    for piece in pieces_of(ring, cuts):
+    for piece in pieces_of(ring, cuts, parts):
         if current and filled + piece.size > size * 5 // 4:
             ring.slices.append(current)
             current, filled = [], 0
@@ -84,14 +88,20 @@ def slice_up(ring: Ring, cuts: dict[str, list[Cut]], size: int = SLICE) -> None:
     ring.slices.append(current)
 
 
-def pieces_of(ring: Ring, cuts: dict[str, list[Cut]]) -> Iterator[Piece]:
+def pieces_of(
+    ring: Ring, cuts: Mapping[str, list[Cut]], parts: Mapping[str, Part] = ASIS
+) -> Iterator[Piece]:
     """The parts of a ring's files, in order."""
     for ordinal, file in enumerate(ring.files):
+        part = parts.get(file.path) or Part(file.path)
+        if part.problem:
+            yield Piece(ordinal, part, 0)
+            continue
         begins = [Cut(0, b""), *cuts.get(file.path, [])]
         ends = [*(cut.offset for cut in begins[1:]), -1]
         for cut, stop in zip(begins, ends, strict=True):
             size = (file.size if stop < 0 else stop) - cut.offset
-            yield Piece(ordinal, Part(file.path, cut.offset, stop, cut.head), size)
+            yield Piece(ordinal, Part(part.path, cut.offset, stop, cut.head), size)
 
 
 def packed(shares: Iterable[Share], size: int = SLICE) -> list[list[Share]]:

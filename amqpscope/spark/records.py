@@ -26,7 +26,7 @@ from amqpscope.capture.formats import (
 from amqpscope.capture.packets import Packets
 from amqpscope.capture.pcap import EXPECTED
 from amqpscope.capture.source import GZIP, XZ, ZSTD, CaptureError, Source
-from amqpscope.spark.files import local_path, open_octets
+from amqpscope.spark.files import local_path, open_octets, reason_of
 from amqpscope.stream import Segment
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Part(NamedTuple):
     stop: int = -1
     """-1: the end of the file."""
     head: bytes = b""
+    problem: str = ""
+    """Why there is no use in reading it, where that is known already."""
 
 
 class Reading:
@@ -68,7 +70,7 @@ class Reading:
         except CaptureError as error:
             self.problem, self.unreadable = error.message, self.packets.count == before
         except OSError as error:
-            self.problem = (error.strerror or str(error)).lower()
+            self.problem = reason_of(error)
             self.unreadable = self.packets.count == before
 
     def _segments(self) -> Iterator[list[Segment]]:
@@ -121,6 +123,8 @@ class Reading:
 
     def _blocks(self) -> Iterator[bytes]:
         part = self.part
+        if part.problem:
+            raise CaptureError(part.path, part.problem)
         with open_octets(part.path) as file:
             if part.start == 0 and file.read(6).startswith(COMPRESSED):
                 yield from self._unpacked(file)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from amqpscope.spark.gather import ORDER, Block
 from amqpscope.spark.plan import Share
+from amqpscope.spark.records import Cut, Part, cuts
 from amqpscope.spark.replay import canonical
 from amqpscope.spark.shares import (
     RingPlan,
@@ -80,6 +81,18 @@ def told(done: DataFrame) -> list[Any]:
 def spread(spark: SparkSession, count: int) -> DataFrame:
     """The numbers below `count`, each in a task of its own."""
     return spark.range(0, count, 1, count)
+
+
+def places(spark: SparkSession, parts: dict[str, Part], size: int) -> dict[str, list[Cut]]:
+    """Where files can be cut, by the names that they go by."""
+
+    def walk(path: str) -> tuple[str, list[Cut]]:
+        try:
+            return path, [] if parts[path].problem else cuts(parts[path].path, size)
+        except OSError:
+            return path, []  # whoever reads it says why
+
+    return dict(each(spark, list(parts), walk))
 
 
 class Told(NamedTuple):
