@@ -214,9 +214,12 @@ class Run:
 
     def stop(self, spark: Any) -> None:
         """Let go of Spark, whose last words go to the log too."""
+        from contextlib import suppress
+
         from amqpscope.spark.session import quiet
 
-        with quiet(self.where.log):
+        # One that has died cannot be stopped, and what came of that has been told.
+        with quiet(self.where.log), suppress(Exception):
             spark.stop()
 
     def work_on(self, spark: Any, inputs: tuple[str, ...], progress: Progress) -> int:

@@ -63,10 +63,11 @@ class Copies:
             for group in (few, many):
                 if group:
                     self.parts.update(self._copied(group, reason))
-            size = sum(file.size for file in wanted) / 1e6
+            copied = [file.size for file in wanted if not self.parts[file.path].problem]
+            count = "1 file" if len(copied) == 1 else f"{len(copied):,} files"
             self.notes.append(
-                f"{system}: workers cannot open it ({reason}), so Spark copied"
-                f" {len(wanted):,} files, {size:,.1f} MB"
+                f"{system}: workers cannot open it ({reason}), so Spark copied {count},"
+                f" {sum(copied) / 1e6:,.1f} MB"
             )
 
     def _refuse(self, files: list[File], reason: str) -> None:
@@ -80,9 +81,9 @@ class Copies:
         scheme = system_of(file.path).partition(":")[0]
         how = "install libhdfs" if scheme in HADOOPS else "use a scheme that Arrow knows"
         return (
-            f"{file.size / 1e6:,.0f} MB, too large to be read by Spark, and workers cannot open"
+            f"{file.size / 1e6:,.1f} MB, too large to be read by Spark, and workers cannot open"
             f" it themselves ({reason}): {how}, rotate into files of at most"
-            f" {self.limit / 1e6:,.0f} MB, or raise --copy-limit and Spark's memory"
+            f" {self.limit / 1e6:g} MB, or raise --copy-limit and Spark's memory"
         )
 
     def _copied(self, files: list[File], reason: str) -> dict[str, Part]:

@@ -91,7 +91,7 @@ class Directory:
         try:
             self.system, self.root = locate(self.path)
         except OSError as error:
-            raise ManifestError(f"{path}: {reason_of(error)}") from error
+            raise ManifestError(f"{path}: cannot be opened: {reason_of(error)}") from error
         self.root = self.root.rstrip("/")
         self.locked: int | None = None
 
@@ -104,7 +104,10 @@ class Directory:
 
     def open(self) -> State:
         """Be the only one who writes here, and finish or remove what a dead run left; the state."""
-        kind = self.system.get_file_info(self.root).type
+        try:
+            kind = self.system.get_file_info(self.root).type
+        except OSError as error:
+            raise ManifestError(f"{self.path}: cannot be opened: {reason_of(error)}") from error
         if kind == fs.FileType.File:
             raise ManifestError(f"{self.path}: is a file, expected a directory of tables")
         self._lock()

@@ -171,6 +171,7 @@ def _started(where: Where, log: str) -> SparkSession:
             if key.startswith("spark.sql."):
                 session.conf.set(key, value)
         return session
+    hush()
     home = java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = home
@@ -184,6 +185,13 @@ def _started(where: Where, log: str) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.master(where.master).getOrCreate()
+
+
+def hush() -> None:
+    """Let the thread that hears of counters end without a word when the JVM dies."""
+    from pyspark.accumulators import AccumulatorTCPServer
+
+    AccumulatorTCPServer.handle_error = lambda *arguments: None  # type: ignore[method-assign]
 
 
 def reach(remote: str) -> None:

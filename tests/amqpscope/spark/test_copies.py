@@ -2,8 +2,11 @@
 
 import gzip
 import json
+import os
 import random
 import shutil
+import subprocess
+import sys
 
 import pytest
 from cutting import cut
@@ -117,6 +120,22 @@ def test_copies_that_cannot_be_written_end_the_run(spark, archive, tmp_path):
     path = archive / "packed" / "c.pcap"
     with pytest.raises(PythonException, match="Not a directory"):
         found.bring([File(f"{BEGIN}/packed/c.pcap", path.stat().st_size, 0)])
+
+
+def test_a_spark_that_dies_of_a_file_is_told_in_one_line(archive, tmp_path):
+    with (archive / "packed" / "large.pcap").open("wb") as file:
+        file.truncate(400_000_000)
+    done = subprocess.run(
+        [sys.executable, "-m", "amqpscope", "pipeline", "run", BEGIN, "--out", "out",
+         "--master", "local[2]", "--log", "spark.log", "--copy-limit", "500",
+         "--conf", f"spark.hadoop.fs.viewfs.mounttable.lab.link./captures={archive.as_uri()}"],
+        capture_output=True, text=True, check=False, timeout=200, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )  # fmt: skip
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("amqpscope: Spark died while it copied files")
+    assert list((tmp_path / "out").rglob("*.pcap")) == []
 
 
 def test_what_workers_can_open_is_not_copied(spark, archive, tmp_path):

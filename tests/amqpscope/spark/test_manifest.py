@@ -88,3 +88,8 @@ def test_a_file_is_no_directory(tmp_path):
     path.touch()
     with pytest.raises(ManifestError, match="is a file"):
         Directory(str(path)).open()
+
+
+def test_a_file_system_that_nobody_knows_is_told():
+    with pytest.raises(ManifestError, match="cannot be opened: Arrow has no file system for ftp"):
+        Directory("ftp://127.0.0.1/tables")
