@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,10 @@ ROOT = Path(__file__).parent.parent
 # Processes started by tests must find the same build as the tests, not the sources in the
 # directory they are started from.
 os.environ["PYTHONSAFEPATH"] = "1"
+
+# A shell that starts a job in the background may let it ignore Ctrl-C, and so all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is slow now and then; that is no bug of the code under test.
 settings.register_profile("amqpscope", deadline=None)
