@@ -3,7 +3,6 @@
 from functools import cache
 
 import pytest
-from older_talks import OPENED
 from traffic import write_capture, write_older
 
 from amqpscope.capture.pcap import open_capture
@@ -66,25 +65,6 @@ def test_a_replay_goes_on_where_it_was_frozen_after_any_packet(root):
     assert told(capture, 10_000) == told(capture, 0)
 
 
-TWO_CONTENTS = f"""{OPENED}
-client: channel.open[2]
-server: channel.open-ok[2]
-client: basic.publish[1] exchange="" routing-key="a"
-client: content-header[1] class=basic body-size=8
-client: basic.publish[2] exchange="" routing-key="b"
-client: content-header[2] class=basic body-size=8
-client: content-body[1] 0x01010101
-client: content-body[2] 0x02020202
-client: content-body[1] 0x01010101
-client: content-body[2] 0x02020202
-"""
-
-
-def test_contents_of_two_channels_stay_apart(recorded):
-    capture = recorded(TWO_CONTENTS)
-    assert told(capture, 10_000) == told(capture, 0)
-
-
 def test_each_kind_of_object_comes_back_whole():
     keeper = Keeper(Work())
     for row in ROWS:
@@ -95,10 +75,18 @@ def test_each_kind_of_object_comes_back_whole():
 
 
 def test_an_empty_list_that_all_share_is_the_same_list_afterwards():
-    keeper = Keeper(Work())
+    keeper = keeper_of_all()
     content = keeper.thaw(keeper.freeze(Content(None, NOWHERE)))
     assert content.pieces is NO_PIECES
     assert content.mark is NOWHERE
+
+
+def test_contents_that_had_no_body_yet_stay_apart():
+    keeper = keeper_of_all()
+    one, other = keeper.thaw(keeper.freeze([Content(None, NOWHERE), Content(None, NOWHERE)]))
+    one.size = 4
+    one.take_body(b"12", 2)
+    assert (one.pieces, other.pieces) == ([b"12"], [])
 
 
 def test_secrets_of_a_key_log_are_not_written_down():
