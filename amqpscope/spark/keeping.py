@@ -6,6 +6,7 @@ import copyreg
 import io
 import pickle
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -86,11 +87,26 @@ class Unpickler(pickle.Unpickler):
         return self.known[name]
 
 
+class LostWindow:
+    """Stands where messages of a WebSocket were inflated, by what had come before.
+
+    zlib does not give that out, so nothing more of this direction can be read, as after a gap.
+    """
+
+    def decompress(self, data: bytes) -> bytes:
+        """Refuse."""
+        raise zlib.error("the window was not kept")
+
+
 def _reduced(obj: Any) -> tuple[Any, ...]:
     return blank, (type(obj),), obj.__getstate__()
 
 
-DISPATCH: Final = {**copyreg.dispatch_table, **dict.fromkeys(BLANKS, _reduced)}
+DISPATCH: Final = {
+    **copyreg.dispatch_table,
+    **dict.fromkeys(BLANKS, _reduced),
+    type(zlib.decompressobj()): lambda obj: (LostWindow, ()),
+}
 
 
 class Keeper:

@@ -1,11 +1,14 @@
 """Replays that are written down between packets go on as if they had not been."""
 
+import zlib
 from functools import cache
 
 import pytest
 from traffic import write_capture, write_older
+from wsproto.frame_protocol import FrameDecoder, ParseFailed
 
 from amqpscope.capture.pcap import open_capture
+from amqpscope.capture.websocket import _Deflate
 from amqpscope.model.mark import NOWHERE
 from amqpscope.model.older.content import NO_PIECES, Content
 from amqpscope.spark import keeping
@@ -87,6 +90,22 @@ def test_contents_that_had_no_body_yet_stay_apart():
     one.size = 4
     one.take_body(b"12", 2)
     assert (one.pieces, other.pieces) == ([b"12"], [])
+
+
+def test_a_websocket_that_inflates_by_what_came_before_is_lost_afterwards():
+    deflate = zlib.compressobj(wbits=-15)
+
+    def frame(text):
+        data = deflate.compress(text) + deflate.flush(zlib.Z_SYNC_FLUSH)
+        return bytes([0xC2, len(data) - 4]) + data[:-4]  # RFC 7692, 7.2.1: without its tail
+
+    keeper, decoder = keeper_of_all(), FrameDecoder(True, [_Deflate()])
+    decoder.receive_bytes(frame(b"as before"))
+    assert decoder.process_buffer().payload == b"as before"
+    thawed = keeper.thaw(keeper.freeze(decoder))
+    thawed.receive_bytes(frame(b"as before"))
+    with pytest.raises(ParseFailed):
+        thawed.process_buffer()
 
 
 def test_secrets_of_a_key_log_are_not_written_down():
