@@ -46,10 +46,14 @@ MISSING = ("not installed", "cannot install", "could not import")
 """How a test says that it needs something which is not there."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.startswith(ONCE):
             item.add_marker("once")
+        if "spark" in item.fixturenames:
+            # One process starts Spark for all of them.
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 def pytest_runtest_setup(item):
