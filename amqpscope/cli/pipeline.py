@@ -248,16 +248,18 @@ class Run:
 
     def batch(self, outcome: Outcome) -> None:
         """One line for a batch of a stream."""
+        from amqpscope.report.lint_text import count
+
         for path, reason in (*outcome.quarantined, *outcome.damaged):
             complain(f"{path}: {reason}")
         found = outcome.findings
-        captures = "1 capture" if outcome.files == 1 else f"{outcome.files:,} captures"
+        words = (
+            count(outcome.files, "capture"), count(outcome.packets, "packet"),
+            f"{count(outcome.connections, 'connection')} over",
+            count(found["error"], "error"), count(found["warning"], "warning"),
+        )  # fmt: skip
         with printing():
-            click.echo(
-                f"batch {outcome.run}: {captures}, {outcome.packets:,} packets,"
-                f" {outcome.connections:,} connections over, {found['error']:,} errors,"
-                f" {found['warning']:,} warnings"
-            )
+            click.echo(f"batch {outcome.run}: {', '.join(words)}")
 
     def code(self, spark: Any, outcome: Outcome) -> int:
         """As lint's, over all that is in the tables."""
