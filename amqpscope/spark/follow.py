@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from amqpscope.spark import arrivals
+from amqpscope.spark import arrivals, stages
 from amqpscope.spark.files import absolute, local_path, locate, reason_of
 from amqpscope.spark.gather import ACCEPTED, ORDER
 from amqpscope.spark.keeping import Keeper, refusal, refused, rows_of, stamp
@@ -54,6 +54,9 @@ LOOK: Final = 0.3
 """Seconds between two looks whether the stream is still alive."""
 STATE: Final = "value binary"
 OUTPUT: Final = "table string, ring string, rows bigint, data binary"
+PARTITIONS: Final = "spark.sql.shuffle.partitions"
+MANY: Final = "200"
+"""What Spark takes when nobody says how many, and each costs a third of a second a batch."""
 PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -163,6 +166,8 @@ class Follow:
         spark.conf.set(
             "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", True
         )
+        if spark.conf.get(PARTITIONS) == MANY:
+            spark.conf.set(PARTITIONS, stages.parallelism(spark))
         spark.dataSource.register(arrivals.Arrivals)
         rows = (
             spark.readStream.format(arrivals.NAME)

@@ -197,7 +197,7 @@ class Job:
     def _units(self, rings: list[Ring]) -> list[list[Share]]:
         """Rings of one slice put together, so that each core gets some."""
         shares = [Share(ring.name, 0, ring.slices[0]) for ring in rings]
-        fair = sum(share.size for share in shares) // (TASKS * self._parallelism())
+        fair = sum(share.size for share in shares) // (TASKS * stages.parallelism(self.spark))
         return packed(shares, min(self.size, max(fair, SMALLEST)))
 
     def _shares(self, plans: dict[str, RingPlan]) -> tuple[list[Share], list[Share]]:
@@ -220,7 +220,7 @@ class Job:
         by_index = {plan.index: plan for plan in plans.values()}
         size = sum(share.size for share in shares)
         partitions = max(1, min(size // SHUFFLED + 1, 2000))
-        partitions = max(partitions, min(len(shares), self._parallelism()))
+        partitions = max(partitions, min(len(shares), stages.parallelism(self.spark)))
         segments = stages.spread(self.spark, len(shares)).mapInArrow(
             stages.segments(shares, plans), stages.SEGMENTS
         )
@@ -232,14 +232,7 @@ class Job:
 
     def _tasks(self) -> int:
         """How many tasks to number slices with."""
-        return min(self._parallelism(), sum(len(ring.slices) for ring in self.rings))
-
-    def _parallelism(self) -> int:
-        """How many tasks run side by side, as far as it can be told."""
-        try:
-            return self.spark.sparkContext.defaultParallelism
-        except Exception:  # a Connect session has no context
-            return 8
+        return min(stages.parallelism(self.spark), sum(len(ring.slices) for ring in self.rings))
 
     # Numbering.
 

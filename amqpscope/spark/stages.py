@@ -83,6 +83,14 @@ def spread(spark: SparkSession, count: int) -> DataFrame:
     return spark.range(0, count, 1, count)
 
 
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks run side by side, as far as it can be told."""
+    try:
+        return spark.sparkContext.defaultParallelism
+    except Exception:  # a Connect session has no context
+        return 8
+
+
 def places(spark: SparkSession, parts: dict[str, Part], size: int) -> dict[str, list[Cut]]:
     """Where files can be cut, by the names that they go by."""
 

@@ -30,8 +30,7 @@ class Stream:
         command = [
             sys.executable, "-m", "amqpscope", "pipeline", "run", str(self.live),
             "--out", str(self.out), "--follow", "--master", "local[2]", "--patience", "0",
-            "--idle", "600", "--conf", "spark.sql.shuffle.partitions=2",
-            "--log", str(self.out.parent / "spark.log"),
+            "--idle", "600", "--log", str(self.out.parent / "spark.log"),
         ]  # fmt: skip
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
