@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from amqpscope.capture.pcap import EXPECTED
+from amqpscope.report.lint_text import count
 from amqpscope.spark import stages
 from amqpscope.spark.files import local_path, locate, open_octets, reason_of, system_of
 from amqpscope.spark.listing import binary_files, is_unknown, java_reason
@@ -64,10 +65,9 @@ class Copies:
                 if group:
                     self.parts.update(self._copied(group, reason))
             copied = [file.size for file in wanted if not self.parts[file.path].problem]
-            count = "1 file" if len(copied) == 1 else f"{len(copied):,} files"
             self.notes.append(
-                f"{system}: workers cannot open it ({reason}), so Spark copied {count},"
-                f" {sum(copied) / 1e6:,.1f} MB"
+                f"{system}: workers cannot open it ({reason}), so Spark copied"
+                f" {count(len(copied), 'file')}, {sum(copied) / 1e6:,.1f} MB"
             )
 
     def _refuse(self, files: list[File], reason: str) -> None:
@@ -198,7 +198,7 @@ def trouble(path: str) -> tuple[str, str]:
 def jvms(spark: SparkSession) -> int:
     """How many JVMs run tasks, as far as it can be told."""
     try:
-        count: int = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
+        known: int = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
     except Exception:  # a Connect session has no context
         return 1
-    return max(1, count - 1)  # on one machine it is the driver itself
+    return max(1, known - 1)  # on one machine it is the driver itself
