@@ -61,8 +61,8 @@ class Conversation:
         self.tracker.connection.encrypted = connection.encrypted
         self.tracker.connection.carrier = connection
         for end in self.tracker.connection.ends:
-            # A peer of which not one packet was captured may have said anything.
-            end.anchored = connection.complete and connection.seen[end.peer]
+            # A peer whose beginning was not captured may have said anything.
+            end.anchored = connection.anchored[end.peer]
         self.gaps = 0
         self.labels: dict[int, str] = {}
         """Room for a sink to keep what it says of units over and over."""
@@ -124,8 +124,9 @@ class Suspect:
     def __init__(self, connection: Connection, expected: bool) -> None:
         self.connection = connection
         self.expected = expected
-        """It uses a port on which frames are expected, and its start was not seen."""
-        self.framers = [Framer(0, lost=expected), Framer(1, lost=expected)]
+        """It uses a port on which frames are expected, and a start of it was not seen."""
+        client, server = connection.anchored
+        self.framers = [Framer(0, lost=not client), Framer(1, lost=not server)]
         self.held: list[Chunk] = []
         """The first chunks, while they are too short to tell."""
         self.holes = [False, False]
@@ -199,9 +200,9 @@ class Analyzer:
         if not data:
             return []
         suspect.held.append(chunk)
-        if data[:4] == MAGIC[: len(data)]:
-            if len(data) < 8:
-                return []
+        if data[:4] == MAGIC[: len(data)] and len(data) < 8:
+            return []
+        if begins_with_header(data, suspect.connection.anchored[chunk.sender]):
             protocol = protocol_of(data[4:8])
         elif suspect.expected and (
             find_frame(data, True) >= 0 or find_frame(chunk.data, True) >= 0
@@ -245,12 +246,10 @@ class Analyzer:
         # A server that has the first word refuses what it could not read, and nothing follows.
         refusal = suspect.connection.complete and all(each.sender == SERVER for each in held)
         if not refusal and (protocol == OLDER_DEFAULT or speaks_older(version)):
-            suspect.conversation.older = OlderTalk(
-                suspect.connection, version, suspect.holes, suspect.expected
-            )
+            suspect.conversation.older = OlderTalk(suspect.connection, version, suspect.holes)
         steps: list[Step] = []
         for chunk in held:
-            if chunk.data[:4] == MAGIC:
+            if begins_with_header(chunk.data, False) and not suspect.holes[chunk.sender]:
                 suspect.framers[chunk.sender].lost = False
             steps.extend(self.chunk(suspect, chunk))
         return steps
@@ -260,6 +259,11 @@ class Analyzer:
         steps: list[Step] = []
         conversation = suspect.conversation
         older = None if conversation is None else conversation.older
+        if chunk.sender == SERVER and (older is not None or suspect.foreign):
+            whole = self.first_word(suspect, chunk)
+            if whole is None:
+                return steps
+            chunk = whole
         if older is not None and not self.refused(suspect, older, chunk):
             for found in older.chunk(chunk):
                 self.older_step(suspect, older, found, steps)
@@ -271,6 +275,26 @@ class Analyzer:
             if suspect.dismissed:
                 break
         return steps
+
+    def first_word(self, suspect: Suspect, chunk: Chunk) -> Chunk | None:
+        """Octets of a server; None while they may be the start of a header that is not whole yet.
+
+        A server that does not speak what its client asked for says so by its own header.
+        """
+        conversation = suspect.conversation
+        if conversation is None or conversation.last[SERVER] is not None or suspect.refused:
+            return chunk
+        suspect.held.append(chunk)
+        data = b"".join([held.data for held in suspect.held])
+        if len(data) < 8 and data[:4] == MAGIC[: len(data)]:
+            return None
+        first = suspect.held[0]
+        suspect.held = []
+        if first is chunk:
+            return chunk
+        return Chunk(
+            first.connection, SERVER, first.offset, data, chunk.packet, chunk.time, first.ack
+        )
 
     def answered(self, suspect: Suspect, chunk: Chunk) -> bool:
         """Whether octets are the answer of a 1.0 server to a client of an older protocol."""
@@ -286,8 +310,8 @@ class Analyzer:
         conversation = suspect.conversation
         if chunk.sender == CLIENT or suspect.refused or conversation is None:
             return suspect.refused and chunk.sender == SERVER
-        if conversation.last[SERVER] is None and chunk.data[:4] == MAGIC:
-            suspect.refused = protocol_of(chunk.data[4:8]) == AMQP_1_0
+        if conversation.last[SERVER] is None and not chunk.offset:
+            suspect.refused = chunk.data[:4] == MAGIC and chunk.data[5:8] == CURRENT
         asked = older.header
         if suspect.refused and asked is not None:
             # The model of 1.0 has to know what its server answers.
@@ -391,13 +415,23 @@ class Analyzer:
                 self.late.extend(older.finish(end, last, self.older_rules, conversation.number))
         return steps
 
+    def cut_header(self, suspect: Suspect, older: OlderTalk, end: End) -> list[Step]:
+        """What a server sent of a header that it never finished."""
+        steps: list[Step] = []
+        if end.sender == SERVER:
+            held, suspect.held = suspect.held, []
+            for chunk in held:
+                for frame in older.chunk(chunk):
+                    self.older_step(suspect, older, frame, steps)
+        return steps
+
     def end(self, suspect: Suspect, end: End) -> list[Step]:
         """One direction, or the connection, is over."""
         if suspect.conversation is None:
             return self.cut_short(suspect, end)
         older = suspect.conversation.older
         if older is not None and not suspect.refused:
-            return self.older_end(suspect, older, end)
+            return self.cut_header(suspect, older, end) + self.older_end(suspect, older, end)
         frame = suspect.framers[end.sender].finish(end.packet, end.time)
         steps = self.last(suspect, frame)
         self.finish(suspect.conversation, end)
@@ -445,6 +479,13 @@ class Analyzer:
 def protocol_of(version: bytes) -> str:
     """The protocol that the four octets after `AMQP` announce."""
     return OLDER.get(version, UNKNOWN if speaks_older(version) else AMQP_1_0)
+
+
+def begins_with_header(data: bytes, anchored: bool) -> bool:
+    """Whether octets begin with a header; in mid-stream `AMQP` may be part of `AMQPLAIN`."""
+    if data[:4] != MAGIC or len(data) < 8:
+        return False
+    return anchored or data[5:8] == CURRENT or data[4:8] in OLDER
 
 
 def announced(held: list[Chunk]) -> bytes:

@@ -51,9 +51,7 @@ def older_start(data: bytes) -> bool:
 class OlderTalk:
     """One connection of the older family."""
 
-    def __init__(
-        self, connection: Connection, version: bytes, holes: list[bool], lost: bool
-    ) -> None:
+    def __init__(self, connection: Connection, version: bytes, holes: list[bool]) -> None:
         """`version` are the four octets of the header, empty where none was seen."""
         found = by_version(version)
         spoken = Spoken(dialect(DEFAULT) if found is None else found, found is not None)
@@ -64,7 +62,10 @@ class OlderTalk:
             self.announced = found.protocol
         self.header: OlderFrame | None = None
         """The client's header."""
-        self.framers = [OlderFramer(0, spoken, lost=lost), OlderFramer(1, spoken, lost=lost)]
+        client, server = connection.anchored
+        self.framers = [
+            OlderFramer(0, spoken, lost=not client), OlderFramer(1, spoken, lost=not server)
+        ]  # fmt: skip
         self.tracker = OlderTracker(connection.complete, spoken.dialect)
         model = self.tracker.connection
         model.encrypted = connection.encrypted
@@ -73,8 +74,8 @@ class OlderTalk:
             connection.server[0].startswith(LOOPBACK)
         )
         for end in model.ends:
-            # A peer of which not one packet was captured may have said anything.
-            end.anchored = connection.complete and connection.seen[end.peer] and not holes[end.peer]
+            # A peer whose beginning was not captured may have said anything.
+            end.anchored = connection.anchored[end.peer] and not holes[end.peer]
             if not end.anchored:
                 model.zero.lose(end.peer)
         if not (model.ends[0].anchored and model.ends[1].anchored):
@@ -92,8 +93,8 @@ class OlderTalk:
         """The frames that octets complete."""
         framer = self.framers[chunk.sender]
         self.tracker.heard(chunk.sender, chunk.time, chunk.offset + len(chunk.data))
-        if framer.lost and chunk.data[:4] == MAGIC and not framer.gap:
-            framer.lost = False
+        if framer.lost and not framer.gap and not chunk.offset:
+            framer.lost = chunk.data[:4] != MAGIC or chunk.data[4:8] not in VERSIONS
         return framer.feed(chunk)
 
     def gap(self, gap: Gap) -> Frame | None:

@@ -1,15 +1,16 @@
-"""One direction of a TCP connection: what came in order, and what waits behind a hole.
+"""The octets of each direction put in order: what comes next, and what waits behind a hole.
 
-A `Flow` knows the sequence number it expects and the stream offset that number stands for. Segments
-ahead of a hole wait in offset order without overlap; the first copy of an octet wins. An `Order`
-delivers them when the hole is filled, or given up as a Gap.
+Segments ahead of a hole wait in offset order without overlap; the first copy of an octet wins. An
+`Order` delivers them when the hole is filled, or given up as a Gap.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.stream import Chunk, Connection, Gap, Piece, Segment
+from amqpscope.causality import pass_on, settle
+from amqpscope.flow import SEQ_MASK, Flow, Waiting, cut
+from amqpscope.stream import BEYOND, Chunk, Gap, Piece, Segment
 
 MAX_WAITING: Final = 8192
 """Segments of one direction behind a hole."""
@@ -18,75 +19,6 @@ MAX_HELD: Final = 8 << 20
 MAX_HELD_IN_ALL: Final = 64 << 20
 HELD_OVERHEAD: Final = 200
 """What a waiting segment costs besides its octets."""
-
-SEQ_MASK: Final = 0xFFFFFFFF
-SEQ_HALF: Final = 0x80000000
-
-
-class Waiting:
-    """A part of a segment that cannot be delivered yet."""
-
-    __slots__ = ("ack", "data", "missing", "offset", "packet", "stop", "time")
-
-    def __init__(
-        self, offset: int, data: bytes, missing: int, packet: int, time: int, ack: int
-    ) -> None:
-        self.offset = offset
-        self.data = data
-        self.missing = missing
-        self.stop = offset + len(data) + missing
-        self.packet = packet
-        self.time = time
-        self.ack = ack
-
-
-class Flow:
-    """One direction of a connection."""
-
-    __slots__ = (
-        "connection", "covered", "doubts", "ended", "fin", "held", "isn", "key", "known", "last",
-        "offset", "peer", "peer_ack", "sender", "seq", "strays", "waiting", "zero",
-    )  # fmt: skip
-
-    def __init__(self, key: bytes, connection: Connection, sender: int) -> None:
-        self.key = key
-        self.connection = connection
-        self.sender = sender
-        self.peer: Flow = self
-        self.known = False
-        """`seq` and `isn` mean something: a segment of this direction fixed them."""
-        self.isn = 0
-        """The sequence number before offset 0: that of the SYN, if there was one in the capture."""
-        self.seq = 0
-        """The sequence number expected next, and below it its offset."""
-        self.offset = 0
-        self.fin = -1
-        """The offset of the FIN, once seen."""
-        self.ended = False
-        self.zero = False
-        """The last window announced was zero."""
-        self.waiting: list[Waiting] = []
-        self.held = 0
-        self.doubts = 0
-        """Packets in a row that acknowledge octets up to `covered` which we have not seen."""
-        self.covered = 0
-        self.peer_ack = -1
-        """What the peer acknowledged before this direction was known."""
-        self.strays = 0
-        self.last = 0
-        """The packet of the last segment."""
-
-    def begin(self, seq: int) -> None:
-        """Let `seq` be the sequence number of offset 0."""
-        self.known = True
-        self.seq = seq & SEQ_MASK
-        self.isn = (seq - 1) & SEQ_MASK
-
-
-def distance(seq: int, expected: int) -> int:
-    """How far `seq` lies ahead of `expected`, negative when behind (RFC 9293, 3.4)."""
-    ahead = (seq - expected) & SEQ_MASK
-    return ahead if ahead < SEQ_HALF else ahead - SEQ_MASK - 1
 
 
 class Order:
@@ -107,6 +39,8 @@ class Order:
             missing -= max(0, old - len(data))
             data = data[old:]
             start = flow.offset
+            # The segment repeats old octets, so its ACK number may be as old as these.
+            ack = BEYOND
         part = Waiting(start, data, missing, segment.packet, segment.time, ack)
         if old >= 0 and not flow.waiting:
             self.deliver(flow, part, out)
@@ -137,7 +71,7 @@ class Order:
             if low < len(waiting):
                 stop = min(stop, waiting[low].offset)
             if start < stop:
-                piece = cut(part, start, stop)
+                piece = cut(part, start, stop, part.ack if start == part.offset else BEYOND)
                 waiting.insert(low, piece)
                 flow.held += len(piece.data) + HELD_OVERHEAD
                 self.held += len(piece.data) + HELD_OVERHEAD
@@ -163,18 +97,16 @@ class Order:
     def deliver(self, flow: Flow, part: Waiting, out: list[Piece]) -> None:
         """Give the octets that come next, and say what is missing behind them."""
         if part.data:
-            out.append(
-                Chunk(
-                    flow.connection,
-                    flow.sender,
-                    flow.offset,
-                    part.data,
-                    part.packet,
-                    part.time,
-                    part.ack,
-                )
+            ack = part.ack
+            if 0 <= ack < flow.acked:
+                ack = flow.acked
+            elif ack <= flow.peer.offset:
+                flow.acked = max(flow.acked, ack)
+            chunk = Chunk(
+                flow.connection, flow.sender, flow.offset, part.data, part.packet, part.time, ack
             )
-            self.advance(flow, len(part.data))
+            pass_on(flow, chunk, flow.offset, out)
+            self.advance(flow, len(part.data), out)
         if part.missing:
             self.gap(flow, part.missing, part.packet, part.time, out)
 
@@ -189,6 +121,10 @@ class Order:
                 break
             self.gap(flow, stop - flow.offset, segment.packet, segment.time, out)
             self.release(flow, out)
+        if until >= flow.covered:
+            flow.doubts = 0
+        flow.excused = max(flow.excused, until)
+        settle(flow, out)
 
     def flush(self, flow: Flow, segment: Segment, out: list[Piece]) -> None:
         """Give up every hole."""
@@ -201,17 +137,15 @@ class Order:
 
     def gap(self, flow: Flow, size: int, packet: int, time: int, out: list[Piece]) -> None:
         """The next octets will not come."""
-        out.append(Gap(flow.connection, flow.sender, flow.offset, size, packet, time))
-        self.advance(flow, size)
+        gap = Gap(flow.connection, flow.sender, flow.offset, size, packet, time)
+        pass_on(flow, gap, flow.offset, out)
+        self.advance(flow, size, out)
 
-    def advance(self, flow: Flow, size: int) -> None:
-        """Go on behind the next octets."""
+    def advance(self, flow: Flow, size: int, out: list[Piece]) -> None:
+        """Go on behind the next octets, and give what waited for them."""
         flow.offset += size
         flow.seq = (flow.seq + size) & SEQ_MASK
-
-
-def cut(part: Waiting, start: int, stop: int) -> Waiting:
-    """The octets of `part` from `start` to `stop`, captured or missing."""
-    data = part.data[start - part.offset : stop - part.offset]
-    missing = stop - start - len(data)
-    return Waiting(start, data, missing, part.packet, part.time, part.ack)
+        if flow.doubts and flow.offset >= flow.covered:
+            flow.doubts = 0
+        if flow.peer.delayed:
+            settle(flow, out)

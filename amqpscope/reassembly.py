@@ -1,10 +1,11 @@
 """TCP octets put back in order: segments in, pieces of streams out.
 
-How it works. Each direction is a `Flow` (see `ordering`) that knows the sequence number it expects.
+How it works. Each direction is a `Flow` that knows the sequence number it expects.
 A segment that begins right there becomes a Chunk at once; that is the whole of `_take` and nearly
 all traffic. Everything else goes to `_unusual`: segments ahead of a hole wait, and a hole becomes a
 Gap when the peer has acknowledged it for a while, when too much waits behind it, or when the
-connection or the capture ends.
+connection or the capture ends. A segment that acknowledges what has not come yet waits for it (see
+`causality`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from collections.abc import Iterable
 from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final
 
-from amqpscope.ordering import SEQ_HALF, SEQ_MASK, Flow, Order, distance
+from amqpscope.causality import pass_on, release_all
+from amqpscope.flow import SEQ_HALF, SEQ_MASK, Flow, distance
+from amqpscope.ordering import MAX_WAITING, Order
 from amqpscope.stream import (
     ACK,
     CLIENT,
@@ -35,9 +38,24 @@ from amqpscope.stream import (
 SERVER_PORTS: Final = frozenset((5671, 5672))
 """Ports whose owner is the server when the capture did not see who connected."""
 
+DYNAMIC_PORTS: Final = 32768
+"""From here on systems choose ports for clients."""
+
+# Octets that the receiver acknowledges and we have not seen are lost, but a capture of several
+# queues or clocks may hold them a little later. So they count as lost when that was acknowledged
 PATIENCE: Final = 8
-"""Packets of the receiver that acknowledge octets we have not seen before these count as lost:
-a capture of several queues may hold them a little later."""
+"""... by so many packets"""
+PATIENCE_TIME: Final = 50_000_000
+"""... over so many nanoseconds,"""
+PATIENCE_AT_MOST: Final = 512
+"""... or by so many packets at any rate,"""
+LONG_TIME: Final = 1_000_000_000
+"""... or at least twice, or with more of the direction behind them, over this time."""
+
+EARLY: Final = 8
+"""Segments that wait for a SYN where it is not clear who is the client."""
+LATE_SYN: Final = 65535
+"""A SYN whose number is at most so far before the first octet we saw came late."""
 
 MAX_OPEN: Final = 65536
 """Connections followed at the same time; then the longest idle ones are given up."""
@@ -92,9 +110,12 @@ class Reassembler:
     def finish(self) -> list[Piece]:
         """Give up every hole and end every open direction: the capture is over."""
         out: list[Piece] = []
+        last = self._last
+        for flow in list(self._flows.values()):
+            self._decide(flow, out)
         for flow in list(self._flows.values()):
             if not flow.ended:
-                self._end(flow, "capture", self._last, out)
+                self._end(flow, "capture", last, out)
         self._flows.clear()
         self._closed.clear()
         self._open = 0
@@ -120,6 +141,7 @@ class Reassembler:
             or segment.missing
             or segment.window == 0
             or flow.zero
+            or flow.doubts
             or peer.doubts
             or not flow.known
             or not peer.known
@@ -127,9 +149,11 @@ class Reassembler:
             self._unusual(flow, segment, out)
             return
         flow.strays = 0
+        ack = peer.offset - behind
+        flow.acked = max(flow.acked, ack)
         data = segment.payload
         if data:
-            ack = max(peer.offset - behind, 0)
+            ack = flow.acked
             chunk = Chunk(
                 flow.connection, flow.sender, flow.offset, data, segment.packet, segment.time, ack
             )
@@ -150,19 +174,19 @@ class Reassembler:
             sender = SERVER if flags & ACK else CLIENT
         else:
             sender = self._guess_sender(source[1], destination[1])
-        complete = flags & SYN != 0
-        if sender == CLIENT:
-            connection = Connection(source, destination, complete)
-        else:
-            connection = Connection(destination, source, complete)
-        connection.seen = [sender == CLIENT, sender == SERVER]
-        if complete:
-            connection.opened = segment.time
+        ends = (source, destination) if sender == CLIENT else (destination, source)
+        connection = Connection(ends[0], ends[1], False)
         flow = Flow(segment.key, connection, sender)
         peer = Flow(_reverse(segment.key), connection, 1 - sender)
         flow.peer = peer
         peer.peer = flow
-        flow.begin(segment.seq + 1 if flags & SYN else segment.seq)
+        if flags & SYN:
+            self._anchor(flow, segment)
+        elif self._is_guess(source[1], destination[1]):
+            flow.pending = peer.pending = []
+            connection.guessed = True
+        else:
+            flow.begin(segment.seq)
         flow.last = segment.packet
         self._flows[flow.key] = flow
         self._flows[peer.key] = peer
@@ -171,11 +195,66 @@ class Reassembler:
             self._give_up_idle(flow, out)
         return flow
 
+    def _anchor(self, flow: Flow, segment: Segment) -> None:
+        """This SYN begins the direction."""
+        flow.connection.anchored[flow.sender] = True
+        flow.connection.opened = segment.time
+        if not flow.known:
+            flow.begin(segment.seq + 1)
+
     def _guess_sender(self, source: int, destination: int) -> int:
         """Who sends from this port to that, when the capture did not see them connect."""
         if (source in self._ports) != (destination in self._ports):
             return SERVER if source in self._ports else CLIENT
         return SERVER if source < destination else CLIENT
+
+    def _is_guess(self, source: int, destination: int) -> bool:
+        """Whether neither port is one that only a server, or only a client, uses."""
+        known = (source in self._ports) != (destination in self._ports)
+        return not known and (source < DYNAMIC_PORTS) == (destination < DYNAMIC_PORTS)
+
+    def _wait_for_syn(
+        self, flow: Flow, pending: list[Segment], segment: Segment, out: list[Piece]
+    ) -> None:
+        """Keep the first segments of a connection until it is known who is the client."""
+        pending.append(segment)
+        late = segment.time - pending[0].time >= LONG_TIME
+        if segment.flags & (SYN | FIN | RST) or len(pending) >= EARLY or late:
+            self._decide(flow, out)
+
+    def _decide(self, flow: Flow, out: list[Piece]) -> None:
+        """Take the segments that waited; a SYN among them says who is the client."""
+        pending, peer = flow.pending, flow.peer
+        if pending is None:
+            return
+        flow.pending = peer.pending = None
+        last = pending[-1]
+        if last.flags & SYN and self._begins(last, pending):
+            client = last.key if not last.flags & ACK else _reverse(last.key)
+            self._set_client(flow if flow.key == client else peer)
+            self._anchor(self._flows[last.key], last)
+        for segment in pending:
+            self._take(segment, out)
+
+    def _begins(self, syn: Segment, pending: list[Segment]) -> bool:
+        """Whether a SYN is of the connection whose segments came before it."""
+        for segment in pending:
+            if segment.key == syn.key:
+                behind = distance(segment.seq, syn.seq)
+            elif segment.flags & ACK and segment.ack:
+                behind = distance(segment.ack, syn.seq)
+            else:
+                continue
+            if segment is not syn and not 0 < behind <= LATE_SYN:
+                return False
+        return True
+
+    def _set_client(self, client: Flow) -> None:
+        """A SYN says who is the client, before any octet was passed on."""
+        connection = client.connection
+        connection.guessed = False
+        connection.client, connection.server = _endpoints(client.key)
+        client.sender, client.peer.sender = CLIENT, SERVER
 
     def _give_up_idle(self, newest: Flow, out: list[Piece]) -> None:
         """End the longest idle eighth of all connections, so that this is seldom needed."""
@@ -199,20 +278,21 @@ class Reassembler:
     def _syn(self, flow: Flow, segment: Segment, out: list[Piece]) -> Flow:
         """The flow that this SYN belongs to: this one, or that of a new connection."""
         peer = flow.peer
+        connection = flow.connection
         refused = flow.ended and flow.offset == 0 and peer.offset == 0
         if flow.known:
             if segment.seq == flow.isn and not refused:
-                flow.connection.complete = True
+                self._anchor(flow, segment)
+                return flow
+            if not connection.anchored[flow.sender] and self._is_late(flow, segment):
                 return flow
         elif not flow.ended:
             if segment.flags & ACK:
                 answers = 0 <= distance(segment.ack, peer.isn) - 1 <= peer.offset
             else:
-                answers = peer.offset == 0 and flow.connection.complete
+                answers = peer.offset == 0 and connection.anchored[peer.sender]
             if answers:
-                flow.connection.complete = True
-                flow.connection.opened = segment.time
-                flow.begin(segment.seq + 1)
+                self._anchor(flow, segment)
                 return flow
         for side in (flow, peer):
             if not side.ended:
@@ -220,13 +300,21 @@ class Reassembler:
         new = self._meet(segment, out)
         return flow if new is None else new
 
+    def _is_late(self, flow: Flow, segment: Segment) -> bool:
+        """A SYN that comes after octets of its connection, the first of which we did not see."""
+        if segment.flags & ACK and flow.connection.anchored[flow.peer.sender]:
+            return distance(segment.ack, flow.peer.isn) == 1
+        return 0 < distance(flow.isn, segment.seq) <= LATE_SYN
+
     # Segments that are not simply the next one.
 
     def _unusual(self, flow: Flow, segment: Segment, out: list[Piece]) -> None:
         flags = segment.flags
+        if flow.pending is not None:
+            self._wait_for_syn(flow, flow.pending, segment, out)
+            return
         if flags & SYN:
             flow = self._syn(flow, segment, out)
-        flow.connection.seen[flow.sender] = True
         if flags & INSIDE_TLS:
             flow.connection.encrypted = True
         if flow.ended and flow.peer.ended:
@@ -241,11 +329,14 @@ class Reassembler:
         ack = self._acknowledge(flow, segment, out) if flags & ACK else -1
         if (segment.window == 0) != flow.zero:
             flow.zero = not flow.zero
-            out.append(
-                Window(flow.connection, flow.sender, flow.zero, segment.packet, segment.time)
-            )
-        if flow.ended:
-            return
+            window = Window(flow.connection, flow.sender, flow.zero, segment.packet, segment.time)
+            pass_on(flow, window, flow.offset, out)
+        if not flow.ended:
+            self._place(flow, segment, ack, out)
+
+    def _place(self, flow: Flow, segment: Segment, ack: int, out: list[Piece]) -> None:
+        """Take the octets and the FIN of a segment."""
+        flags = segment.flags
         ahead = distance(segment.seq, flow.seq)
         if flags & SYN:
             ahead += 1
@@ -258,6 +349,8 @@ class Reassembler:
         if flags & FIN and flow.fin < 0:
             flow.fin = max(start + len(segment.payload) + segment.missing, flow.offset)
         self._order.place(flow, start, segment, ack, out)
+        if flow.doubts and flow.waiting and segment.time - flow.doubted >= LONG_TIME:
+            self._order.lose(flow, flow.covered, segment, out)
         if 0 <= flow.fin <= flow.offset:
             self._end(flow, "fin", segment, out)
 
@@ -270,51 +363,95 @@ class Reassembler:
     def _acknowledge(self, flow: Flow, segment: Segment, out: list[Piece]) -> int:
         """How many octets of the peer the segment acknowledges; -1: unknown."""
         peer = flow.peer
+        if segment.ack == 0:
+            return -1  # programs that write captures leave it out
         if not peer.known:
             peer.peer_ack = segment.ack
-            if not flow.connection.complete:
-                return -1
-            # The peer's SYN was not captured, but this acknowledges nothing beyond it.
-            peer.begin(segment.ack)
-            return 0
+            if flow.connection.anchored[flow.sender] and segment.seq == flow.isn + 1 & SEQ_MASK:
+                # The peer's SYN was not captured, or not yet: it came before this number.
+                peer.begin(segment.ack)
+                return 0
+            return -1
         ahead = distance(segment.ack, peer.seq)
-        if ahead <= 0 or ahead > REACH_AHEAD or peer.ended:
-            peer.doubts = 0
-            return max(0, peer.offset + min(ahead, 0))
+        if ahead > REACH_AHEAD or ahead < -REACH_BACK:
+            self._misplaced(peer, segment, out)
+            return -1
+        if ahead <= 0 or peer.ended:
+            if peer.doubts and distance(segment.seq, peer.doubter) >= 0:
+                # Sent later, it acknowledges less: the number that we wait for is damage.
+                peer.doubts = 0
+                peer.excused = max(peer.excused, peer.covered)
+            ack = max(peer.offset + min(ahead, 0), 0)
+            if segment.seq == flow.seq and not flow.waiting:
+                flow.acked = max(flow.acked, ack)
+            return ack
+        return self._doubt(peer, peer.offset + ahead, segment, out)
+
+    def _doubt(self, peer: Flow, covered: int, segment: Segment, out: list[Piece]) -> int:
+        """The segment acknowledges octets of the peer that we have not seen."""
+        if 0 <= peer.fin < covered:
+            covered = peer.fin
+            if covered <= peer.offset:
+                return covered
+        if not peer.doubts:
+            peer.doubted = segment.time
+            peer.covered = 0
         peer.doubts += 1
-        peer.covered = peer.offset + ahead
-        if 0 <= peer.fin < peer.covered:
-            peer.covered = peer.fin
-        covered = peer.covered
-        if peer.doubts >= PATIENCE:
-            self._order.lose(peer, covered, segment, out)
-            peer.doubts = 0
-            if 0 <= peer.fin <= peer.offset:
+        if covered >= peer.covered:
+            peer.covered = covered
+            peer.doubter = (segment.seq + len(segment.payload) + segment.missing) & SEQ_MASK
+        waited = segment.time - peer.doubted
+        if (
+            (peer.doubts >= PATIENCE and waited >= PATIENCE_TIME)
+            or (peer.doubts >= 2 and waited >= LONG_TIME)
+            or peer.doubts >= PATIENCE_AT_MOST
+            or len(peer.peer.delayed) > MAX_WAITING
+        ):
+            self._order.lose(peer, peer.covered, segment, out)
+            if 0 <= peer.fin <= peer.offset and not peer.ended:
                 self._end(peer, "fin", segment, out)
         return covered
+
+    def _misplaced(self, peer: Flow, segment: Segment, out: list[Piece]) -> None:
+        """A segment acknowledges nothing of what we follow as the peer's stream.
+
+        One such number is damage; but where only a SYN was seen of the peer, it was a stray one.
+        """
+        if peer.connection.anchored[peer.sender] and not peer.offset and not peer.waiting:
+            peer.connection.anchored[peer.sender] = False
+            gap = Gap(peer.connection, peer.sender, 0, -1, segment.packet, segment.time)
+            pass_on(peer, gap, 0, out)
+            peer.known = False
 
     def _found_again(self, flow: Flow, segment: Segment, out: list[Piece]) -> bool:
         """After enough segments out of reach: go on from this one."""
         if not segment.payload:
             return False
         flow.strays += 1
-        if flow.strays < STRAYS:
+        # A SYN that nobody answered, with a stream elsewhere, was that of an earlier connection.
+        answered = flow.connection.anchored[flow.peer.sender]
+        if flow.strays < STRAYS and (flow.offset or flow.waiting or answered):
             return False
         self._order.flush(flow, segment, out)
-        out.append(Gap(flow.connection, flow.sender, flow.offset, -1, segment.packet, segment.time))
+        gap = Gap(flow.connection, flow.sender, flow.offset, -1, segment.packet, segment.time)
+        pass_on(flow, gap, flow.offset, out)
+        flow.connection.anchored[flow.sender] = False
         flow.seq = segment.seq
         flow.doubts = 0
         flow.fin = -1
         return True
 
     def _end(self, flow: Flow, reason: str, segment: Segment, out: list[Piece]) -> None:
+        self._decide(flow, out)
+        if flow.ended:
+            return
         self._order.flush(flow, segment, out)
-        out.append(End(flow.connection, flow.sender, reason, segment.packet, segment.time))
+        end = End(flow.connection, flow.sender, reason, segment.packet, segment.time)
+        pass_on(flow, end, flow.offset, out)
         flow.ended = True
         flow.doubts = 0
-        if reason == "fin":
-            flow.seq = (flow.seq + 1) & SEQ_MASK
         if flow.peer.ended:
+            release_all(flow, out)
             self._open -= 1
             self._closed.append(flow)
             if len(self._closed) > MAX_CLOSED:

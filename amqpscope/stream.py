@@ -24,6 +24,9 @@ FIN: Final = 0x01
 SYN: Final = 0x02
 RST: Final = 0x04
 ACK: Final = 0x10
+BEYOND: Final = (1 << 62) - 2
+"""An ACK number that covers more than the capture shows: its sender may have read anything."""
+
 INSIDE_TLS: Final = 0x100
 """No flag of TCP: the octets were inside TLS, which whoever recorded them has taken off."""
 
@@ -120,18 +123,19 @@ class Connection:
     """One TCP connection: who opened it, and what was seen of how it was set up."""
 
     __slots__ = (
-        "client", "complete", "encrypted", "opened", "seen", "server", "state", "tls", "websocket",
+        "anchored", "client", "encrypted", "guessed", "opened", "server", "state", "tls",
+        "websocket",
     )  # fmt: skip
 
     def __init__(self, client: tuple[str, int], server: tuple[str, int], complete: bool) -> None:
         self.client = client
         self.server = server
-        self.complete = complete
-        """The capture holds its beginning (a SYN of either side)."""
+        self.anchored = [complete, complete]
+        """Of which peers the capture holds the SYN, so that offset 0 is their first octet."""
+        self.guessed = False
+        """No SYN was captured and the ports do not tell either who is the client."""
         self.opened = 0
         """When the newest SYN of it passed; 0: none was captured."""
-        self.seen = [complete, complete]
-        """Of which peers the capture has packets, client first."""
         self.encrypted = False
         """Its octets came out of TLS."""
         self.tls: Tls | None = None
@@ -139,6 +143,11 @@ class Connection:
         self.websocket: WebSocket | None = None
         self.state: object = None
         """Whatever the reader of the pieces keeps for this connection."""
+
+    @property
+    def complete(self) -> bool:
+        """The capture holds the beginning of both directions."""
+        return self.anchored[CLIENT] and self.anchored[SERVER]
 
 
 class Chunk:
@@ -166,7 +175,8 @@ class Chunk:
         """The packet that carried these octets."""
         self.time = time
         self.ack = ack
-        """How many octets of the *other* direction the sender's TCP had by then; -1: unknown."""
+        """How many octets of the *other* direction the sender's TCP had by then; -1: unknown,
+        BEYOND: maybe more than the capture shows."""
 
 
 class Gap:

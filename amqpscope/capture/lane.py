@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final
 
-from amqpscope.stream import Chunk, Gap, Piece
+from amqpscope.stream import BEYOND, Chunk, Gap, Piece
 
 MAX_MARKS: Final = 4096
 """Places remembered for acknowledgements to come; older ones count as acknowledged."""
@@ -59,5 +59,8 @@ class Lane:
         """How many octets inside an acknowledgement of octets outside covers."""
         if ack < 0:
             return -1
+        if ack > self.outside:
+            # After a loss, or of octets that have not passed yet: what they held is not known.
+            return BEYOND
         place = bisect_right(self._outer, ack)
         return self._inner[place - 1] if place else self._start

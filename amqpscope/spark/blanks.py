@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from amqpscope import (
     analysis,
+    flow,
     frames,
     frames_older,
     numbers,
@@ -86,8 +87,8 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(stream.Gap, _TCP, 0, 0, 0, 0, 0),
     partial(stream.End, _TCP, 0, "", 0, 0),
     partial(stream.Window, _TCP, 0, False, 0, 0),
-    partial(ordering.Waiting, 0, b"", 0, 0, 0, 0),
-    partial(ordering.Flow, b"", _TCP, 0),
+    partial(flow.Waiting, 0, b"", 0, 0, 0, 0),
+    partial(flow.Flow, b"", _TCP, 0),
     partial(ordering.Order),
     partial(reassembly.Reassembler),
     partial(layers._Flow, 0),
@@ -159,7 +160,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(rules.Report, _RULE, "", "", 0, "", "", NOWHERE, None, "", ()),
     partial(rules.Reporter),
     partial(older_rules.OlderReporter),
-    partial(older.OlderTalk, _TCP, b"", [False, False], False),
+    partial(older.OlderTalk, _TCP, b"", [False, False]),
     partial(analysis.Conversation, 0, _TCP, ""),
     partial(analysis.Suspect, _TCP, False),
     partial(analysis.Analyzer),

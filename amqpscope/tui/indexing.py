@@ -114,8 +114,7 @@ class Indexer:
                 "client": tcp.client,
                 "server": tcp.server,
                 "protocol": conversation.protocol,
-                "complete": tcp.complete,
-                "seen": tcp.seen,
+                "anchored": tcp.anchored,
                 "encrypted": tcp.encrypted,
             }
         )

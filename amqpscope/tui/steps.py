@@ -260,7 +260,7 @@ def made_conversation(fact: dict[str, Any]) -> Conversation:
 def made_connection(fact: dict[str, Any]) -> Connection:
     """A TCP connection as its fact tells it."""
     client, server = fact["client"], fact["server"]
-    tcp = Connection((client[0], client[1]), (server[0], server[1]), fact["complete"])
-    tcp.seen = fact["seen"]
+    tcp = Connection((client[0], client[1]), (server[0], server[1]), False)
+    tcp.anchored = fact["anchored"]
     tcp.encrypted = fact["encrypted"]
     return tcp

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqpscope import ordering, reassembly
-from amqpscope.reassembly import PATIENCE, STRAYS, Reassembler
+from amqpscope.reassembly import EARLY, PATIENCE, STRAYS, Reassembler
 from amqpscope.stream import (
     ACK,
+    BEYOND,
     CLIENT,
     FIN,
     PEERS,
@@ -26,6 +27,8 @@ from amqpscope.stream import (
 A = bytes([10, 0, 0, 1])
 B = bytes([10, 0, 0, 2])
 ISN = {CLIENT: 1000, SERVER: 5000}
+MOMENT = 10_000_000
+"""Nanoseconds between two packets."""
 
 
 class Wire:
@@ -42,7 +45,7 @@ class Wire:
         self.packet += 1
         seq = self.isn[sender] + 1 + offset & 0xFFFFFFFF
         acked = self.isn[1 - sender] + 1 + ack & 0xFFFFFFFF
-        time = self.packet * 10
+        time = self.packet * MOMENT
         key = self.keys[sender]
         return Segment(self.packet, time, key, seq, acked, flags, window, data, missing)
 
@@ -95,7 +98,7 @@ def test_with_only_a_syn_ack_the_other_side_is_the_client():
     wire.send(SERVER, -1, flags=SYN | ACK)
     (chunk,) = wire.send(CLIENT, 0, b"hi")
     assert chunk.connection.client == ("10.0.0.1", 80)
-    assert (chunk.connection.complete, chunk.offset, chunk.ack) == (True, 0, 0)
+    assert (chunk.connection.anchored, chunk.offset, chunk.ack) == ([False, True], 0, 0)
 
 
 def test_lost_syn_ack_does_not_hide_what_the_client_acknowledges():
@@ -143,8 +146,6 @@ def test_ipv6_addresses_are_text():
         (8080, 40000, (), SERVER),
         (40000, 8080, (), CLIENT),
         (45000, 40000, (45000,), SERVER),
-        (5672, 5671, (), CLIENT),
-        (7777, 7777, (), CLIENT),
     ],
 )
 def test_client_is_guessed_when_the_capture_begins_midway(source, destination, known, sender):
@@ -152,6 +153,44 @@ def test_client_is_guessed_when_the_capture_begins_midway(source, destination, k
     (chunk,) = wire.send(CLIENT, 700, b"x")
     assert (chunk.sender, chunk.offset, chunk.connection.complete) == (sender, 0, False)
     assert chunk.ack == -1
+    assert not chunk.connection.guessed
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "sender"),
+    [(5672, 5671, CLIENT), (7777, 7777, CLIENT), (40000, 50000, SERVER), (50000, 40000, CLIENT)],
+)
+def test_ports_that_do_not_tell_the_client_are_marked_as_a_guess(source, destination, sender):
+    wire = Wire(client_port=source, server_port=destination)
+    assert wire.send(CLIENT, 700, b"x") == []
+    chunk = wire.reassembler.finish()[0]
+    assert (chunk.sender, chunk.data, chunk.connection.guessed) == (sender, b"x", True)
+
+
+def test_where_ports_do_not_tell_the_client_a_late_syn_does():
+    wire = Wire(client_port=40000, server_port=50000)
+    assert wire.send(CLIENT, 0, b"hello") == []
+    assert wire.send(SERVER, -1, flags=SYN | ACK) != []
+    wire.send(CLIENT, -1, flags=SYN)
+    (chunk,) = wire.send(SERVER, 0, b"hi", ack=5)
+    assert chunk.sender == SERVER
+    assert chunk.connection.client == ("10.0.0.1", 40000)
+    assert chunk.connection.complete
+    assert not chunk.connection.guessed
+
+
+def test_the_first_segments_wait_for_a_syn_only_for_a_while():
+    wire = Wire(client_port=40000, server_port=50000)
+    out = [wire.send(CLIENT, 700 + i, b"x") for i in range(EARLY)]
+    assert out[:-1] == [[]] * (EARLY - 1)
+    assert len(out[-1]) == EARLY
+
+
+def test_a_syn_elsewhere_is_of_another_connection_than_the_segments_before():
+    wire = Wire(client_port=40000, server_port=50000)
+    wire.send(CLIENT, 1 << 20, b"x")
+    out = wire.send(CLIENT, -1, flags=SYN)
+    assert told(out) == [("server", 0, b"x"), ("server", "reused"), ("client", "reused")]
 
 
 def test_midway_the_other_direction_begins_with_its_own_first_segment():
@@ -272,7 +311,7 @@ def test_refused_attempt_may_be_repeated_with_the_same_sequence_number():
 def test_chunk_carries_packet_time_and_what_its_sender_had(wire):
     wire.send(CLIENT, 0, b"abcd")
     (chunk,) = wire.send(SERVER, 0, b"x", ack=3)
-    assert (chunk.packet, chunk.time, chunk.ack) == (5, 50, 3)
+    assert (chunk.packet, chunk.time, chunk.ack) == (5, 5 * MOMENT, 3)
 
 
 def test_chunk_that_waited_keeps_packet_time_and_ack(wire):
@@ -280,7 +319,7 @@ def test_chunk_that_waited_keeps_packet_time_and_ack(wire):
     wire.send(CLIENT, 3, b"def", ack=5)
     first, second = wire.send(CLIENT, 0, b"abc", ack=2)
     assert (first.packet, first.data, first.ack) == (6, b"abc", 2)
-    assert (second.packet, second.time, second.data, second.ack) == (5, 50, b"def", 5)
+    assert (second.packet, second.time, second.data, second.ack) == (5, 5 * MOMENT, b"def", 5)
 
 
 def test_retransmission_is_dropped(wire):
@@ -346,8 +385,8 @@ def test_last_segment_lost_is_noticed_by_its_acknowledgement(wire):
 
 
 def test_acknowledged_segment_that_comes_a_little_later_is_no_loss(wire):
-    wire.send(SERVER, 0, b"reply", ack=3)
-    assert told(wire.send(CLIENT, 0, b"abc")) == [("client", 0, b"abc")]
+    assert wire.send(SERVER, 0, b"reply", ack=3) == []
+    assert told(wire.send(CLIENT, 0, b"abc")) == [("client", 0, b"abc"), ("server", 0, b"reply")]
     for _ in range(PATIENCE):
         assert wire.send(SERVER, 5, ack=3) == []
     assert told(wire.reassembler.finish()) == [("client", "capture"), ("server", "capture")]
@@ -575,6 +614,107 @@ def test_any_segments_give_pieces_in_order_and_each_direction_ends_once(segments
 
 def test_when_a_connection_was_opened_is_told_by_its_newest_syn(wire):
     [chunk] = wire.send(CLIENT, 0, b"x")
-    assert chunk.connection.opened == 20
+    assert chunk.connection.opened == 2 * MOMENT
     [midway] = Wire().send(CLIENT, 0, b"x")
     assert midway.connection.opened == 0
+
+
+# Who had read what: the ACK number of each chunk
+
+
+def test_acknowledgements_after_a_fin_count_every_octet(wire):
+    wire.send(CLIENT, 0, b"abc")
+    wire.send(CLIENT, 3, flags=ACK | FIN)
+    (before,) = wire.send(SERVER, 0, b"x", ack=3)
+    (after,) = wire.send(SERVER, 1, b"y", ack=4)
+    assert (before.ack, after.ack) == (3, 3)
+
+
+def test_a_peer_never_knows_less_than_before(wire):
+    wire.send(CLIENT, 0, b"abcdef")
+    wire.send(SERVER, 0, ack=6)
+    (chunk,) = wire.send(SERVER, 0, b"x", ack=2)
+    assert chunk.ack == 6
+
+
+def test_the_number_of_a_segment_that_repeats_old_octets_proves_nothing(wire):
+    wire.send(CLIENT, 0, b"abcdef")
+    wire.send(SERVER, 0, b"xy", ack=2)
+    (chunk,) = wire.send(SERVER, 0, b"xyz", ack=2)
+    assert (chunk.data, chunk.ack) == (b"z", BEYOND)
+
+
+def test_zero_with_the_flag_set_acknowledges_nothing(wire):
+    wire.send(SERVER, 0, b"hi")
+    zero = -1 - ISN[SERVER]
+    chunks = wire.send(CLIENT, 0, b"x", ack=zero) + wire.send(CLIENT, 1, b"y", ack=zero)
+    assert [(chunk.data, chunk.ack <= 0) for chunk in chunks] == [(b"x", True), (b"y", True)]
+
+
+# What was acknowledged comes first
+
+
+def test_an_answer_waits_for_what_it_acknowledges(wire):
+    assert wire.send(SERVER, 0, b"answer", ack=3) == []
+    assert wire.send(SERVER, 6, b"more", ack=3) == []
+    assert told(wire.send(CLIENT, 0, b"ask")) == [
+        ("client", 0, b"ask"),
+        ("server", 0, b"answer"),
+        ("server", 6, b"more"),
+    ]
+
+
+def test_an_end_waits_behind_an_answer_that_waits(wire):
+    assert wire.send(SERVER, 0, b"answer", ack=3, flags=ACK | FIN) == []
+    out = wire.send(CLIENT, 0, b"ask")
+    assert told(out) == [("client", 0, b"ask"), ("server", 0, b"answer"), ("server", "fin")]
+
+
+def test_an_answer_comes_after_the_gap_that_it_acknowledges(wire):
+    wire.send(SERVER, 0, b"answer", ack=3)
+    out = wire.reassembler.finish()
+    assert told(out)[:2] == [("client gap", 0, 3), ("server", 0, b"answer")]
+
+
+def test_a_number_that_the_next_segment_takes_back_holds_nothing_up(wire):
+    wire.send(SERVER, 0, b"answer", ack=1 << 20)
+    wire.send(SERVER, 6, b"more", ack=0)
+    out = wire.send(CLIENT, 0, b"ask")
+    assert told(out)[-1] == ("client", 0, b"ask")
+    assert [line for line in told(wire.reassembler.finish()) if line[0].endswith("gap")] == []
+
+
+def test_two_that_acknowledge_each_other_do_not_wait_for_ever(wire):
+    wire.send(SERVER, 0, b"late", ack=3)
+    out = wire.send(CLIENT, 0, b"abc", ack=4)
+    assert told(out) == [("server", 0, b"late"), ("client", 0, b"abc")]
+
+
+# Each direction has its own beginning
+
+
+def test_a_direction_without_its_syn_is_not_anchored():
+    wire = Wire()
+    wire.send(CLIENT, -1, flags=SYN)
+    wire.send(CLIENT, 8, b"x", ack=20)
+    (*_, chunk) = wire.send(SERVER, 20, b"y", ack=0)
+    assert chunk.connection.anchored == [True, False]
+
+
+def test_a_syn_ack_that_comes_late_anchors_its_direction(wire):
+    wire = Wire()
+    wire.send(CLIENT, -1, flags=SYN)
+    wire.send(CLIENT, 0, b"x")
+    wire.send(SERVER, -1, flags=SYN | ACK)
+    (chunk,) = wire.send(SERVER, 0, b"y", ack=1)
+    assert (chunk.connection.anchored, chunk.offset) == ([True, True], 0)
+
+
+def test_a_stray_syn_begins_nothing():
+    wire = Wire(isn={CLIENT: 1 << 31, SERVER: 5000})
+    wire.send(CLIENT, -1, flags=SYN)
+    wire.isn = {CLIENT: 1000, SERVER: 5000}
+    gap, chunk = wire.send(SERVER, 0, b"midway", ack=0)
+    assert told([gap, chunk]) == [("client gap", 0, -1), ("server", 0, b"midway")]
+    assert chunk.connection.anchored == [False, False]
+    assert told(wire.send(CLIENT, 0, b"x", ack=6)) == [("client", 0, b"x")]

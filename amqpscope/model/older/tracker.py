@@ -30,6 +30,7 @@ from amqpscope.model.older.methods import METHODS
 from amqpscope.model.older.odd_tables import looks
 from amqpscope.model.older.odd_values import odd_properties, odd_values
 from amqpscope.model.older.roles import Role, roles
+from amqpscope.stream import BEYOND
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.dialects import dialect
 from dissectors.v0_9.framing import (
@@ -89,7 +90,8 @@ class OlderTracker:
         known = max(frame.ack, own.proved) if frame.ack > 0 else EVERYTHING
         partner = connection.ends[1 - frame.sender]
         if partner.seen < known < EVERYTHING:
-            partner.reached = max(partner.reached, known)
+            if known < BEYOND:
+                partner.reached = max(partner.reached, known)
             self.scramble(frame.time)
         elif frame.offset < own.reached:
             self.scramble(frame.time)

@@ -1,4 +1,5 @@
 from amqpscope.capture.lane import MAX_MARKS, Lane
+from amqpscope.stream import BEYOND
 
 
 def test_an_acknowledgement_covers_what_was_complete_by_then(talk):
@@ -8,8 +9,17 @@ def test_an_acknowledgement_covers_what_was_complete_by_then(talk):
     lane.emit(b"abcd", 30, chunk, 0, out)
     lane.emit(b"", 60, chunk, 0, out)
     lane.emit(b"ef", 100, chunk, 0, out)
-    acknowledged = [lane.acknowledged(ack) for ack in (-1, 0, 29, 30, 99, 100, 500, 30)]
+    lane.outside = 110
+    acknowledged = [lane.acknowledged(ack) for ack in (-1, 0, 29, 30, 99, 100, 110, 30)]
     assert acknowledged == [-1, 0, 0, 4, 4, 6, 6, 4]
+
+
+def test_an_acknowledgement_of_octets_that_did_not_pass_covers_more_than_we_saw(talk):
+    lane = Lane()
+    chunk = talk().say(0, b"x" * 100)
+    lane.emit(b"abcd", 30, chunk, 0, [])
+    lane.outside = 30
+    assert [lane.acknowledged(ack) for ack in (30, 31, BEYOND)] == [4, BEYOND, BEYOND]
 
 
 def test_without_acknowledgements_memory_is_bounded(talk):
@@ -17,6 +27,7 @@ def test_without_acknowledgements_memory_is_bounded(talk):
     chunk = talk().say(0, b"x")
     for place in range(3 * MAX_MARKS):
         lane.emit(b"x", place + 1, chunk, 0, [])
+        lane.outside = place + 1
     assert len(lane._outer) <= MAX_MARKS
     assert lane.acknowledged(3 * MAX_MARKS) == 3 * MAX_MARKS
     assert lane.acknowledged(0) <= 2 * MAX_MARKS

@@ -78,9 +78,7 @@ def test_any_frames_in_any_order_are_taken(case):
     units, complete, lost = case
     connection = Connection(("127.0.0.1", 1), ("127.0.0.1", 5672), complete)
     first = units[0][1]
-    talk = OlderTalk(
-        connection, first[4:8] if first[:4] == b"AMQP" else b"", [False, False], not complete
-    )
+    talk = OlderTalk(connection, first[4:8] if first[:4] == b"AMQP" else b"", [False, False])
     ends, count = [0, 0], 0
     last = None
     for place, (sender, raw) in enumerate(units):
@@ -120,7 +118,7 @@ def test_frames_are_the_same_however_the_stream_is_cut(size):
     ]
     stream = b"".join(raws)
     connection = Connection(("127.0.0.1", 1), ("127.0.0.1", 5672), True)
-    talk = OlderTalk(connection, stream[4:8], [False, False], False)
+    talk = OlderTalk(connection, stream[4:8], [False, False])
     found = []
     for at in range(0, len(stream), size):
         chunk = Chunk(connection, 0, at, stream[at : at + size], at, at, at)

@@ -130,7 +130,7 @@ class Player(Pieces):
         first = next((each.raw for each in said if each.raw), b"")
         version = first[4:8] if first[:4] == b"AMQP" else b""
         super().__init__(connection)
-        self.talk = OlderTalk(connection, version, [False, False], not connection.complete)
+        self.talk = OlderTalk(connection, version, [False, False])
         self.rules = every_rule()
         self.last: list[OlderFrame | None] = [None, None]
         self.frames = 0
