@@ -145,6 +145,7 @@ class Reassembler:
             or peer.doubts
             or not flow.known
             or not peer.known
+            or (segment.flags & INSIDE_TLS and not flow.connection.encrypted)
         ):
             self._unusual(flow, segment, out)
             return

@@ -13,6 +13,7 @@ from amqpscope.stream import (
     BEYOND,
     CLIENT,
     FIN,
+    INSIDE_TLS,
     PEERS,
     RST,
     SERVER,
@@ -82,6 +83,12 @@ def told(pieces):
 
 
 # Connections begin
+
+
+def test_data_from_inside_tls_says_so_at_once(wire):
+    # The proxy records the handshake of TCP before it knows that TLS follows.
+    [chunk] = wire.send(CLIENT, 0, b"AMQP", flags=ACK | INSIDE_TLS)
+    assert chunk.connection.encrypted
 
 
 def test_sender_of_the_syn_is_the_client():
