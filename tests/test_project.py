@@ -114,6 +114,24 @@ def test_files_name_no_place_of_one_machine():
     assert found == []
 
 
+def height(way):
+    """How many directories `.parent.parent` or `.parents[1]` goes up."""
+    return way.count(".parent") + sum(map(int, re.findall(r"\[(\d+)\]", way)))
+
+
+def test_no_file_looks_beside_the_checkout():
+    # What lies there differs from place to place, and the result would differ with it.
+    beside = re.compile(r"\b(?:ROOT|root)\.parent")
+    ways = re.compile(r"__file__\)(?:\.resolve\(\))?((?:\.parent\b|\.parents\[\d+\])+)")
+    found = []
+    for path in files():
+        if path.suffix == ".py" and path != Path(__file__):
+            place, text = path.relative_to(ROOT), path.read_text()
+            if beside.search(text) or any(height(w) > len(place.parts) for w in ways.findall(text)):
+                found.append(str(place))
+    assert found == []
+
+
 def test_tests_are_no_packages():
     # tests/dissectors as a package would hide the real one.
     assert list(ROOT.glob("tests/**/__init__.py")) == []

@@ -10,8 +10,7 @@ from amqpscope.stream import Chunk, End, Gap
 from dissectors.v1_0.framing import DAMAGED, MORE, measure
 
 ROOT = Path(__file__).parent.parent.parent
-PLACES = (ROOT / "captures", ROOT.parent / "shared" / "captures")
-"""Captures of the checkout, and a larger collection that may lie beside it."""
+CAPTURES = ROOT / "captures"
 
 
 def octets(text):
@@ -28,11 +27,9 @@ def frame(body, *, type=0, channel=0, extended=b""):
 
 
 def captures():
-    """All AMQP 1.0 captures that are there, each once."""
-    found = {path.name: path for place in PLACES for path in sorted(place.glob("*.pcap*"))}
-    return [
-        path for name, path in found.items() if name.startswith(("v10_", "fmt_", "dmg_", "demo"))
-    ]
+    """All AMQP 1.0 captures of the checkout."""
+    found = sorted(CAPTURES.glob("*.pcap*"))
+    return [path for path in found if path.name.startswith(("v10_", "fmt_", "dmg_", "demo"))]
 
 
 @functools.cache

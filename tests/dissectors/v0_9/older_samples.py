@@ -12,7 +12,7 @@ from dissectors.v0_9.framing import OlderUnit, decode_unit, measure
 from dissectors.v1_0.framing import DAMAGED, MORE
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from samples import PLACES, pieces
+from samples import CAPTURES, pieces
 
 
 class Captured(NamedTuple):
@@ -27,11 +27,9 @@ three messages got and delivered, a transaction, and everything closed in order.
 
 
 def captures():
-    """All captures of the older family that are there and not encrypted, each once."""
-    found = {
-        path.name: path for place in (OWN, *PLACES) for path in sorted(place.glob("v0[89]*_*.pcap"))
-    }
-    return [path for name, path in sorted(found.items()) if "_tls-" not in name]
+    """All captures of the older family that are not encrypted."""
+    found = [path for place in (OWN, CAPTURES) for path in sorted(place.glob("v0[89]*_*.pcap*"))]
+    return [path for path in found if "_tls-" not in path.name]
 
 
 @functools.cache
