@@ -1,0 +1,104 @@
+"""Nobody is blamed for what the capture did: a lost packet, a late one, a tap with two clocks.
+
+The captures in captures/accused/ hold real conversations that were recorded badly, or in which one
+peer breaks a rule and the other has to live with it. Each once led to an error against a peer that
+had done nothing wrong. The table names every error that is deserved; any other is an accusation.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from amqpscope.choice import Choice
+from amqpscope.linting import Work, check
+
+ACCUSED = Path(__file__).parent.parent / "captures" / "accused"
+
+NOT_YET = {
+    "R1-overlap-stale-ack",
+    "R10-disposition-after-FIN-v10_proton-labbroker_second",
+    "R10-disposition-after-FIN-v10_proton-labbroker_simple",
+    "R11-late-SYN-roles-swapped-SAS-010",
+    "R2-clock-skew-20ms-FLW-001",
+    "R2-one-packet-lost-FLW-005",
+    "R2-reordered-A09-CON-01",
+    "R2-reordered-LNK-009",
+    "R3-old-SYN-then-midstream-SAS-001",
+    "R3-start-of-server-lost-SAS-001-SAS-009",
+    "R3-start-of-server-lost-VER-001",
+    "R4-only-server-direction-MSG-001-020-040",
+    "R5-segment-begins-with-AMQPLAIN",
+    "R6-tls-091-one-packet-lost-BAS-20-CHN-05-server",
+    "R6-tls-091-one-packet-lost-CON-01-client",
+    "R6-tls-one-packet-lost-DSP-003-001-server",
+    "R6-tls-one-packet-lost-FLW-017-006-014",
+    "R6-websocket-one-packet-lost-DSP-003",
+    "R6-websocket-one-packet-lost-FLW-017",
+    "R6-websocket-one-packet-lost-SES-003",
+    "R7-ack-zero-SES-003",
+    "R8-SES-004-blames-the-initiator",
+    "R9-cascade-open-before-tune-ok-CON-01-server",
+    "R9-cascade-second-begin-of-server-FLW-017-client",
+    "hang-array-of-nulls-open",
+}
+"""Captures in which somebody is still accused wrongly; whoever mends one removes it from here."""
+
+DESERVED = {
+    # One sender name is attached on 25 sessions at once.
+    "R2-reordered-LNK-009": {("LNK-009", "client")},
+    # The broker answers a begin with one that names no remote-channel.
+    "R8-SES-004-blames-the-initiator": {("SES-004", "server")},
+    # The client opens the virtual host before it has answered connection.tune.
+    "R9-cascade-open-before-tune-ok-CON-01-server": {("A09-CON-01", "client")},
+    # A second begin on a channel whose session has not ended, and which was answered already.
+    "R9-cascade-second-begin-of-server-FLW-017-client": {
+        ("SES-002", "server"), ("SES-006", "server")
+    },
+    # The list of the open says that it is one octet longer than the frame.
+    "hang-array-of-nulls-open": {("ENC-003", "client")},
+}  # fmt: skip
+"""By capture, the errors that are right, as rule and peer; the other captures have none."""
+
+HANG = "hang-array-of-nulls-open"
+"""2^32-1 nulls in five octets: whoever counts through them is busy for minutes."""
+SECONDS = 20
+
+NAMES = sorted(path.stem for path in ACCUSED.glob("*.pcap"))
+
+
+def case(name):
+    marks = [pytest.mark.tshark] if "-tls-" in name else []
+    if name in NOT_YET:
+        marks.append(pytest.mark.xfail(strict=True, reason="accused wrongly"))
+    return pytest.param(name, marks=marks)
+
+
+def errors(name):
+    """The errors that lint reports of a capture, as rule and peer."""
+    keys = ACCUSED / f"{name}.keys"
+    keylogs = (keys.read_bytes(),) if keys.exists() else ()
+    checked = check(str(ACCUSED / f"{name}.pcap"), Work(Choice(), keylogs, excerpts=False))
+    assert checked.error is None
+    assert checked.frames > 0
+    return {(found.rule, found.peer) for found in checked.findings if found.severity == "error"}
+
+
+@pytest.mark.parametrize("name", [case(name) for name in NAMES if name != HANG])
+def test_only_deserved_errors_are_reported(name):
+    assert errors(name) == DESERVED.get(name, set())
+
+
+@pytest.mark.parametrize("name", [case(HANG)])
+def test_a_count_on_the_wire_keeps_nobody_busy(name):
+    # In a process of its own, as nothing else ends a loop in compiled code.
+    command = (sys.executable, "-m", "amqpscope", "lint", "--format", "json")
+    path = ACCUSED / f"{name}.pcap"
+    subprocess.run((*command, path), capture_output=True, check=False, timeout=SECONDS)
+    assert errors(name) == DESERVED[name]
+
+
+def test_tables_name_captures_that_are_there():
+    assert NOT_YET | DESERVED.keys() <= set(NAMES)
+    assert {path.stem for path in ACCUSED.glob("*.keys")} <= set(NAMES)
