@@ -15,8 +15,7 @@ from amqpscope.linting import Work, check
 from amqpscope.reading import Options, Reading
 
 CAPTURES = Path(__file__).parent.parent / "captures"
-SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcap.zst")
-NAMES = sorted(p.name for p in CAPTURES.iterdir() if p.name.endswith(SUFFIXES))
+NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap*"))
 
 
 def golden(name):

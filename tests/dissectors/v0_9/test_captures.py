@@ -27,7 +27,7 @@ ARGUMENTS = (
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_every_unit_decodes_and_encodes_again(path):
     found = units(path)
-    assert len(found) > 20
+    assert len(found) > 10
     for _, raw, unit in found:
         assert unit.kind == unit.label
         assert not unit.faults
@@ -113,4 +113,4 @@ def test_tshark_reads_the_same_arguments(path):
         for name, mine, other in zip(ARGUMENTS, columns, theirs[packet], strict=True):
             said = [{"True": "1", "False": "0"}.get(word, word) for word in other]
             assert (packet, name, mine) == (packet, name, said)
-    assert compared > 15
+    assert compared > 10
