@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.findings import Finding
+from amqpscope.findings import Finding, make_findings
 from amqpscope.frames import Frame, Framer, frame_of
 from amqpscope.frames_older import OlderFrame
 from amqpscope.model.delivery import Delivery
@@ -371,7 +371,7 @@ class Analyzer:
         if not reporter.reports:
             return NOTHING
         reports, reporter.reports = reporter.reports, []
-        return [Finding(report, conversation.number) for report in reports]
+        return make_findings(reports, conversation.number, conversation.connection.guessed)
 
     def gap(self, suspect: Suspect, gap: Gap) -> list[Step]:
         """Octets are missing."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from amqpscope.rules import Report
+from typing import Final
+
+from amqpscope.rules import ERROR, INFO, SUSPECT, WARNING, Report
 from amqpscope.stream import PEERS
+
+GUESSED: Final = " (no SYN was captured, so client and server may be the other way round)"
 
 
 class Finding:
@@ -35,3 +39,14 @@ class Finding:
     def __repr__(self) -> str:
         where = f"frame {self.frame} ({self.peer}) {self.path}"
         return f"{self.rule} {self.severity} {where}: {self.message}"
+
+
+def make_findings(reports: list[Report], connection: int, guessed: bool) -> list[Finding]:
+    """What rules reported on a connection; nobody is accused for sure where roles are a guess."""
+    for report in reports:
+        if guessed and report.severity != INFO:
+            report.certainty = SUSPECT
+            report.message += GUESSED
+            if report.severity == ERROR:
+                report.severity = WARNING
+    return [Finding(report, connection) for report in reports]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.findings import Finding
+from amqpscope.findings import Finding, make_findings
 from amqpscope.frames import Frame
 from amqpscope.frames_older import OlderFrame, OlderFramer, Spoken
 from amqpscope.model.older.connection import OlderConnection
@@ -81,6 +81,7 @@ class OlderTalk:
         if not (model.ends[0].anchored and model.ends[1].anchored):
             model.stage = "unknown"
         self.reporter = OlderReporter()
+        self.guessed = connection.guessed
         self.fitting = 0
         """Methods in a row that fit a dialect which was guessed."""
 
@@ -155,7 +156,7 @@ class OlderTalk:
         if not reporter.reports:
             return NOTHING
         reports, reporter.reports = reporter.reports, []
-        return [Finding(report, number) for report in reports]
+        return make_findings(reports, number, self.guessed)
 
     def finish(
         self, end: End, last: OlderFrame, rules: OlderRuleSet | None, number: int
