@@ -347,6 +347,8 @@ class Reassembler:
             ahead = 0
         flow.strays = 0
         start = flow.offset + ahead
+        if segment.payload == b"\0" and flow.doubts and flow.offset <= start < flow.covered:
+            return  # a keep-alive: the peer had this octet, and its value is made up
         if flags & FIN and flow.fin < 0:
             flow.fin = max(start + len(segment.payload) + segment.missing, flow.offset)
         self._order.place(flow, start, segment, ack, out)

@@ -691,6 +691,12 @@ def test_a_number_that_the_next_segment_takes_back_holds_nothing_up(wire):
     assert [line for line in told(wire.reassembler.finish()) if line[0].endswith("gap")] == []
 
 
+def test_a_keep_alive_before_the_octet_that_it_repeats_is_no_data(wire):
+    wire.send(SERVER, 0, ack=3)
+    assert wire.send(CLIENT, 2, b"\0") == []
+    assert told(wire.send(CLIENT, 0, b"abc")) == [("client", 0, b"abc")]
+
+
 def test_two_that_acknowledge_each_other_do_not_wait_for_ever(wire):
     wire.send(SERVER, 0, b"late", ack=3)
     out = wire.send(CLIENT, 0, b"abc", ack=4)
