@@ -12,12 +12,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final
 
 from amqpscope.causality import pass_on, release_all
 from amqpscope.flow import SEQ_HALF, SEQ_MASK, Flow, distance
 from amqpscope.ordering import MAX_WAITING, Order
+from amqpscope.roles import (
+    LATE_SYN,
+    SERVER_PORTS,
+    endpoints,
+    is_guess,
+    opener,
+    reverse,
+    sender_of,
+    waited_enough,
+)
 from amqpscope.stream import (
     ACK,
     CLIENT,
@@ -35,12 +44,6 @@ from amqpscope.stream import (
     Window,
 )
 
-SERVER_PORTS: Final = frozenset((5671, 5672))
-"""Ports whose owner is the server when the capture did not see who connected."""
-
-DYNAMIC_PORTS: Final = 32768
-"""From here on systems choose ports for clients."""
-
 # Octets that the receiver acknowledges and we have not seen are lost, but a capture of several
 # queues or clocks may hold them a little later. So they count as lost when that was acknowledged
 PATIENCE: Final = 8
@@ -51,11 +54,6 @@ PATIENCE_AT_MOST: Final = 512
 """... or by so many packets at any rate,"""
 LONG_TIME: Final = 1_000_000_000
 """... or at least twice, or with more of the direction behind them, over this time."""
-
-EARLY: Final = 8
-"""Segments that wait for a SYN where it is not clear who is the client."""
-LATE_SYN: Final = 65535
-"""A SYN whose number is at most so far before the first octet we saw came late."""
 
 MAX_OPEN: Final = 65536
 """Connections followed at the same time; then the longest idle ones are given up."""
@@ -68,19 +66,6 @@ REACH_BACK: Final = 1 << 26
 """A retransmission is never this old."""
 STRAYS: Final = 8
 """So many segments in a row out of reach mean that the capture slept: start anew there."""
-
-
-def _endpoints(key: bytes) -> tuple[tuple[str, int], tuple[str, int]]:
-    size = (len(key) - 4) // 2
-    family = AF_INET if size == 4 else AF_INET6
-    source = (inet_ntop(family, key[:size]), key[-4] << 8 | key[-3])
-    destination = (inet_ntop(family, key[size : 2 * size]), key[-2] << 8 | key[-1])
-    return source, destination
-
-
-def _reverse(key: bytes) -> bytes:
-    size = (len(key) - 4) // 2
-    return key[size : 2 * size] + key[:size] + key[-2:] + key[-4:-2]
 
 
 class Reassembler:
@@ -170,20 +155,16 @@ class Reassembler:
         if not flags & SYN and (flags & RST or not (segment.payload or segment.missing)):
             # An echo of a connection long gone: no octets, so nothing to follow.
             return None
-        source, destination = _endpoints(segment.key)
-        if flags & SYN:
-            sender = SERVER if flags & ACK else CLIENT
-        else:
-            sender = self._guess_sender(source[1], destination[1])
-        ends = (source, destination) if sender == CLIENT else (destination, source)
-        connection = Connection(ends[0], ends[1], False)
+        sender = sender_of(segment, self._ports)
+        client, server = endpoints(segment.key if sender == CLIENT else reverse(segment.key))
+        connection = Connection(client, server, False)
         flow = Flow(segment.key, connection, sender)
-        peer = Flow(_reverse(segment.key), connection, 1 - sender)
+        peer = Flow(reverse(segment.key), connection, 1 - sender)
         flow.peer = peer
         peer.peer = flow
         if flags & SYN:
             self._anchor(flow, segment)
-        elif self._is_guess(source[1], destination[1]):
+        elif is_guess(segment, self._ports):
             flow.pending = peer.pending = []
             connection.guessed = True
         else:
@@ -198,29 +179,20 @@ class Reassembler:
 
     def _anchor(self, flow: Flow, segment: Segment) -> None:
         """This SYN begins the direction."""
-        flow.connection.anchored[flow.sender] = True
-        flow.connection.opened = segment.time
+        connection = flow.connection
+        connection.anchored[flow.sender] = True
+        connection.opened = segment.time
+        if flow.sender != sender_of(segment, self._ports):
+            connection.guessed = True  # ports were misleading, and what has passed cannot be undone
         if not flow.known:
             flow.begin(segment.seq + 1)
-
-    def _guess_sender(self, source: int, destination: int) -> int:
-        """Who sends from this port to that, when the capture did not see them connect."""
-        if (source in self._ports) != (destination in self._ports):
-            return SERVER if source in self._ports else CLIENT
-        return SERVER if source < destination else CLIENT
-
-    def _is_guess(self, source: int, destination: int) -> bool:
-        """Whether neither port is one that only a server, or only a client, uses."""
-        known = (source in self._ports) != (destination in self._ports)
-        return not known and (source < DYNAMIC_PORTS) == (destination < DYNAMIC_PORTS)
 
     def _wait_for_syn(
         self, flow: Flow, pending: list[Segment], segment: Segment, out: list[Piece]
     ) -> None:
         """Keep the first segments of a connection until it is known who is the client."""
         pending.append(segment)
-        late = segment.time - pending[0].time >= LONG_TIME
-        if segment.flags & (SYN | FIN | RST) or len(pending) >= EARLY or late:
+        if waited_enough(pending):
             self._decide(flow, out)
 
     def _decide(self, flow: Flow, out: list[Piece]) -> None:
@@ -229,32 +201,18 @@ class Reassembler:
         if pending is None:
             return
         flow.pending = peer.pending = None
-        last = pending[-1]
-        if last.flags & SYN and self._begins(last, pending):
-            client = last.key if not last.flags & ACK else _reverse(last.key)
+        client = opener(pending) if pending else b""
+        if client:
             self._set_client(flow if flow.key == client else peer)
-            self._anchor(self._flows[last.key], last)
+            self._anchor(flow if flow.key == pending[-1].key else peer, pending[-1])
         for segment in pending:
             self._take(segment, out)
-
-    def _begins(self, syn: Segment, pending: list[Segment]) -> bool:
-        """Whether a SYN is of the connection whose segments came before it."""
-        for segment in pending:
-            if segment.key == syn.key:
-                behind = distance(segment.seq, syn.seq)
-            elif segment.flags & ACK and segment.ack:
-                behind = distance(segment.ack, syn.seq)
-            else:
-                continue
-            if segment is not syn and not 0 < behind <= LATE_SYN:
-                return False
-        return True
 
     def _set_client(self, client: Flow) -> None:
         """A SYN says who is the client, before any octet was passed on."""
         connection = client.connection
         connection.guessed = False
-        connection.client, connection.server = _endpoints(client.key)
+        connection.client, connection.server = endpoints(client.key)
         client.sender, client.peer.sender = CLIENT, SERVER
 
     def _give_up_idle(self, newest: Flow, out: list[Piece]) -> None:

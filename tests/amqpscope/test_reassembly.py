@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqpscope import ordering, reassembly
-from amqpscope.reassembly import EARLY, PATIENCE, STRAYS, Reassembler
+from amqpscope.reassembly import PATIENCE, STRAYS, Reassembler
+from amqpscope.roles import EARLY
 from amqpscope.stream import (
     ACK,
     BEYOND,
