@@ -45,15 +45,15 @@ from amqpscope.stream import (
 )
 
 # Octets that the receiver acknowledges and we have not seen are lost, but a capture of several
-# queues or clocks may hold them a little later. So they count as lost when that was acknowledged
+# queues or clocks may hold them a little later. How long to wait for them:
 PATIENCE: Final = 8
-"""... by so many packets"""
+"""Packets that acknowledge them before they count as lost, if PATIENCE_TIME has passed too."""
 PATIENCE_TIME: Final = 50_000_000
-"""... over so many nanoseconds,"""
+"""Nanoseconds since the first of these packets."""
 PATIENCE_AT_MOST: Final = 512
-"""... or by so many packets at any rate,"""
+"""Packets after which they count as lost, however little time has passed."""
 LONG_TIME: Final = 1_000_000_000
-"""... or at least twice, or with more of the direction behind them, over this time."""
+"""Nanoseconds after which two such packets are enough, or octets behind the missing ones."""
 
 MAX_OPEN: Final = 65536
 """Connections followed at the same time; then the longest idle ones are given up."""
