@@ -45,6 +45,7 @@ class Order:
         if old >= 0 and not flow.waiting:
             self.deliver(flow, part, out)
             return
+        flow.connection.disordered = True
         self.hold(flow, part)
         self.release(flow, out)
         while flow.waiting and (
@@ -99,7 +100,7 @@ class Order:
         if part.data:
             ack = part.ack
             if 0 <= ack < flow.acked:
-                ack = flow.acked
+                ack = BEYOND  # older than what was acknowledged before: not that of these octets
             elif ack <= flow.peer.offset:
                 flow.acked = max(flow.acked, ack)
             chunk = Chunk(

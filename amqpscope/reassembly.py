@@ -29,6 +29,7 @@ from amqpscope.roles import (
 )
 from amqpscope.stream import (
     ACK,
+    BEYOND,
     CLIENT,
     FIN,
     INSIDE_TLS,
@@ -116,10 +117,12 @@ class Reassembler:
         flow.last = segment.packet
         peer = flow.peer
         behind = (peer.seq - segment.ack) & SEQ_MASK
+        ack = peer.offset - behind
         if (
             segment.flags & (FIN | SYN | RST | ACK) != ACK
             or segment.seq != flow.seq
             or behind >= SEQ_HALF
+            or ack < flow.acked
             or flow.waiting
             or flow.fin >= 0
             or flow.ended
@@ -135,11 +138,9 @@ class Reassembler:
             self._unusual(flow, segment, out)
             return
         flow.strays = 0
-        ack = peer.offset - behind
-        flow.acked = max(flow.acked, ack)
+        flow.acked = ack
         data = segment.payload
         if data:
-            ack = flow.acked
             chunk = Chunk(
                 flow.connection, flow.sender, flow.offset, data, segment.packet, segment.time, ack
             )
@@ -325,7 +326,9 @@ class Reassembler:
         """How many octets of the peer the segment acknowledges; -1: unknown."""
         peer = flow.peer
         if segment.ack == 0:
-            return -1  # programs that write captures leave it out
+            # Programs that write captures leave it out. Then their order has to do, if it is one.
+            ordered = not flow.acked and not flow.connection.disordered
+            return -1 if ordered else BEYOND
         if not peer.known:
             peer.peer_ack = segment.ack
             if flow.connection.anchored[flow.sender] and segment.seq == flow.isn + 1 & SEQ_MASK:

@@ -123,8 +123,8 @@ class Connection:
     """One TCP connection: who opened it, and what was seen of how it was set up."""
 
     __slots__ = (
-        "anchored", "client", "encrypted", "guessed", "opened", "server", "state", "tls",
-        "websocket",
+        "anchored", "client", "disordered", "encrypted", "guessed", "opened", "server", "state",
+        "tls", "websocket",
     )  # fmt: skip
 
     def __init__(self, client: tuple[str, int], server: tuple[str, int], complete: bool) -> None:
@@ -134,6 +134,8 @@ class Connection:
         """Of which peers the capture holds the SYN, so that offset 0 is their first octet."""
         self.guessed = False
         """No SYN was captured and the ports do not tell either who is the client."""
+        self.disordered = False
+        """Segments came in another order than they were sent, or with a hole before them."""
         self.opened = 0
         """When the newest SYN of it passed; 0: none was captured."""
         self.encrypted = False
