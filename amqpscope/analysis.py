@@ -391,6 +391,8 @@ class Analyzer:
         if framer.gap:
             # At once, and not with this peer's next frame: its partner may answer what is missing.
             conversation.tracker.lose(gap.sender, gap.time)
+        elif not gap.snapped:
+            conversation.tracker.shake(gap.sender)
         return steps
 
     def older_gap(self, suspect: Suspect, older: OlderTalk, gap: Gap) -> list[Step]:

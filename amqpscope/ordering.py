@@ -109,7 +109,7 @@ class Order:
             pass_on(flow, chunk, flow.offset, out)
             self.advance(flow, len(part.data), out)
         if part.missing:
-            self.gap(flow, part.missing, part.packet, part.time, out)
+            self.gap(flow, part.missing, part.packet, part.time, out, snapped=True)
 
     def lose(self, flow: Flow, until: int, segment: Segment, out: list[Piece]) -> None:
         """Give up the holes before `until`, and deliver what waited behind them."""
@@ -136,9 +136,12 @@ class Order:
         elif flow.doubts:
             self.lose(flow, flow.covered, segment, out)
 
-    def gap(self, flow: Flow, size: int, packet: int, time: int, out: list[Piece]) -> None:
+    def gap(
+        self, flow: Flow, size: int, packet: int, time: int, out: list[Piece], snapped: bool = False
+    ) -> None:
         """The next octets will not come."""
         gap = Gap(flow.connection, flow.sender, flow.offset, size, packet, time)
+        gap.snapped = snapped
         pass_on(flow, gap, flow.offset, out)
         self.advance(flow, size, out)
 

@@ -184,7 +184,7 @@ class Chunk:
 class Gap:
     """Octets of one direction that the capture does not have."""
 
-    __slots__ = ("connection", "offset", "packet", "sender", "size", "time")
+    __slots__ = ("connection", "offset", "packet", "sender", "size", "snapped", "time")
 
     def __init__(
         self, connection: Connection, sender: int, offset: int, size: int, packet: int, time: int
@@ -192,6 +192,8 @@ class Gap:
         self.connection = connection
         self.sender = sender
         self.offset = offset
+        self.snapped = False
+        """Their packet is there: the capture's snap length cut them off."""
         self.size = size
         """How many; -1 when even that is unknown."""
         self.packet = packet

@@ -163,6 +163,9 @@ class Connection:
         self.shaken_until = 0
         """Until then what was in flight when octets were lost, or when the capture began, may still
         come, and be taken for something else."""
+        self.shaken_by = -1
+        """The peer of which octets inside a frame were lost: whether that frame ended where its
+        size says, and not before, is shown by the next one."""
         self.rivals: list[Rivals] = []
         """Links that were attached again while they were attached, until that is resolved."""
         self.nameless: list[LinkEnd] = []

@@ -99,6 +99,9 @@ class Tracker:
         own = self.connection.ends[frame.sender]
         if frame.lost_before or (frame.beheaded and not frame.cut):
             self.lose(frame.sender, frame.time)
+        elif self.connection.shaken_by == frame.sender and not frame.missing:
+            self.connection.shaken_by = -1
+            self.connection.shaken_until = frame.time + GRACE
         elif not self.connection.started:
             self.connection.started = True
             if not own.anchored:
@@ -378,10 +381,16 @@ class Tracker:
 
     def lose(self, peer: int, time: int) -> None:
         """Octets of a peer are missing."""
+        self.connection.shaken_by = -1
         self.connection.shaken_until = time + GRACE
         # One of two attachments may have been detached in it.
         self.connection.rivals = []
         self.forget(self.connection.ends[peer])
+
+    def shake(self, peer: int) -> None:
+        """Octets inside a frame of a peer are missing: nothing is sure before its next frame."""
+        self.connection.shaken_by = peer
+        self.connection.shaken_until = EVERYTHING
 
     def unread(self, own: ConnectionEnd, channel: int) -> None:
         """A frame could not be read; it may have been a transfer, or anything."""

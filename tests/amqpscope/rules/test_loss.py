@@ -48,7 +48,7 @@ def play_lossy(
     analyzer = Analyzer({5672: "amqp-1.0"}, RuleSet(list(load().values())))
     connection = Connection(("10.0.0.1", 50000), ("10.0.0.2", 5672), complete)
     if deaf >= 0:
-        connection.seen[deaf] = False
+        connection.anchored[deaf] = False
     unwrapper = Unwrapper(Opened())
     ends: list[list[int]] = [[0], [0]]
     findings: list[Finding] = []

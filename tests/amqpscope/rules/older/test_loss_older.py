@@ -37,7 +37,7 @@ class LossyPlayer(Player):
         """Units in `lost` are missing but for `keep` octets, and all of the peer `deaf`."""
         connection = Connection(("127.0.0.1", 50000), ("127.0.0.1", 5672), complete)
         if deaf >= 0:
-            connection.seen[deaf] = False
+            connection.anchored[deaf] = False
         left = [each for place, each in enumerate(said) if place not in lost]
         super().__init__(connection, left if not complete else said)
         self.lost = lost
