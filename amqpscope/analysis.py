@@ -466,7 +466,8 @@ class Analyzer:
         last = conversation.last[end.sender] or conversation.last[1 - end.sender]
         if last is None:
             return
-        event = conversation.tracker.finish(end.sender, end.reason, end.time, last)
+        tracker = conversation.tracker
+        event = tracker.finish(end.sender, end.reason, end.time, end.packet, last)
         if self.rules is not None:
             self.late.extend(self.check(conversation, event))
 

@@ -162,5 +162,5 @@ class OlderTalk:
         self, end: End, last: OlderFrame, rules: OlderRuleSet | None, number: int
     ) -> list[Finding]:
         """Let the rules look for what should have come before a direction ended."""
-        event = self.tracker.finish(end.sender, end.reason, end.time, last, last.older)
+        event = self.tracker.finish(end.sender, end.reason, end.time, end.packet, last, last.older)
         return NOTHING if rules is None else self.check(event, rules, number)

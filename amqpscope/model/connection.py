@@ -81,6 +81,11 @@ class ConnectionEnd:
         self.finished = ""
         """How the direction ended: `fin`, `rst`, ...; empty while it goes on."""
         self.finished_time = 0
+        self.finished_packet = 0
+        self.finished_after = NOWHERE
+        """The partner's newest unit when the direction ended: what this peer last received."""
+        self.finished_second = False
+        """The partner's direction had ended before."""
         self.proved = 0
         """Octets of the partner's stream that this peer's frames show it has read (K-)."""
         self.frame_limit = NO_LIMIT
@@ -113,6 +118,8 @@ class ConnectionEnd:
         """The last session on each channel that this peer has ended."""
         self.unpaired: list[SessionEnd] = []
         """Sessions that the partner has not answered, oldest first."""
+        self.partner: ConnectionEnd | None = None
+        """The other end of the connection."""
 
     @property
     def max_frame_size(self) -> int:
@@ -147,6 +154,7 @@ class Connection:
     def __init__(self, anchored: bool) -> None:
         # A list: compiled, a pair would be made anew each time it is indexed.
         self.ends = [ConnectionEnd(0, anchored), ConnectionEnd(1, anchored)]
+        self.ends[0].partner, self.ends[1].partner = self.ends[1], self.ends[0]
         self.encrypted = False
         """It was found inside TLS that began with the first octet, not by a header."""
         self.carrier: Carrier | None = None

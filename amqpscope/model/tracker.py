@@ -423,12 +423,16 @@ class Tracker:
             link.delivery.lose()
             link.delivery = None
 
-    def finish(self, peer: int, reason: str, time: int, last: Frame) -> Event:
+    def finish(self, peer: int, reason: str, time: int, packet: int, last: Frame) -> Event:
         """A direction has ended; an event without a frame of its own."""
         own = self.connection.ends[peer]
         event = Event(self.connection, last, peer, EVERYTHING, time)
         event.kinds = kinds.FINISHED
         if not own.finished:
+            partner = self.connection.ends[1 - peer]
             own.finished = reason
             own.finished_time = time
+            own.finished_packet = packet
+            own.finished_after = partner.last_mark
+            own.finished_second = bool(partner.finished)
         return event

@@ -120,6 +120,11 @@ class OlderEnd:
         self.finished = ""
         """How the direction ended: `fin`, `rst`, ...; empty while it goes on."""
         self.finished_time = 0
+        self.finished_packet = 0
+        self.finished_after = NOWHERE
+        """The partner's newest unit when the direction ended: what this peer last received."""
+        self.finished_second = False
+        """The partner's direction had ended before."""
         self.proved = 0
         """Octets of the partner's stream that this peer's frames show it has read (K-)."""
         self.sent: dict[int, Mark] = {}

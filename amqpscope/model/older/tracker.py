@@ -440,15 +440,21 @@ class OlderTracker:
         own.sound = 0
         own.silence = None
 
-    def finish(self, peer: int, reason: str, time: int, last: Frame, unit: OlderUnit) -> OlderEvent:
+    def finish(
+        self, peer: int, reason: str, time: int, packet: int, last: Frame, unit: OlderUnit
+    ) -> OlderEvent:
         """A direction has ended; an event without a frame of its own."""
         own = self.connection.ends[peer]
         event = OlderEvent(self.connection, last, unit, peer, EVERYTHING, time)
         event.kinds = kinds.FINISHED
         event.name = "finished"
         if not own.finished:
+            partner = self.connection.ends[1 - peer]
             own.finished = reason
             own.finished_time = time
+            own.finished_packet = packet
+            own.finished_after = partner.last_mark
+            own.finished_second = bool(partner.finished)
         for channel in self.connection.channels.values():
             place_end(event, channel)
         return event
