@@ -1,0 +1,1 @@
+"""What Steps mean, without format or widget."""

@@ -1,0 +1,113 @@
+"""How connections ended, whatever protocol they speak, and which finding explains it.
+
+The facts are those of `model.ending`. What explains an ending was found against the partner of who
+brought it about: a provable error, or a silence beyond what was agreed. Nothing explains what was
+closed in order, since nobody is to blame for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from amqpscope.analysis import Conversation
+from amqpscope.findings import Finding
+from amqpscope.model.ending import Ending, connection_ending, over_at
+from amqpscope.model.older.ending import older_connection_ending, older_over_at
+from amqpscope.stream import PEERS
+from dissectors.v1_0.types import choice
+
+NAMED: Final = frozenset(("ERR-022",))
+"""Rules that name the cause of an error, at the frame with the error."""
+SILENT: Final = frozenset(("A09-CON-19", "CON-016"))
+"""Rules about a peer that was silent for longer than agreed."""
+UNANNOUNCED: Final = frozenset((
+    "A09-CON-28", "CON-008", "CON-018", "FRM-014", "SAS-025", "VER-009", "VER-014",
+))  # fmt: skip
+"""Rules about TCP that was ended before the protocol was: they say what is wrong with the ending
+itself."""
+
+NEAR: Final = 60_000_000_000
+"""Nanoseconds after an error for which it may be why its partner ended something."""
+EXPLAINING: Final = NAMED | SILENT | UNANNOUNCED
+"""Rules whose findings may explain an ending, however grave they are."""
+
+
+class Explained(NamedTuple):
+    """What was found about an ending."""
+
+    finding: Finding
+    cause: bool
+    """It is why the peer ended it; else it is about the way in which the peer did so."""
+
+
+def talk_ending(talk: Conversation) -> Ending | None:
+    """How a connection ended; None while it goes on, or where the capture ends first."""
+    if talk.older is not None:
+        return older_connection_ending(talk.older.tracker.connection)
+    model = talk.tracker.connection
+    ending = connection_ending(model.ends)
+    outcome = model.sasl.outcome
+    if ending is not None and ending.by_tcp and outcome is not None and outcome.code:
+        code = choice("sasl-code", outcome.code) or str(outcome.code)
+        return ending._replace(text=f"login refused: {code}")
+    return ending
+
+
+def talk_over_at(talk: Conversation) -> int:
+    """When a connection was over, or else the capture, in nanoseconds; 0 while it goes on."""
+    if talk.older is not None:
+        return older_over_at(talk.older.tracker.connection)
+    return over_at(talk.tracker.connection.ends)
+
+
+def talk_open(talk: Conversation) -> bool:
+    """Both peers have opened the connection, as far as the capture shows."""
+    if talk.older is not None:
+        return talk.older.tracker.connection.stage in ("open", "unknown")
+    client, server = talk.tracker.connection.ends
+    return client.open is not None and server.open is not None
+
+
+def may_explain(finding: Finding) -> bool:
+    """Whether a finding can explain an ending at all; the others need not be kept for it."""
+    return proven(finding) or finding.rule in EXPLAINING
+
+
+def proven(finding: Finding) -> bool:
+    """It is an error beyond doubt."""
+    return finding.severity == "error" and finding.certainty == "sure"
+
+
+def explained(ending: Ending, findings: Iterable[Finding]) -> Explained | None:
+    """What explains an ending, of the findings of its connection; None: nothing is known."""
+    if ending.orderly or ending.peer < 0:
+        return None
+    last = ending.after if ending.by_tcp else ending.frame
+    guilty = PEERS[1 - ending.peer]
+    cause: Finding | None = None
+    manner: Finding | None = None
+    for finding in findings:
+        if finding.rule in NAMED and ending.frame and finding.frame == ending.frame:
+            return Explained(finding, True)
+        if finding.rule in UNANNOUNCED:
+            if ending.by_tcp and finding.peer != guilty:
+                manner = finding
+        elif (
+            finding.peer == guilty
+            and is_cause(finding, ending, last)
+            and (cause is None or finding.frame >= cause.frame)
+        ):
+            cause = finding
+    if cause is not None:
+        return Explained(cause, True)
+    return None if manner is None else Explained(manner, False)
+
+
+def is_cause(finding: Finding, ending: Ending, last: int) -> bool:
+    """Whether a finding against the partner may be why a peer ended something."""
+    if finding.rule in SILENT:
+        # A silence that was broken long before the end is forgiven.
+        return finding.frame >= last if ending.by_tcp else finding.frame <= last
+    near = ending.mark.time - finding.time <= NEAR
+    return proven(finding) and finding.frame <= last and near

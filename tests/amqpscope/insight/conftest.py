@@ -1,0 +1,6 @@
+"""Makes the player of exchanges importable for the tests beside it."""
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent.parent / "rules")]
