@@ -191,6 +191,9 @@ class Illustrator:
         for passed in replay(self.source, watch):
             if isinstance(passed, Step):
                 self.take(passed)
+            else:
+                self.statistics.end(passed.conversation)
+                result.last = max(result.last, passed.time)
             if passed.conversation.number in self.connections:
                 self.ladders.take(passed)
         result.ladders = sorted(self.ladders.finish(), key=lambda ladder: ladder.number)
@@ -206,7 +209,7 @@ class Illustrator:
         """One unit, whether it is drawn or not."""
         result, number = self.result, step.frame.number
         result.first = result.first or step.frame.time
-        result.last = step.frame.time
+        result.last = max(result.last, step.frame.time)
         self.statistics.take(step)
         refused = refusal(step)
         if refused is not None:

@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from amqpscope.model.ending import Ending
+
 WIDTH: Final = math.log(1.04)
 PERCENTILES: Final = (50, 90, 99)
 
@@ -160,12 +162,22 @@ class LinkNumbers:
     first_frame: int = 0
     """Of its first delivery, and below the packet of that frame."""
     first_packet: int = 0
+    ending: Ending | None = None
+    """How it ended; None while it goes on, or where the capture ends first."""
 
     def begin(self, frame: int, packet: int) -> None:
         """One more delivery begins."""
         if not self.deliveries:
             self.first_frame, self.first_packet = frame, packet
         self.deliveries += 1
+
+    @property
+    def unsettled(self) -> int:
+        """Deliveries of a link that were neither settled nor aborted, as far as was seen."""
+        if self.kind != "link":
+            return 0
+        over = sum(self.outcomes.values()) + self.presettled + self.aborted
+        return max(self.deliveries - over, 0)
 
     @property
     def outcomes(self) -> Counter[str]:
@@ -181,6 +193,8 @@ class SessionNumbers:
     channel: int
     transfers: int = 0
     window: Stall = field(default_factory=Stall)
+    ending: Ending | None = None
+    """How the session ended; None while it goes on, or where the capture ends first."""
 
 
 @dataclass
@@ -197,8 +211,18 @@ class ConnectionNumbers:
     by_name: Counts = field(default_factory=Counts)
     first: int = 0
     last: int = 0
+    """When its newest frame passed."""
+    over_at: int = 0
+    """When it was over, or else the capture; 0 while it goes on, or where nobody told."""
+    ending: Ending | None = None
+    """How it ended; None while it goes on, or where the capture ends first."""
     sessions: list[SessionNumbers] = field(default_factory=list)
     links: list[LinkNumbers] = field(default_factory=list)
+
+    @property
+    def until(self) -> int:
+        """Up to when its durations run: its end or that of the capture, else its last frame."""
+        return max(self.over_at, self.last)
 
     @property
     def frames(self) -> list[int]:

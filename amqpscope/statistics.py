@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.frames import Frame
+from amqpscope.insight.endings import talk_ending, talk_over_at
 from amqpscope.model.delivery import Delivery
+from amqpscope.model.ending import link_ending, session_ending
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.session import SessionEnd
 from amqpscope.model.settlement import outcome
@@ -39,7 +41,7 @@ from dissectors.v1_0.bodies import (
 
 __all__ = [
     "PERCENTILES", "ConnectionNumbers", "Histogram", "LinkNumbers", "SessionNumbers", "Stall",
-    "Statistics", "addresses", "endpoint", "outcome_of",
+    "Statistics", "addresses", "endpoint", "finished", "outcome_of",
 ]  # fmt: skip
 
 
@@ -205,24 +207,44 @@ class Statistics:
             numbers = None if end is None else self.sessions.pop(end, None)
             if numbers is not None:
                 numbers.window.finish(time)
+                numbers.ending = session_ending(session)
         for link in (*session.handles.values(), *session.detached.values()):
             self.drop_link(link, time)
 
     def drop_link(self, link: LinkEnd, time: int) -> None:
         """Forget both ends of a link."""
         self.stop(link, time)
-        self.links.pop(link, None)
-        if link.pair is not None:
-            self.links.pop(link.pair, None)
+        for end in (link, link.pair):
+            numbers = None if end is None else self.links.pop(end, None)
+            if numbers is not None:
+                numbers.ending = link_ending(link)
+
+    def end(self, talk: Conversation) -> None:
+        """A direction of a connection is over, or the capture is."""
+        numbers = self.connections.get(talk.number)
+        if numbers is None:
+            return
+        numbers.ending, numbers.over_at = talk_ending(talk), talk_over_at(talk)
+        client, server = talk.tracker.connection.ends
+        # After a FIN of one peer the other may still send.
+        if client.finished and server.finished:
+            for end in (client, server):
+                for session in (*end.channels.values(), *end.ended.values()):
+                    self.drop_session(session, numbers.until)
 
     def finish(self) -> list[ConnectionNumbers]:
         """All connections, when the capture is over."""
-        for numbers in self.connections.values():
-            for link in numbers.links:
-                link.credit.finish(numbers.last)
-            for session in numbers.sessions:
-                session.window.finish(numbers.last)
-        return list(self.connections.values())
+        return finished(list(self.connections.values()))
+
+
+def finished(connections: list[ConnectionNumbers]) -> list[ConnectionNumbers]:
+    """Let stalls that go on count up to the end of their connection, or of the capture."""
+    for numbers in connections:
+        for link in numbers.links:
+            link.credit.finish(numbers.until)
+        for session in numbers.sessions:
+            session.window.finish(numbers.until)
+    return connections
 
 
 def endpoint(address: tuple[str, int]) -> str:

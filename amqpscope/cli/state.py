@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,10 +15,13 @@ from amqpscope.cli.output import UNREADABLE, complain, printing, terminal_width
 from amqpscope.cli.rings import choose, choose_one
 
 if TYPE_CHECKING:
-    from amqpscope.analysis import Analyzer, Step
+    from amqpscope.analysis import Analyzer, Conversation, Step
     from amqpscope.capture.pieces import Pieces
     from amqpscope.capture.ring import Readable
+    from amqpscope.findings import Finding
+    from amqpscope.rules import RuleSet
     from amqpscope.statistics import ConnectionNumbers
+    from amqpscope.stream import Connection, Piece
 
 FORM = click.option("--format", "form", type=click.Choice(("text", "json")), default="text",
                     help="json: for programs.")  # fmt: skip
@@ -66,8 +69,11 @@ def gather(reader: Reader, path: Readable) -> list[ConnectionNumbers] | None:
     from amqpscope.statistics import Statistics
 
     gathered = Statistics()
-    for step in reader.steps(path):
-        gathered.take(step)
+    for passed in reader.passing(path):
+        if isinstance(passed, Ended):
+            gathered.end(passed.talk)
+        else:
+            gathered.take(passed)
     return gathered.finish() or None
 
 
@@ -83,7 +89,7 @@ def gather(reader: Reader, path: Readable) -> list[ConnectionNumbers] | None:
 @ring_options
 @reader_options
 def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) -> None:
-    """Show both peers' state as of a frame, and what holds each link.
+    """Show both peers' state as of a frame: what holds each link, or how it ended.
 
     \b
     amqpscope state --at 118 capture.pcapng
@@ -91,29 +97,43 @@ def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
     amqpscope state --at 118 --ring recordings/
 
     For each link: credit, counts, unsettled deliveries, and why its sender does not send: no
-    credit, session window closed, waiting for attach, draining, idle; since when, and who has
-    to move.
+    credit, session window closed, waiting for attach, draining, idle; since when, and for whom it
+    waits. Of what is over: who ended it, when, with which error, and which finding explains it.
+    A FIN or RST that comes before the next frame counts too.
     """  # fmt: skip
+    from amqpscope.choice import Choice
+    from amqpscope.report.endings import Instant
     from amqpscope.report.state import talk_lines, talk_object
 
     capture = choose_one(captures, options)
     if capture is None:
         sys.exit(UNREADABLE)
-    reader = Reader(options)
-    found = {}
-    step = None
-    for step in reader.steps(capture, at or 0):
-        found[step.conversation.number] = step.conversation
-    now, frame = (0, 0) if step is None else (step.frame.time, step.frame.number)
-    if step is not None and at and frame < at:
-        complain(f"{capture}: frame {at} is not there, the last is {frame}")
+    choice = Choice()
+    reader = Reader(options, rules=choice.rules())
+    talks: dict[int, Conversation] = {}
+    start = now = frame = 0
+    for passed in reader.passing(capture, at or 0):
+        if isinstance(passed, Ended):
+            now = max(now, passed.time)
+            continue
+        talks[passed.conversation.number] = passed.conversation
+        start = start or passed.frame.time
+        now, frame = max(now, passed.frame.time), passed.frame.number
+    if frame and at and frame < at:
+        complain(f"{capture}: there is no frame {at}, the last is {frame}")
         sys.exit(UNREADABLE)
+    known: dict[int, list[Finding]] = {}
+    for finding in reader.findings:
+        if choice.judge(finding, str(capture)):
+            known.setdefault(finding.connection, []).append(finding)
+    instants = {number: Instant(now, start, tuple(known.get(number, ()))) for number in talks}
     with printing():
         if form == "json":
-            click.echo(json.dumps([talk_object(talk, now) for talk in found.values()], indent=1))
+            found = [talk_object(talk, instants[number]) for number, talk in talks.items()]
+            click.echo(json.dumps(found, indent=1))
         else:
-            for talk in found.values():
-                tree(*talk_lines(talk, now))
+            for number, talk in talks.items():
+                tree(*talk_lines(talk, instants[number]))
     sys.exit(UNREADABLE if reader.failed else 0)
 
 
@@ -124,11 +144,24 @@ def tree(*lines: str) -> None:
     click.echo("\n".join(folded(lines, terminal_width(sys.stdout.isatty()))))
 
 
+class Ended(NamedTuple):
+    """A direction of a connection is over, or the capture is."""
+
+    talk: Conversation
+    time: int
+
+
 class Reader:
     """Reads captures as Steps, and says what is wrong with them."""
 
-    def __init__(self, options: dict[str, Any], *, failed: bool = False) -> None:
+    def __init__(
+        self, options: dict[str, Any], *, failed: bool = False, rules: RuleSet | None = None
+    ) -> None:
         self.ports: dict[int, str] = options["decode_as"]
+        self.rules = rules
+        """What is checked on the way; None: nothing."""
+        self.findings: list[Finding] = []
+        """What was found and may explain how connections ended."""
         self.failed = failed
         """Something could not be read."""
         self.keylogs = [data for name in options["keylog"] if (data := self.keylog(name))]
@@ -142,24 +175,38 @@ class Reader:
             self.failed = True
             return b""
 
-    def steps(self, path: Readable, until: int = 0) -> Iterator[Step]:
-        """The Steps of a capture, up to a frame where one is given."""
+    def passing(self, path: Readable, until: int = 0) -> Iterator[Step | Ended]:
+        """The Steps of a capture and the ends of its connections.
+
+        Where a frame is given, up to that one, with the ends that come before the next.
+        """
         from amqpscope.analysis import Analyzer
         from amqpscope.capture.pieces import Pieces
         from amqpscope.capture.source import CaptureError
 
-        analyzer = Analyzer(self.ports, until=until)
+        analyzer = Analyzer(self.ports, self.rules, until=until)
         try:
             with Pieces(path, keylogs=self.keylogs, server_ports=self.ports) as pieces:
                 for batch in pieces:
                     for piece in batch:
-                        yield from analyzer.feed(piece)
-                        if 0 < until <= analyzer.frames:
+                        if 0 < until <= analyzer.frames and goes_on(piece):
+                            self.keep(analyzer.late)
                             return
+                        for step in analyzer.feed(piece):
+                            self.keep(step.findings)
+                            yield step
+                        yield from ended(piece)
+                self.keep(analyzer.late)
                 self.tell(pieces, analyzer)
         except CaptureError as error:
             complain(str(error))
             self.failed = True
+
+    def keep(self, found: list[Finding]) -> None:
+        """Keep those findings that may explain an ending."""
+        from amqpscope.insight.endings import may_explain
+
+        self.findings += [finding for finding in found if may_explain(finding)]
 
     def tell(self, pieces: Pieces, analyzer: Analyzer) -> None:
         """What the user should know about a capture."""
@@ -169,3 +216,27 @@ class Reader:
         self.failed = self.failed or capture.unreadable
         if not analyzer.frames and not pieces.notes:
             complain(f"{capture.path}: no AMQP in {capture.packets} packets")
+
+
+def talk_of(connection: Connection) -> Conversation | None:
+    """The conversation on a TCP connection; None where it is not known to speak AMQP."""
+    from amqpscope.analysis import Suspect
+
+    suspect = connection.state
+    return suspect.conversation if isinstance(suspect, Suspect) else None
+
+
+def goes_on(piece: Piece) -> bool:
+    """Whether a piece belongs to the next frame of the capture."""
+    from amqpscope.stream import Chunk
+
+    return isinstance(piece, Chunk) and talk_of(piece.connection) is not None
+
+
+def ended(piece: Piece) -> Iterator[Ended]:
+    """The end of a direction, if a piece is that."""
+    from amqpscope.stream import End
+
+    talk = talk_of(piece.connection) if isinstance(piece, End) else None
+    if talk is not None:
+        yield Ended(talk, piece.time)

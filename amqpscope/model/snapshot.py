@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from amqpscope.model.connection import Connection, ConnectionEnd
+from amqpscope.model.ending import Ending, connection_ending, session_ending
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.serial import wire
 from amqpscope.model.session import SessionEnd
@@ -47,6 +48,9 @@ class SessionState:
     unsettled: tuple[int, int]
     """Deliveries of each peer that are not settled."""
     links: tuple[LinkState, ...] = ()
+    """Those that have ended come last."""
+    ending: Ending | None = None
+    """How it ended, with its connection if not before."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,9 @@ class ConnectionState:
     opened: tuple[bool, bool]
     closed: tuple[bool, bool]
     sessions: tuple[SessionState, ...] = field(default=())
+    """Those that both peers have ended come last."""
+    ending: Ending | None = None
+    """How it ended."""
 
 
 def snapshot(connection: Connection) -> ConnectionState:
@@ -66,7 +73,11 @@ def snapshot(connection: Connection) -> ConnectionState:
         (container(client), container(server)),
         (client.open is not None, server.open is not None),
         (client.close is not None, server.close is not None),
-        tuple(session_state(one, other) for one, other in session_pairs(client, server)),
+        tuple(
+            session_state(one, other)
+            for one, other in (*session_pairs(client, server), *ended_pairs(client, server))
+        ),
+        connection_ending(connection.ends),
     )
 
 
@@ -86,8 +97,24 @@ def session_pairs(
             yield session.pair, session
 
 
+def ended_pairs(
+    client: ConnectionEnd, server: ConnectionEnd
+) -> Iterator[tuple[SessionEnd | None, SessionEnd | None]]:
+    """Sessions that are over for both peers, the last on each channel."""
+    known: set[SessionEnd] = set()
+    for end in (client, server):
+        for session in end.ended.values():
+            pair = session.pair
+            live = pair is not None and pair.ended_mark is None
+            if live or session in known:
+                continue
+            known |= {session} if pair is None else {session, pair}
+            yield (session, pair) if end is client else (pair, session)
+
+
 def session_state(client: SessionEnd | None, server: SessionEnd | None) -> SessionState:
     """One session."""
+    known = client if client is not None else server
     return SessionState(
         (None if client is None else client.channel, None if server is None else server.channel),
         (next_id(client), next_id(server)),
@@ -96,7 +123,8 @@ def session_state(client: SessionEnd | None, server: SessionEnd | None) -> Sessi
             None if server is None else window_left(server),
         ),
         (0 if client is None else len(client.live), 0 if server is None else len(server.live)),
-        tuple(link_states(client, server)),
+        (*link_states(client, server), *map(link_state, detached_links(client, server))),
+        None if known is None else session_ending(known),
     )
 
 
@@ -116,6 +144,19 @@ def link_states(client: SessionEnd | None, server: SessionEnd | None) -> Iterato
             first = session is client or link.pair is None or link.pair.detach is not None
             if first:
                 yield link_state(link)
+
+
+def detached_links(client: SessionEnd | None, server: SessionEnd | None) -> Iterator[LinkEnd]:
+    """The links of a session that both peers have detached, the last on each handle."""
+    known: set[LinkEnd] = set()
+    for session in (client, server):
+        for link in () if session is None else session.detached.values():
+            pair = link.pair
+            live = pair is not None and pair.detach_mark is None
+            if live or link in known:
+                continue
+            known |= {link} if pair is None else {link, pair}
+            yield link
 
 
 def link_state(link: LinkEnd) -> LinkState:

@@ -1,14 +1,13 @@
-"""What holds a link now: why its sender does not send, since when, and who has to move."""
+"""What holds a link now: why its sender does not send, since when, and who is waited for."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from amqpscope.model.connection import ConnectionEnd
+from amqpscope.model.ending import CONNECTION, SESSION, Ending, link_ending
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import Mark
 from amqpscope.model.session import SessionEnd
-from amqpscope.stream import PEERS
 
 # fmt: off
 WAITING_BEGIN:  Final = "waiting for begin"
@@ -23,7 +22,10 @@ UNSETTLED:      Final = "waiting for settlement"
 IDLE:           Final = "idle"
 UNKNOWN:        Final = "unknown"
 # fmt: on
-TCP_ENDS: Final = ("fin", "rst")
+ENDED_BY: Final = {CONNECTION: CLOSED, SESSION: ENDED}
+"""What it is called that a link ended with what carried it."""
+RESTING: Final = (IDLE, UNKNOWN)
+"""What nobody is to blame for: nothing is to be sent, or it is not known what holds it."""
 
 
 class Constraint(NamedTuple):
@@ -33,8 +35,16 @@ class Constraint(NamedTuple):
     since: Mark
     """The frame that brought it about."""
     peer: int
-    """Who has to move: 0 the client, 1 the server."""
+    """Who is waited for: 0 the client, 1 the server; where it is over, who ended it, -1: unknown.
+    Where it rests, who would go on."""
     detail: str
+    ending: Ending | None = None
+    """How it ended, where it is over."""
+
+
+def waits_for(found: Constraint) -> int | None:
+    """Who has to do something for it to go on; None: nobody, as it is over or at rest."""
+    return None if found.ending is not None or found.kind in RESTING else found.peer
 
 
 def constraint(sender: LinkEnd) -> Constraint:
@@ -43,33 +53,14 @@ def constraint(sender: LinkEnd) -> Constraint:
     own = session.owner
     partner = 1 - own.peer
     receiver = sender.pair
-    closed = _closed(own) or (None if session.pair is None else _closed(session.pair.owner))
-    if closed is not None:
-        return closed
-    for end, ended in ((session, session.ended_mark), (session.pair, _ended(session.pair))):
-        if end is not None and ended is not None:
-            return Constraint(ENDED, ended, end.owner.peer, "")
-    if sender.detach_mark is not None:
-        return Constraint(DETACHED, sender.detach_mark, own.peer, "by the sender")
+    ending = link_ending(sender)
+    if ending is not None:
+        return Constraint(ENDED_BY.get(ending.what, DETACHED), ending.mark, ending.peer, "", ending)
     if session.pair is None:
         return Constraint(WAITING_BEGIN, session.mark, partner, f"on channel {session.channel}")
     if receiver is None:
         return Constraint(WAITING_ATTACH, sender.mark, partner, f"of {sender.label()}")
-    if receiver.detach_mark is not None:
-        return Constraint(DETACHED, receiver.detach_mark, partner, "by the receiver")
     return _flow(sender, receiver, session, session.pair)
-
-
-def _closed(end: ConnectionEnd) -> Constraint | None:
-    if end.close_mark is not None:
-        return Constraint(CLOSED, end.close_mark, end.peer, f"by the {PEERS[end.peer]}")
-    if end.finished in TCP_ENDS:
-        return Constraint(CLOSED, end.last_mark, end.peer, f"{end.finished} after it, no close")
-    return None
-
-
-def _ended(session: SessionEnd | None) -> Mark | None:
-    return None if session is None else session.ended_mark
 
 
 def _flow(sender: LinkEnd, receiver: LinkEnd, session: SessionEnd, other: SessionEnd) -> Constraint:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.insight.endings import explained
+from amqpscope.model.ending import CONNECTION
 from amqpscope.model.older.stall import BLOCKED, FLOW_STOPPED, PREFETCH, WAITING_REPLY
 from amqpscope.model.stall import (
     CLOSED_WINDOW,
@@ -16,11 +18,11 @@ from amqpscope.model.stall import (
     WAITING_BEGIN,
     Constraint,
 )
+from amqpscope.report.endings import explained_words, full_words, held_words
 from amqpscope.report.html_connections import ConnectionsPart
 from amqpscope.report.html_findings import FindingsPart
-from amqpscope.report.stats import seconds
-from amqpscope.report.summary import printable
 from amqpscope.report.text import TextLines
+from amqpscope.report.words import printable, seconds
 from amqpscope.stream import PEERS
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def capture_parts(
             f"{seconds(shown.last - shown.first)}</p>\n"
         )
     yield from held_parts(place, shown)
+    yield from broken_parts(place, shown)
     yield from refused_parts(place, shown)
     findings = FindingsPart(place, shown, checked.more, frames=frames)
     yield from findings.parts()
@@ -64,14 +67,28 @@ def held_parts(place: int, shown: Illustration) -> Iterator[str]:
     for number, what, name, held in (*links_held(shown), *older_held(shown)):
         since = shown.last - held.since.time
         if held.kind in HOLDS and held.since.frame and since >= LONG:
-            detail = f" ({printable(held.detail)})" if held.detail else ""
+            words = escape(held_words(held, shown.last).removeprefix(held.kind))
             lines.append(
                 f'<li><a href="#c{place}-connection-{number}">connection {number}</a>, {what} '
-                f"<q>{escape(printable(name))}</q>: <b>{escape(held.kind)}</b> for "
-                f"{seconds(since)}, since frame {held.since.frame}; "
-                f"the {PEERS[held.peer]} has to move{escape(detail)}</li>\n"
+                f"<q>{escape(printable(name))}</q>: <b>{escape(held.kind)}</b>{words}</li>\n"
             )
     yield from box("Held when the capture ends", lines)
+
+
+def broken_parts(place: int, shown: Illustration) -> Iterator[str]:
+    """Connections that TCP ended: who did so, when, and what explains it."""
+    lines = []
+    for numbers in shown.numbers:
+        ending = numbers.ending
+        if ending is None or not ending.by_tcp:
+            continue
+        found = explained(ending, shown.of_connection(numbers.number))
+        why = "" if found is None else f"; {explained_words(found)}"
+        lines.append(
+            f'<li><a href="#c{place}-connection-{numbers.number}">connection {numbers.number}</a>: '
+            f"{escape(full_words(ending, shown.first, own=CONNECTION))}{escape(why)}</li>\n"
+        )
+    yield from box("Ended without a close", lines)
 
 
 def refused_parts(place: int, shown: Illustration) -> Iterator[str]:
@@ -102,15 +119,15 @@ def box(title: str, lines: list[str]) -> Iterator[str]:
 def links_held(shown: Illustration) -> Iterator[tuple[int, str, str, Constraint]]:
     """The links of connections that are open: connection, what it is, name, what binds it."""
     for number, state in shown.states.items():
-        if not any(state.closed):
+        if state.ending is None:
             for link in (link for session in state.sessions for link in session.links):
                 yield number, "link", link.source or link.target or link.name, link.constraint
 
 
 def older_held(shown: Illustration) -> Iterator[tuple[int, str, str, Constraint]]:
-    """The same of channels and consumers of the older protocols."""
+    """Channels and consumers of connections of the older protocols that are open."""
     for number, state in shown.older.items():
-        if not any(state.closed):
+        if state.ending is None:
             for channel in state.channels:
                 yield number, "channel", str(channel.number), channel.constraint
                 for consumer in channel.consumers:

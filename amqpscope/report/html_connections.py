@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.insight.endings import explained
+from amqpscope.model.ending import CONNECTION, LINK
+from amqpscope.report.endings import explained_words, full_words, held_words
 from amqpscope.report.html_plot import Span, link_plots
 from amqpscope.report.ladder_svg import svg_inline
 from amqpscope.report.lint_text import count
-from amqpscope.report.stats import WORDS, latency, seconds, stalls
-from amqpscope.report.summary import printable, size
+from amqpscope.report.stats import WORDS, latency, stalls
+from amqpscope.report.words import printable, seconds, size
 from amqpscope.stream import PEERS
 
 if TYPE_CHECKING:
-    from amqpscope.findings import Finding
     from amqpscope.model.snapshot import ConnectionState
     from amqpscope.report.illustration import Illustration
     from amqpscope.report.ladder import Arrow, Ladder, Note
@@ -41,9 +43,6 @@ class ConnectionsPart:
         self.links: dict[int, list[LinkSeries]] = {}
         for link in shown.plots.links:
             self.links.setdefault(link.connection, []).append(link)
-        self.findings: dict[int, list[Finding]] = {}
-        for finding in shown.findings:
-            self.findings.setdefault(finding.connection, []).append(finding)
 
     def parts(self) -> Iterator[str]:
         """All connections that are drawn, and how many are not."""
@@ -64,7 +63,7 @@ class ConnectionsPart:
         """One connection."""
         number = numbers.number
         ladder = self.ladders[number]
-        found = self.findings.get(number, [])
+        found = self.shown.of_connection(number)
         opened = " open" if alone or found else ""
         told = f', <b class="found">{count(len(found), "finding")}</b>' if found else ""
         named = " → ".join(printable(name) if name else "?" for name in numbers.containers)
@@ -75,17 +74,28 @@ class ConnectionsPart:
             f"<summary><h4>Connection {number}</h4> "
             f'<span class="ends">{client} → {server}</span> '
             f'<span class="facts">{escape(numbers.protocol)}, '
-            f"{count(sum(numbers.frames), 'frame')} in {seconds(numbers.last - numbers.first)}"
+            f"{count(sum(numbers.frames), 'frame')} in {seconds(numbers.until - numbers.first)}"
             f"{told}</span></summary>\n"
             f"<p>{escape(containers)}The client sent "
             f"{count(numbers.frames[0], 'frame')}, {size(numbers.bytes[0])}; the server "
             f"{count(numbers.frames[1], 'frame')}, {size(numbers.bytes[1])}. "
             f"{escape(performatives(numbers))}</p>\n"
+            f"<p>{escape(self.ended(numbers))}</p>\n"
         )
         yield from self.link_table(numbers)
         yield from self.plots(numbers)
         yield from self.ladder(ladder)
         yield "</details>\n"
+
+    def ended(self, numbers: ConnectionNumbers) -> str:
+        """How a connection ended, and what explains it, as a sentence."""
+        ending = numbers.ending
+        if ending is None:
+            return "It was open when the capture ended."
+        words = full_words(ending, self.shown.first)
+        found = explained(ending, self.shown.of_connection(numbers.number))
+        why = "" if found is None else f"; {explained_words(found)}"
+        return f"{words[0].upper()}{words[1:]}{why}."
 
     def link_table(self, numbers: ConnectionNumbers) -> Iterator[str]:
         """What each link did, and what holds it when the capture ends."""
@@ -100,18 +110,27 @@ class ConnectionsPart:
         )
         busiest = sorted(numbers.links, key=lambda link: -link.deliveries)
         for link in busiest[:LINKS]:
-            yield link_row(link, held.get((link.name, link.sender), ""))
+            yield link_row(link, self.link_end(link) or held.get((link.name, link.sender), ""))
         left = len(busiest) - LINKS
         if left > 0:
             yield f"<tr><td colspan=7>and {count(left, 'more link')}</tr>\n"
         yield "</tbody></table></div>\n"
 
+    def link_end(self, link: LinkNumbers) -> str:
+        """How a link ended; empty where it did not."""
+        ending = link.ending
+        if ending is None:
+            return ""
+        if ending.what == CONNECTION:
+            return "ended with the connection"
+        return full_words(ending, self.shown.first, own=LINK)
+
     def plots(self, numbers: ConnectionNumbers) -> Iterator[str]:
         """The busiest links over time."""
         links = [link for link in self.links.get(numbers.number, ()) if shows(link)]
         links.sort(key=lambda link: -link.deliveries.count)
-        span = Span(numbers.first, max(numbers.last, numbers.first + 1))
-        found = self.findings.get(numbers.number, [])
+        span = Span(numbers.first, max(numbers.until, numbers.first + 1))
+        found = self.shown.of_connection(numbers.number)
         for place, link in enumerate(links[:PLOTTED]):
             marks = [f.time for f in found if not f.link or f.link == link.name][:40]
             plots = link_plots(link, span, marks)
@@ -164,6 +183,7 @@ def link_row(link: LinkNumbers, held: str) -> str:
     outcomes = [f"{times:,} {name}" for name, times in link.outcomes.most_common()]
     outcomes += [f"{link.presettled:,} sent settled"] if link.presettled else []
     outcomes += [f"{link.aborted:,} aborted"] if link.aborted else []
+    outcomes += [f"{link.unsettled:,} not settled"] if link.unsettled else []
     stalled = stalls(link.credit, WORDS[link.kind].credit).removeprefix(", ")
     told = "; ".join(filter(None, (stalled, held)))
     cells = (
@@ -181,17 +201,11 @@ def link_row(link: LinkNumbers, held: str) -> str:
 
 
 def holding(state: ConnectionState | None, now: int) -> dict[tuple[str, str], str]:
-    """What holds each link of a connection that is not closed, by name and sender."""
-    if state is None or any(state.closed):
-        return {}
-    found = {}
-    for session in state.sessions:
-        for link in session.links:
-            held = link.constraint
-            since = f" for {seconds(max(now - held.since.time, 0))}" if held.since.frame else ""
-            detail = f" ({held.detail})" if held.detail else ""
-            found[link.name, PEERS[link.sender]] = (
-                f"in the end {held.kind}{since}, since frame {held.since.frame}{detail}; "
-                f"the {PEERS[held.peer]} has to move"
-            )
-    return found
+    """What holds each link that is not over when the capture ends, by name and sender."""
+    sessions = () if state is None else state.sessions
+    return {
+        (link.name, PEERS[link.sender]): f"in the end {held_words(link.constraint, now)}"
+        for session in sessions
+        for link in session.links
+        if link.constraint.ending is None
+    }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final, NamedTuple
 
-from amqpscope.report.stats import seconds
+from amqpscope.report.words import seconds
 from amqpscope.series import ENDLESS, LinkSeries, Point, Series
 
 # fmt: off

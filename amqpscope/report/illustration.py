@@ -44,6 +44,15 @@ class Illustration:
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
     around: dict[int, list[int]] = field(default_factory=dict)
     """By the frame of a finding: the frames before and after it on its connection."""
+    _known: dict[int, list[Finding]] | None = None
     first: int = 0
     last: int = 0
-    """When the first and the last frame passed."""
+    """When the first frame passed, and when the capture, or the last of its connections, ended."""
+
+    def of_connection(self, number: int) -> list[Finding]:
+        """The findings of one connection."""
+        if self._known is None:
+            self._known = {}
+            for finding in self.findings:
+                self._known.setdefault(finding.connection, []).append(finding)
+        return self._known.get(number, [])

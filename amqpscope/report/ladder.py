@@ -16,7 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Container
 from typing import Final, NamedTuple
 
-from amqpscope.report.stats import seconds
+from amqpscope.report.words import seconds
 from amqpscope.stream import PEERS
 
 PAUSE: Final = 1_000_000_000

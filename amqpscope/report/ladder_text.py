@@ -26,8 +26,8 @@ from amqpscope.report.ladder import (
     together,
     told,
 )
-from amqpscope.report.stats import seconds
 from amqpscope.report.text import COLOURS, NARROW, RESET
+from amqpscope.report.words import seconds
 
 USUAL: Final = 100
 """Columns where there is no terminal to tell."""

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.lint import counted
-from amqpscope.report.stats import seconds
 from amqpscope.report.summary import printable
 from amqpscope.report.text import ARROWS, PLAIN_ARROWS
+from amqpscope.report.words import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from amqpscope.model.ending import CHANNEL, CONNECTION, CONSUMER
 from amqpscope.model.older.snapshot import ChannelState, ConsumerState, OlderState
-from amqpscope.model.stall import Constraint
-from amqpscope.report.stats import seconds
+from amqpscope.report.endings import (
+    Instant,
+    constraint_object,
+    ended_words,
+    ending_lines,
+    held_lines,
+)
 from amqpscope.report.words import printable, size
 from amqpscope.stream import PEERS
 
 
-def older_state_lines(number: int, state: OlderState, now: int) -> Iterator[str]:
+def older_state_lines(number: int, state: OlderState, at: Instant) -> Iterator[str]:
     """One connection as a tree."""
     names = " -> ".join(printable(name) if name else "?" for name in state.products)
     vhost = "" if state.virtual_host is None else f"  vhost {printable(state.virtual_host)}"
-    yield f"connection {number}  {names}{vhost}  {standing(state)}"
+    yield f"connection {number}  {names}{vhost}{standing(state)}"
+    yield from ending_lines(state.ending, CONNECTION, at, "  ")
     agreed = [
         f"{name} {limit(value)}"
         for name, value in (
@@ -29,15 +36,14 @@ def older_state_lines(number: int, state: OlderState, now: int) -> Iterator[str]
     if state.blocked is not None:
         yield f"  blocked by the server: {printable(state.blocked) or 'no reason given'}"
     for channel in state.channels:
-        yield from channel_lines(channel, now)
+        yield from channel_lines(channel, at)
 
 
 def standing(state: OlderState) -> str:
-    """How far the connection is."""
-    if any(state.closed):
-        who = [PEERS[peer] for peer in (0, 1) if state.closed[peer]]
-        return f"closed by {' and '.join(who)}"
-    return "open" if state.stage in ("open", "unknown") else state.stage
+    """How far a connection is that has not ended, at the end of a line."""
+    if state.ending is not None:
+        return ""
+    return f"  {'open' if state.stage in ('open', 'unknown') else state.stage}"
 
 
 def limit(value: int) -> str:
@@ -45,7 +51,7 @@ def limit(value: int) -> str:
     return "?" if value < 0 else "none" if value == 0 else str(value)
 
 
-def channel_lines(channel: ChannelState, now: int) -> Iterator[str]:
+def channel_lines(channel: ChannelState, at: Instant) -> Iterator[str]:
     """One channel, its consumers, and what holds them."""
     modes = [
         word for word, on in (("confirms", channel.confirm), ("tx", channel.transaction)) if on
@@ -59,12 +65,12 @@ def channel_lines(channel: ChannelState, now: int) -> Iterator[str]:
         f" {channel.unconfirmed} unconfirmed; delivered {channel.deliveries}"
         f" ({size(channel.delivered_bytes)}), {channel.unacked} unacked"
     )
-    yield f"    {held(channel.constraint, now)}"
+    yield from held_lines(channel.constraint, CHANNEL, at, "    ")
     for consumer in channel.consumers:
-        yield from consumer_lines(consumer, now)
+        yield from consumer_lines(consumer, at)
 
 
-def consumer_lines(consumer: ConsumerState, now: int) -> Iterator[str]:
+def consumer_lines(consumer: ConsumerState, at: Instant) -> Iterator[str]:
     """One consumer and what holds it."""
     words = [
         word for word, on in (("no-ack", consumer.no_ack), ("exclusive", consumer.exclusive)) if on
@@ -75,30 +81,24 @@ def consumer_lines(consumer: ConsumerState, now: int) -> Iterator[str]:
     yield f"    consumer {tag}  of {queue}  {', '.join([consumer.state, *words])}"
     carried = f"{consumer.deliveries} deliveries ({size(consumer.bytes)})"
     yield f"      {carried}, {consumer.unacked} unacked"
-    yield f"      {held(consumer.constraint, now)}"
+    yield from held_lines(consumer.constraint, CONSUMER, at, "      ")
 
 
-def held(constraint: Constraint, now: int) -> str:
-    """What holds something, since when, and who has to move."""
-    since = constraint.since
-    told = f" for {seconds(now - since.time)}, since frame {since.frame}" if since.frame else ""
-    detail = f" ({printable(constraint.detail)})" if constraint.detail else ""
-    return f"{constraint.kind}{told}{detail}; the {PEERS[constraint.peer]} has to move"
-
-
-def older_state_object(number: int, state: OlderState, now: int) -> dict[str, Any]:
-    """For JSON."""
+def older_state_object(number: int, state: OlderState, at: Instant) -> dict[str, Any]:
+    """One connection, for JSON."""
+    ending = state.ending
     return {
         "connection": number,
         "protocol": state.protocol,
         "products": dict(zip(PEERS, [name or None for name in state.products], strict=True)),
         "virtual-host": state.virtual_host,
-        "state": standing(state),
+        "state": standing(state).strip() if ending is None else ended_words(ending, own=CONNECTION),
+        "ended": at.object(ending),
         "channel-max": known(state.channel_max),
         "frame-max": known(state.frame_max),
         "heartbeat": known(state.heartbeat),
         "blocked": state.blocked,
-        "channels": [channel_object(channel, now) for channel in state.channels],
+        "channels": [channel_object(channel, at) for channel in state.channels],
     }
 
 
@@ -107,7 +107,7 @@ def known(value: int) -> int | None:
     return None if value < 0 else value
 
 
-def channel_object(channel: ChannelState, now: int) -> dict[str, Any]:
+def channel_object(channel: ChannelState, at: Instant) -> dict[str, Any]:
     """One channel, for JSON."""
     return {
         "channel": channel.number,
@@ -123,12 +123,13 @@ def channel_object(channel: ChannelState, now: int) -> dict[str, Any]:
         "prefetch": channel.prefetch or None,
         "pending": list(channel.pending),
         "complete": channel.sure,
-        "consumers": [consumer_object(consumer, now) for consumer in channel.consumers],
-        "constraint": constraint_object(channel.constraint, now),
+        "consumers": [consumer_object(consumer, at) for consumer in channel.consumers],
+        "constraint": constraint_object(channel.constraint, at.now),
+        "ended": at.object(channel.constraint.ending),
     }
 
 
-def consumer_object(consumer: ConsumerState, now: int) -> dict[str, Any]:
+def consumer_object(consumer: ConsumerState, at: Instant) -> dict[str, Any]:
     """One consumer, for JSON."""
     return {
         "tag": consumer.tag,
@@ -140,17 +141,6 @@ def consumer_object(consumer: ConsumerState, now: int) -> dict[str, Any]:
         "deliveries": consumer.deliveries,
         "bytes": consumer.bytes,
         "unacked": consumer.unacked,
-        "constraint": constraint_object(consumer.constraint, now),
-    }
-
-
-def constraint_object(constraint: Constraint, now: int) -> dict[str, Any]:
-    """What holds something, for JSON."""
-    since = constraint.since
-    return {
-        "kind": constraint.kind,
-        "since": since.frame or None,
-        "seconds": (now - since.time) / 1e9 if since.frame else None,
-        "peer": PEERS[constraint.peer],
-        "detail": constraint.detail,
+        "constraint": constraint_object(consumer.constraint, at.now),
+        "ended": at.object(consumer.constraint.ending),
     }

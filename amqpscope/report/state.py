@@ -3,63 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from amqpscope.analysis import Conversation
+from amqpscope.insight.endings import talk_ending
+from amqpscope.model.ending import CONNECTION, LINK, SESSION
 from amqpscope.model.older.snapshot import older_snapshot
 from amqpscope.model.snapshot import ConnectionState, LinkState, SessionState, snapshot
+from amqpscope.report.endings import (
+    Instant,
+    constraint_object,
+    ended_words,
+    ending_lines,
+    held_lines,
+)
 from amqpscope.report.older_state import older_state_lines, older_state_object
-from amqpscope.report.stats import seconds
 from amqpscope.report.summary import printable
 from amqpscope.stream import PEERS
 from dissectors.v1_0.types import choice
 
 
-def talk_lines(talk: Conversation, now: int) -> Iterator[str]:
-    """One connection as it is now, of whatever protocol, as a tree."""
+def talk_lines(talk: Conversation, at: Instant) -> Iterator[str]:
+    """One connection as it is at an instant, of whatever protocol, as a tree."""
     if talk.older is not None:
-        state = older_snapshot(talk.older.tracker.connection)
-        return older_state_lines(talk.number, state, now)
-    return state_lines(talk.number, snapshot(talk.tracker.connection), now)
+        return older_state_lines(talk.number, older_snapshot(talk.older.tracker.connection), at)
+    return state_lines(talk.number, connection_state(talk), at)
 
 
-def talk_object(talk: Conversation, now: int) -> dict[str, Any]:
-    """The same for JSON."""
+def talk_object(talk: Conversation, at: Instant) -> dict[str, Any]:
+    """One connection as it is at an instant, of whatever protocol, for JSON."""
     if talk.older is not None:
-        state = older_snapshot(talk.older.tracker.connection)
-        return older_state_object(talk.number, state, now)
-    return state_object(talk.number, snapshot(talk.tracker.connection), now)
+        return older_state_object(talk.number, older_snapshot(talk.older.tracker.connection), at)
+    return state_object(talk.number, connection_state(talk), at)
 
 
-def state_lines(number: int, state: ConnectionState, now: int) -> Iterator[str]:
+def connection_state(talk: Conversation) -> ConnectionState:
+    """A connection of 1.0, as it is now."""
+    # A login that was refused is not in the frames that end a connection.
+    return replace(snapshot(talk.tracker.connection), ending=talk_ending(talk))
+
+
+def state_lines(number: int, state: ConnectionState, at: Instant) -> Iterator[str]:
     """One connection as a tree."""
     names = " -> ".join(printable(name) if name else "?" for name in state.containers)
-    yield f"connection {number}  {names}  {standing(state)}"
+    yield f"connection {number}  {names}{standing(state)}"
+    yield from ending_lines(state.ending, CONNECTION, at, "  ")
     for session in state.sessions:
-        yield from session_lines(session, now)
+        yield from session_lines(session, at)
 
 
 def standing(state: ConnectionState) -> str:
-    """How far the connection is."""
-    if any(state.closed):
-        who = [PEERS[peer] for peer in (0, 1) if state.closed[peer]]
-        return f"closed by {' and '.join(who)}"
-    return "open" if all(state.opened) else "opening"
+    """How far a connection is that has not ended, at the end of a line."""
+    if state.ending is not None:
+        return ""
+    return "  open" if all(state.opened) else "  opening"
 
 
-def session_lines(session: SessionState, now: int) -> Iterator[str]:
+def session_lines(session: SessionState, at: Instant) -> Iterator[str]:
     """One session and its links."""
     yield f"  session on channels {both(session.channels)} (client / server)"
+    yield from ending_lines(session.ending, SESSION, at, "    ")
     yield (
         f"    may send {both(session.window_left)} transfers,"
         f" next-outgoing-id {both(session.next_outgoing_id)}, unsettled {both(session.unsettled)}"
     )
     for link in session.links:
-        yield from link_lines(link, now)
+        yield from link_lines(link, at)
 
 
-def link_lines(link: LinkState, now: int) -> Iterator[str]:
-    """One link and what holds it."""
+def link_lines(link: LinkState, at: Instant) -> Iterator[str]:
+    """One link and what holds it, or how it ended."""
     arrow = "->" if link.sender == 0 else "<-"
     handles = both(link.handles)
     yield (
@@ -75,13 +89,7 @@ def link_lines(link: LinkState, now: int) -> Iterator[str]:
         f" {link.deliveries} deliveries, {link.unsettled} unsettled, modes {'/'.join(modes)}"
         f"{', drain' if link.drain else ''}"
     )
-    held = link.constraint
-    since = f" for {seconds(now - held.since.time)}" if held.since.frame else ""
-    detail = f" ({held.detail})" if held.detail else ""
-    yield (
-        f"      {held.kind}{since}, since frame {held.since.frame}{detail};"
-        f" the {PEERS[held.peer]} has to move"
-    )
+    yield from held_lines(link.constraint, LINK, at, "      ")
 
 
 def both(numbers: tuple[int | None, int | None]) -> str:
@@ -94,30 +102,32 @@ def amount(number: int | None) -> str:
     return "?" if number is None else str(number)
 
 
-def state_object(number: int, state: ConnectionState, now: int) -> dict[str, Any]:
-    """For JSON."""
+def state_object(number: int, state: ConnectionState, at: Instant) -> dict[str, Any]:
+    """One connection, for JSON."""
+    ending = state.ending
     return {
         "connection": number,
         "containers": dict(zip(PEERS, state.containers, strict=True)),
-        "state": standing(state),
-        "sessions": [session_object(session, now) for session in state.sessions],
+        "state": standing(state).strip() if ending is None else ended_words(ending, own=CONNECTION),
+        "ended": at.object(ending),
+        "sessions": [session_object(session, at) for session in state.sessions],
     }
 
 
-def session_object(session: SessionState, now: int) -> dict[str, Any]:
+def session_object(session: SessionState, at: Instant) -> dict[str, Any]:
     """One session, for JSON."""
     return {
         "channels": dict(zip(PEERS, session.channels, strict=True)),
         "next-outgoing-id": dict(zip(PEERS, session.next_outgoing_id, strict=True)),
         "window": dict(zip(PEERS, session.window_left, strict=True)),
         "unsettled": dict(zip(PEERS, session.unsettled, strict=True)),
-        "links": [link_object(link, now) for link in session.links],
+        "ended": at.object(session.ending),
+        "links": [link_object(link, at) for link in session.links],
     }
 
 
-def link_object(link: LinkState, now: int) -> dict[str, Any]:
+def link_object(link: LinkState, at: Instant) -> dict[str, Any]:
     """One link, for JSON."""
-    held = link.constraint
     return {
         "name": link.name,
         "sender": PEERS[link.sender],
@@ -130,11 +140,6 @@ def link_object(link: LinkState, now: int) -> dict[str, Any]:
         "drain": link.drain,
         "unsettled": link.unsettled,
         "deliveries": link.deliveries,
-        "constraint": {
-            "kind": held.kind,
-            "since": held.since.frame or None,
-            "seconds": (now - held.since.time) / 1e9 if held.since.frame else None,
-            "peer": PEERS[held.peer],
-            "detail": held.detail,
-        },
+        "constraint": constraint_object(link.constraint, at.now),
+        "ended": at.object(link.constraint.ending),
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from amqpscope.report.summary import printable, size
+from amqpscope.model.ending import CONNECTION, LINK
+from amqpscope.report.endings import ended_object, full_words
+from amqpscope.report.words import printable, seconds, size
 from amqpscope.statistics import (
     ConnectionNumbers,
     Histogram,
@@ -35,8 +37,9 @@ WORDS: Final = {
 
 def stats_lines(connections: list[ConnectionNumbers]) -> Iterator[str]:
     """All connections, then the addresses over all of them."""
+    start = min((numbers.first for numbers in connections), default=0)
     for numbers in connections:
-        yield from connection_lines(numbers)
+        yield from connection_lines(numbers, start)
         yield ""
     found = [link for link in addresses(connections).values() if link.deliveries]
     if found:
@@ -45,22 +48,26 @@ def stats_lines(connections: list[ConnectionNumbers]) -> Iterator[str]:
             yield from link_lines(link, printable(link.address) or "(none)")
 
 
-def connection_lines(numbers: ConnectionNumbers) -> Iterator[str]:
-    """One connection."""
+def connection_lines(numbers: ConnectionNumbers, start: int) -> Iterator[str]:
+    """One connection; times are counted from `start`."""
     client, server = numbers.frames
     names = [printable(name) if name else "?" for name in numbers.containers]
     yield f"connection {numbers.number}  {numbers.client} -> {numbers.server}  {numbers.protocol}"
     yield f"  containers {names[0]} -> {names[1]}"
     yield (
         f"  frames {client} + {server}, {size(numbers.bytes[0])} + {size(numbers.bytes[1])}"
-        f" (client + server) in {seconds(numbers.last - numbers.first)}"
+        f" (client + server) in {seconds(numbers.until - numbers.first)}"
     )
+    if numbers.ending is not None:
+        yield f"  ended: {full_words(numbers.ending, start, own=CONNECTION)}"
     common = ", ".join(f"{name} {count}" for name, count in numbers.names.most_common())
     yield f"  {common}"
     for session in numbers.sessions:
         yield from session_lines(session)
     for link in numbers.links:
         yield from link_lines(link, printable(link.name) or "(no name)")
+        if link.ending is not None and link.ending.what != CONNECTION:
+            yield f"    ended: {full_words(link.ending, start, own=LINK)}"
 
 
 def session_lines(session: SessionNumbers) -> Iterator[str]:
@@ -89,6 +96,8 @@ def link_lines(link: LinkNumbers, title: str) -> Iterator[str]:
         parts.append(f"{link.redelivered} redelivered")
     if link.aborted:
         parts.append(f"{link.aborted} aborted")
+    if link.unsettled:
+        parts.append(f"{link.unsettled} not settled")
     yield f"    {', '.join(parts)}"
     if link.latency.count:
         settled = "confirmed" if published else words.settled
@@ -112,14 +121,6 @@ def stalls(stall: Stall, what: str) -> str:
     return f", {what} {times}, {seconds(stall.total)} in all, {seconds(stall.longest)} at most"
 
 
-def seconds(nanoseconds: int) -> str:
-    """A duration in the unit that suits it."""
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= factor:
-            return f"{nanoseconds / factor:.3g} {unit}"
-    return f"{nanoseconds} ns"
-
-
 def stats_object(path: str, connections: list[ConnectionNumbers]) -> dict[str, Any]:
     """One capture, for JSON."""
     return {
@@ -132,7 +133,7 @@ def stats_object(path: str, connections: list[ConnectionNumbers]) -> dict[str, A
 def address_object(link: LinkNumbers) -> dict[str, Any]:
     """All links of an address in one direction, for JSON."""
     found = link_object(link)
-    del found["name"], found["channel"]
+    del found["name"], found["channel"], found["ended"]
     return found
 
 
@@ -152,6 +153,7 @@ def link_object(link: LinkNumbers) -> dict[str, Any]:
         "outcomes": dict(link.outcomes),
         "settle_latency": link.latency.object(),
         "credit_stalls": link.credit.object(),
+        "ended": ended_object(link.ending),
     }
 
 
@@ -168,12 +170,15 @@ def connection_object(numbers: ConnectionNumbers) -> dict[str, Any]:
         "performatives": dict(numbers.names),
         "first": numbers.first / 1e9,
         "last": numbers.last / 1e9,
+        "until": numbers.until / 1e9,
+        "ended": ended_object(numbers.ending),
         "sessions": [
             {
                 "peer": session.peer,
                 "channel": session.channel,
                 "transfers": session.transfers,
                 "window_stalls": session.window.object(),
+                "ended": ended_object(session.ending),
             }
             for session in numbers.sessions
         ],

@@ -25,6 +25,14 @@ def size(octets: int) -> str:
     return f"{octets / 1e9:.3g} GB"
 
 
+def seconds(nanoseconds: int) -> str:
+    """A duration in the unit that suits it."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= factor:
+            return f"{nanoseconds / factor:.3g} {unit}"
+    return f"{nanoseconds} ns"
+
+
 def shortened(text: str, most: int) -> str:
     """A text, cut when it has more characters than this."""
     return text if len(text) <= most else text[:most] + "…"

@@ -9,8 +9,8 @@ from typing import Final
 
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.lint_text import count
-from amqpscope.report.stats import seconds
 from amqpscope.report.summary import printable, size
+from amqpscope.report.words import seconds
 from amqpscope.spark.report_places import Report
 
 WIDTH: Final = 80

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from amqpscope.model.ending import Ending
 from amqpscope.model.older.stall import (
     BLOCKED,
     CANCELLED,
@@ -82,14 +83,21 @@ class Bound(NamedTuple):
     """The frame that brought it about; 0: none."""
     time: int
     peer: int
-    """Who has to move."""
+    """Who is waited for; where it is over, who ended it."""
     detail: str
+    ending: Ending | None = None
+    """How it ended, where it is over."""
 
     @property
     def rank(self) -> int:
         """How much it looks like a fault."""
         meaning = MEANINGS.get(self.kind)
         return UNSURE if meaning is None else meaning.rank
+
+    @property
+    def waits_for(self) -> int | None:
+        """Who has to do something for it to go on; None: nobody."""
+        return self.peer if self.rank in (STUCK, WAITS) else None
 
 
 class Refused(NamedTuple):
@@ -153,4 +161,5 @@ class Held(NamedTuple):
 
 def bound_of(found: Constraint) -> Bound:
     """A constraint without the model behind it."""
-    return Bound(found.kind, found.since.frame, found.since.time, found.peer, found.detail)
+    since = found.since
+    return Bound(found.kind, since.frame, since.time, found.peer, found.detail, found.ending)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -14,15 +14,6 @@ from amqpscope.report.columns import cut
 from amqpscope.statistics import endpoint
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.rows import Rows
-
-ENDS: Final = {
-    "": "open",
-    "fin": "closed",
-    "rst": "reset",
-    "reused": "port used anew",
-    "idle": "given up",
-    "capture": "open at the end",
-}
 
 
 class ConnectionList(Rows):
@@ -53,12 +44,13 @@ class ConnectionList(Rows):
         """One connection."""
         number = self.numbers[index]
         talk, span = self.store.connections[number], self.store.spans.get(number)
-        began = ended = "" if span is None else f"{(span.first - self.store.start) / 1e9:.3f} s"
+        began = ended = ""
         if span is not None:
-            ended = f"{(span.last - self.store.start) / 1e9:.3f} s" if span.end else ""
+            began = f"{(span.first - self.store.start) / 1e9:.3f} s"
+            ended = f"{(span.over_at - self.store.start) / 1e9:.3f} s" if span.over_at else ""
         tcp = talk.connection
         who = f"{endpoint(tcp.client)} -> {endpoint(tcp.server)}"
-        state = ENDS["" if span is None else span.end] + (", TLS" if tcp.encrypted else "")
+        state = ("" if span is None else span.state) + (", TLS" if tcp.encrypted else "")
         frames = 0 if span is None else span.frames
         text = f"{number:4} {began:>12} {ended:>12} {frames:9,}  {state}, {who}, {talk.protocol}"
         return [Segment(cut(text, width))]

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, overload
 
 from amqpscope.findings import Finding
+from amqpscope.insight.endings import EXPLAINING
 from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
 from amqpscope.rules import Report, Reporter, Rule
@@ -22,6 +23,9 @@ from amqpscope.stream import PEERS
 
 KEPT: Final = 2000
 """Findings that are kept whole."""
+
+LATEST: Final = 200
+"""Findings of a connection that are looked at for why it ended."""
 
 
 class Brief(NamedTuple):
@@ -56,6 +60,8 @@ class Findings(Sequence[Finding]):
         self.groups: Counter[tuple[str, str, str]] = Counter()
         """How many there are of each rule, severity and peer."""
         self.whole: OrderedDict[int, Finding] = OrderedDict()
+        self.causes: dict[int, array[int]] = {}
+        """By connection: those that may explain how something of it ended."""
 
     def add(self, fact: dict[str, Any], place: int, size: int) -> int:
         """Take one more, and where it stands; gives its frame."""
@@ -81,7 +87,13 @@ class Findings(Sequence[Finding]):
             before.append(at)
         if kind[1] != "info":
             self._mark(frame)
+        if kind[1] == "error" or kind[0] in EXPLAINING:
+            self.causes.setdefault(fact["connection"], array("I")).append(at)
         return frame
+
+    def explaining(self, connection: int) -> list[Finding]:
+        """Those of a connection that may explain how something of it ended, the newest."""
+        return [self[at] for at in self.causes.get(connection, array("I"))[-LATEST:]]
 
     def _mark(self, frame: int) -> None:
         grave = self.grave

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amqpscope import stream
-from amqpscope.analysis import Conversation
+from amqpscope.analysis import Conversation, Suspect
 from amqpscope.model.connection import ConnectionEnd
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import Mark
@@ -35,12 +35,16 @@ from amqpscope.tui.unlinked import older_refused, unlinked
 
 
 class Watching(Replay):
-    """A replay that notes which peers have closed their TCP windows."""
+    """A replay that notes which peers have closed their TCP windows, and what has ended."""
 
     def __init__(self, places: Places) -> None:
         super().__init__(places)
         self.zero: dict[tuple[int, int], int] = {}
         """By connection and peer: since when it takes no octets."""
+        self.over: list[Conversation] = []
+        """Connections of which a direction has ended since somebody looked."""
+        self.time = 0
+        """When the newest of these ends passed."""
 
     def made(self, head: Piece, data: bytes) -> stream.Piece:
         """A piece; a window is noted."""
@@ -51,6 +55,14 @@ class Watching(Replay):
             else:
                 self.zero.pop((head.connection, piece.sender), None)
         return piece
+
+    def ended(self, piece: stream.End) -> None:
+        """Note that a direction is over."""
+        suspect = piece.connection.state
+        talk = suspect.conversation if isinstance(suspect, Suspect) else None
+        if talk is not None:
+            self.over.append(talk)
+            self.time = max(self.time, piece.time)
 
 
 def held_by(talk: Conversation, run: Watching) -> Iterator[Held]:
@@ -150,6 +162,8 @@ def older_held(talk: Conversation) -> Iterator[Held]:
     model = talk.older.tracker.connection
     number = talk.number
     for channel in older_snapshot(model).channels:
+        if channel.number not in model.channels:
+            continue
         refused = older_refused(model, model.channels[channel.number])
         if channel.publishes or channel.pending or not channel.consumers:
             name, bound = f"channel {channel.number}", bound_of(channel.constraint)

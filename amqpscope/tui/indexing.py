@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,9 +20,13 @@ from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import CaptureError
 from amqpscope.choice import Choice
 from amqpscope.findings import Finding
+from amqpscope.insight.endings import talk_ending, talk_open, talk_over_at
+from amqpscope.model.connection import ConnectionEnd
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.link import LinkEnd
+from amqpscope.model.older.connection import OlderEnd
 from amqpscope.model.older.event import OlderEvent
+from amqpscope.report.endings import short_words
 from amqpscope.report.refusals import refusal
 from amqpscope.stream import Chunk, Connection, End, Gap, Piece
 from amqpscope.tui import spool
@@ -31,6 +36,8 @@ from dissectors.v1_0.bodies import Transfer
 
 PAUSE: Final = 0.05
 """Seconds after which what was read is given on, also when there is little of it."""
+UNFINISHED: Final = {"capture": "open at the end", "idle": "not followed to its end"}
+"""What is said of connections that have not ended when nothing more is read of them."""
 SPANS: Final = 0.5
 """Seconds between two words on how far connections are."""
 
@@ -65,8 +72,10 @@ class Indexer:
         """The newest transfer of each delivery that has more to come."""
         self.spans: dict[int, list[int]] = {}
         """Frames of each connection, and when the first and the last of them passed."""
-        self.ends: dict[int, str] = {}
-        """How connections ended."""
+        self.talks: dict[int, Conversation] = {}
+        """Connections that are not over."""
+        self.states: dict[int, tuple[int, str]] = {}
+        """When connections were over, and how they ended."""
         self.changed: set[int] = set()
         self.spanned = 0.0
         self.late = 0
@@ -97,16 +106,16 @@ class Indexer:
             for held in self.waiting.pop(connection, []):
                 self.keep(held, number, before)
         at = self.keep(piece, number, before)
-        if isinstance(piece, End) and number not in self.ends:
-            self.ends[number] = piece.reason
-            self.changed.add(number)
         for step in steps:
             self.add(step, piece, at)
+        if isinstance(piece, End):
+            self.end(conversation, piece)
 
     def meet(self, conversation: Conversation) -> None:
         """A connection turned out to speak AMQP."""
         tcp = conversation.connection
         self.met.add(conversation.number)
+        self.talks[conversation.number] = conversation
         self.protocols[conversation.number] = conversation.protocol
         self.facts.append(
             {
@@ -191,13 +200,28 @@ class Indexer:
             span[2] = frame.time
         self.changed.add(step.conversation.number)
 
+    def end(self, talk: Conversation, piece: End) -> None:
+        """A direction of a connection is over."""
+        number = talk.number
+        self.changed.add(number)
+        self.states[number] = (talk_over_at(talk), state_words(talk, piece.reason))
+        if all(end.finished for end in ends_of(talk)):
+            self.talks.pop(number, None)
+
     def tell_spans(self) -> None:
         """Write how far connections are of which there is something new."""
         self.spanned = time.monotonic()
         for number in sorted(self.changed):
             frames, first, last = self.spans.get(number, (0, 0, 0))
-            fact = {"span": number, "frames": frames, "first": first, "last": last}
-            self.facts.append({**fact, "end": self.ends.get(number, "")})
+            talk = self.talks.get(number)
+            if talk is not None and number not in self.states:
+                over, words = talk_over_at(talk), state_words(talk, "")
+            else:
+                over, words = self.states.get(number, (0, ""))
+            self.facts.append({
+                "span": number, "frames": frames, "first": first, "last": last,
+                "over_at": over, "state": words,
+            })  # fmt: skip
         self.changed.clear()
 
     def older(self, step: Step, event: OlderEvent) -> tuple[int, int]:
@@ -313,6 +337,23 @@ class Indexer:
                 if os.getppid() != parent:
                     return
             self.flush(pieces, done=True)
+
+
+def ends_of(talk: Conversation) -> Sequence[ConnectionEnd | OlderEnd]:
+    """Both ends of a connection, client first."""
+    if talk.older is not None:
+        return talk.older.tracker.connection.ends
+    return talk.tracker.connection.ends
+
+
+def state_words(talk: Conversation, reason: str) -> str:
+    """How a connection ended, or how far it is; `reason` is how a direction ended, if one did."""
+    ending = talk_ending(talk)
+    if ending is not None:
+        return short_words(ending)
+    if reason in UNFINISHED:
+        return UNFINISHED[reason]
+    return "open" if talk_open(talk) else "opening"
 
 
 def end_of(link: LinkEnd) -> list[int | None]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from amqpscope.analysis import Step
 from amqpscope.series import Plots
-from amqpscope.statistics import ConnectionNumbers, Statistics
+from amqpscope.statistics import ConnectionNumbers, Statistics, finished
 from amqpscope.tui.bounds import Held
 from amqpscope.tui.holding import Watching, held_by
 from amqpscope.tui.refused import RefusedMessages, with_thieves
@@ -33,10 +33,12 @@ class Report:
 
     frame: int = 0
     time: int = 0
-    """When that frame passed, in nanoseconds."""
+    """When that frame, or the newest end of a connection, passed, in nanoseconds."""
     connections: list[ConnectionNumbers] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     """All links, channels and consumers, with what holds each."""
+    ends: bool = False
+    """An end of a connection is newer than the frame."""
     made: float = field(default_factory=monotonic)
     """When it was made, by the clock of this machine."""
 
@@ -71,10 +73,12 @@ class Numbers:
         """Take Steps as they come."""
         reported = monotonic()
         newest: Step | None = None
+        shown: Step | None = None
         while not self.closed.is_set():
             self.run.places.update()
             for at, step in enumerate(self.run.steps()):
                 newest = step
+                self.take_ends()
                 self.take(step)
                 if at % GLANCE == 0:
                     if self.closed.is_set():
@@ -82,9 +86,11 @@ class Numbers:
                     if monotonic() - reported > PAUSE:
                         self.report(step)
                         reported = monotonic()
-            if newest is not None:
+            # An end may come long after the last frame, and has to be shown all the same.
+            ended = self.take_ends()
+            if newest is not None and (ended or newest is not shown):
                 self.report(newest)
-                newest = None
+                shown = newest
             self.closed.wait(POLL)
 
     def take(self, step: Step) -> None:
@@ -93,14 +99,21 @@ class Numbers:
         self.refused.take(step)
         self.plots.take(step)
 
+    def take_ends(self) -> bool:
+        """Take the ends of connections that have passed; whether there were any."""
+        over, self.run.over = self.run.over, []
+        for talk in over:
+            self.statistics.end(talk)
+        return bool(over)
+
     def report(self, step: Step) -> None:
         """Give on what there is."""
+        time = max(step.frame.time, self.run.time)
         counted = deepcopy(list(self.statistics.connections.values()))
         for numbers in counted:
-            for link in numbers.links:
-                link.credit.finish(numbers.last)
-            for session in numbers.sessions:
-                session.window.finish(numbers.last)
+            numbers.over_at = numbers.over_at or time
+        finished(counted)
         held = [one for talk in self.run.conversations.values() for one in held_by(talk, self.run)]
         held = [self.refused.told(one) for one in held]
-        self.latest = Report(step.frame.number, step.frame.time, counted, with_thieves(held))
+        ends = self.run.time > step.frame.time
+        self.latest = Report(step.frame.number, time, counted, with_thieves(held), ends)

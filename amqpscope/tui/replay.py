@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
@@ -64,6 +65,11 @@ class Places:
         found = self.of.get(connection)
         return -1 if found is None or turn >= len(found) else found[turn]
 
+    def turn_after(self, connection: int, frame: int) -> int:
+        """The turn of a connection's first piece that comes when a frame is complete."""
+        found = self.of.get(connection, array("I"))
+        return bisect_left(found, frame, key=lambda place: self.befores[place])
+
     def completed(self, place: int) -> int:
         """How many frames were complete behind a piece."""
         last = place + 1 == len(self.befores)
@@ -103,6 +109,28 @@ class Replay:
                 self.frame = step.frame.number
                 self.conversations[step.conversation.number] = step.conversation
                 yield step
+            if isinstance(piece, stream.End):
+                self.ended(piece)
+
+    def ended(self, piece: stream.End) -> None:
+        """A direction is over, and the model knows it; for who wants to note it."""
+
+    def take_ends(self, last: int) -> None:
+        """Take the ends of directions that come next, before the frame behind a given one."""
+        while not self.waiting and self.is_end(self.turn, last):
+            self.load(0)
+            piece, number = self.waiting[0]
+            if number > last:
+                return  # it completes a frame, which is cut
+            self.waiting.popleft()
+            self.analyzer.feed(piece)
+
+    def is_end(self, turn: int, last: int) -> bool:
+        """Whether the piece at a turn ends a direction before the frame behind a given one."""
+        place = self.places.place(self.connection, turn)
+        if place < 0 or self.places.befores[place] > last:
+            return False
+        return self.read(self.places.positions[place])[0].kind == spool.END
 
     def load(self, limit: int) -> bool:
         """Take the next piece, unless it comes behind a frame."""

@@ -14,12 +14,21 @@ from typing import Final, NamedTuple
 from amqpscope.analysis import Conversation
 from amqpscope.model.connection import Connection, ConnectionEnd
 from amqpscope.model.delivery import Delivery
+from amqpscope.model.ending import (
+    CONNECTION,
+    LINK,
+    SESSION,
+    Ending,
+    connection_ending,
+    session_ending,
+)
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import Mark
 from amqpscope.model.serial import wire
 from amqpscope.model.session import SessionEnd
-from amqpscope.model.snapshot import session_pairs
+from amqpscope.model.snapshot import detached_links, ended_pairs, session_pairs
 from amqpscope.model.stall import Constraint, constraint, credit_left, window_left
+from amqpscope.report.endings import brief_words, ended_words, rest_words, waiting, who_words
 from amqpscope.report.summary import failed, short, state, tag
 from amqpscope.report.words import printable, size
 from amqpscope.stream import PEERS
@@ -42,7 +51,7 @@ class Node(NamedTuple):
     """What the client says; what is to be said at all, where `server` is None."""
     server: str | None = None
     style: str = ""
-    """`title`, `held` for what binds a link, or nothing."""
+    """`title`, `held` for what binds a link, `ended` for how something ended, or nothing."""
     frame: int = 0
     """The frame that it speaks of."""
     since: int = 0
@@ -73,7 +82,8 @@ class Looker:
     def connection(self, number: int, connection: Connection) -> Node:
         """One connection."""
         client, server = connection.ends
-        sessions = [self.session(number, *pair) for pair in session_pairs(client, server)]
+        pairs = (*session_pairs(client, server), *ended_pairs(client, server))
+        sessions = [self.session(number, *pair) for pair in pairs]
         names = " -> ".join(
             UNKNOWN if end.open is None else printable(str(end.open.container_id))
             for end in connection.ends
@@ -101,11 +111,17 @@ class Looker:
             ),
             pair("unsettled", ["0" if end is None else str(len(end.live)) for end in peers]),
         )
-        links = tuple(self.link(number, link) for link in link_ends(client, server))
+        ends = (*link_ends(client, server), *detached_links(client, server))
+        links = tuple(self.link(number, link) for link in ends)
+        known = client if client is not None else server
+        ending = None if known is None else session_ending(known)
         label = f"session {'/'.join(channels)}"
         count = f"{len(links)} link{'' if len(links) == 1 else 's'}"
-        return Node(label, label, f"channel of client/server, {count}", style="title",
-                    children=(*rows, *links))  # fmt: skip
+        over = "" if ending is None else f", {brief_words(ending)}"
+        told = ended_nodes(ending, SESSION)
+        return Node(f"{label} {begun(client, server)}", label,
+                    f"channel of client/server, {count}{over}", style="title",
+                    children=(*told, *rows, *links))  # fmt: skip
 
     def link(self, number: int, link: LinkEnd) -> Node:
         """One link, from either of its ends."""
@@ -115,7 +131,7 @@ class Looker:
         sends = peer if sender is link else 1 - peer
         held = constraint(sender if sender is not None else link)
         facts = (print_of(link), other and print_of(other), held.kind, held.detail,
-                 held.since.frame, window_left(link.session))  # fmt: skip
+                 held.since.frame, held.since.time, window_left(link.session))  # fmt: skip
         key = (number, link.session.channel, link.name, sends)
         known = self.links.get(key)
         if known is not None and known[0] == facts:
@@ -124,6 +140,11 @@ class Looker:
         node = link_node(ends, sends, held)
         self.links[key] = (facts, node)
         return node
+
+
+def begun(*ends: SessionEnd | LinkEnd | None) -> int:
+    """The frame with which a session or link began; another may have its channel or name later."""
+    return min(end.mark.frame for end in ends if end is not None)
 
 
 def print_of(end: LinkEnd) -> tuple[object, ...]:
@@ -166,6 +187,9 @@ def opening(connection: Connection) -> Iterator[Node]:
             yield Node(f"close {end.peer}", f"close of the {PEERS[end.peer]}",
                        failed(end.close.error) or "without an error", style="held",
                        frame=frame_of(end.close_mark))  # fmt: skip
+    ending = connection_ending(ends)
+    if ending is not None and ending.by_tcp:
+        yield ended_node(ending, own=CONNECTION)
 
 
 def sasl_node(connection: Connection) -> Node:
@@ -181,14 +205,26 @@ def sasl_node(connection: Connection) -> Node:
 
 def standing(client: ConnectionEnd, server: ConnectionEnd) -> str:
     """How far the connection is."""
-    closed = [PEERS[end.peer] for end in (client, server) if end.close is not None]
-    if closed:
-        return f"closed by {' and '.join(closed)}"
-    finished = [f"{end.finished} of the {PEERS[end.peer]}" for end in (client, server)
-                if end.finished in ("fin", "rst")]  # fmt: skip
-    if finished:
-        return f"ended without close: {', '.join(finished)}"
+    ending = connection_ending([client, server])
+    if ending is not None:
+        return ended_words(ending._replace(condition="", text=""), own=CONNECTION)
     return "open" if client.open is not None and server.open is not None else "opening"
+
+
+def ended_nodes(ending: Ending | None, what: str) -> tuple[Node, ...]:
+    """How something ended; nothing where it ended with what carries it, which says so."""
+    return () if ending is None or ending.what != what else (ended_node(ending, what),)
+
+
+def ended_node(ending: Ending, own: str) -> Node:
+    """How something ended, and the frame that did so or was the last that was received."""
+    if own and ending.what != own:
+        text = f"with the {ending.what};"
+    else:
+        # The widget knows from when times are counted, and puts the time in.
+        text = f"{who_words(ending, own)};, {rest_words(ending)}"
+    return Node("ended", "ended", text, style="ended", frame=ending.mark.frame,
+                since=ending.mark.time)  # fmt: skip
 
 
 def link_ends(client: SessionEnd | None, server: SessionEnd | None) -> Iterator[LinkEnd]:
@@ -224,12 +260,20 @@ def link_node(
         pair("target", [terminus(end, "target") for end in ends]),
         pair("max-message-size", [limit(end) for end in ends]),
     )  # fmt: skip
+    over = held.ending
+    kind = held.kind if over is None else brief_words(over)
+    return Node(f"link {sends} {known.name} {begun(*ends)}",
+                f"link {name}", f"client {arrow} server  {where}  {kind}", style="title",
+                frame=known.mark.frame, children=(held_node(held, LINK), *rows))  # fmt: skip
+
+
+def held_node(held: Constraint, what: str) -> Node:
+    """What holds something, and who is waited for; or how it ended."""
+    if held.ending is not None:
+        return ended_node(held.ending, own=what)
     detail = f" ({printable(held.detail)})" if held.detail else ""
-    bound = Node("held", "held by", f"{held.kind}{detail}; the {PEERS[held.peer]} has to move",
-                 style="held", frame=held.since.frame, since=held.since.time)  # fmt: skip
-    return Node(f"link {sends} {known.name} {known.mark.frame if not known.name else ''}",
-                f"link {name}", f"client {arrow} server  {where}  {held.kind}", style="title",
-                frame=known.mark.frame, children=(bound, *rows))  # fmt: skip
+    return Node("held", "held by", f"{held.kind}{detail}{waiting(held)}", style="held",
+                frame=held.since.frame, since=held.since.time)  # fmt: skip
 
 
 def roles(ends: Iterable[LinkEnd | None]) -> list[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from itertools import islice
 
+from amqpscope.model.ending import CHANNEL, CONNECTION, CONSUMER
 from amqpscope.model.older.channel import Channel
 from amqpscope.model.older.connection import OlderConnection
 from amqpscope.model.older.snapshot import ChannelState, ConsumerState, older_snapshot
 from amqpscope.model.stall import Constraint
+from amqpscope.report.endings import brief_words, ended_words
 from amqpscope.report.older_state import limit, standing
 from amqpscope.report.words import printable, size
-from amqpscope.stream import PEERS
-from amqpscope.tui.seen import LISTED, Node, pair
+from amqpscope.tui.seen import LISTED, Node, ended_node, held_node, pair
 
 
 def older_node(number: int, connection: OlderConnection) -> Node:
@@ -31,9 +32,15 @@ def older_node(number: int, connection: OlderConnection) -> Node:
     if state.blocked is not None:
         reason = printable(state.blocked) or "no reason given"
         rows.append(Node("blocked", "blocked by server", reason, style="held"))
-    rows += [channel_node(each, connection.channels[each.number]) for each in state.channels]
+    stands = standing(state).strip()
+    if state.ending is not None:
+        rows.insert(0, ended_node(state.ending, own=CONNECTION))
+        stands = ended_words(state.ending._replace(condition="", text=""), own=CONNECTION)
+    for each in state.channels:
+        channel = connection.channels.get(each.number) or connection.closed[each.number]
+        rows.append(channel_node(each, channel))
     label = f"connection {number}"
-    return Node(label, label, f"{standing(state)}  {names}", style="title", children=tuple(rows))
+    return Node(label, label, f"{stands}  {names}", style="title", children=tuple(rows))
 
 
 def channel_node(state: ChannelState, channel: Channel) -> Node:
@@ -58,7 +65,7 @@ def channel_node(state: ChannelState, channel: Channel) -> Node:
         for number, each in islice(channel.deliveries.outstanding.items(), LISTED)
     )  # fmt: skip
     rows = (
-        held(state.constraint),
+        held_node(state.constraint, CHANNEL),
         Node("published", "published", published),
         Node("unconfirmed", "unconfirmed", f"{state.unconfirmed:,}", children=unconfirmed),
         Node("delivered", "delivered", delivered),
@@ -69,28 +76,24 @@ def channel_node(state: ChannelState, channel: Channel) -> Node:
     )
     label = f"channel {state.number}"
     told = ", ".join([state.standing, *modes])
-    text = f"{told}  {state.constraint.kind}"
-    return Node(label, label, text, style="title", children=rows)
+    return Node(label, label, f"{told}  {kind(state.constraint)}", style="title", children=rows)
+
+
+def kind(held: Constraint) -> str:
+    """What holds something, or how it ended, in a few words."""
+    return held.kind if held.ending is None else brief_words(held.ending)
 
 
 def consumer_node(state: ConsumerState) -> Node:
     """One consumer."""
     words = [w for w, on in (("no-ack", state.no_ack), ("exclusive", state.exclusive)) if on]
     rows = (
-        held(state.constraint),
+        held_node(state.constraint, CONSUMER),
         Node("deliveries", "deliveries", f"{state.deliveries:,} ({size(state.bytes)})"),
         Node("unacked", "unacked", f"{state.unacked:,}"),
         Node("prefetch", "prefetch", str(state.prefetch) if state.prefetch else "no limit"),
     )
     label = f"consumer {printable(state.tag) or '?'}"
     told = ", ".join([state.state, *words])
-    text = f"of {printable(state.queue) or '?'}  {told}  {state.constraint.kind}"
+    text = f"of {printable(state.queue) or '?'}  {told}  {kind(state.constraint)}"
     return Node(label, label, text, style="title", children=rows)
-
-
-def held(constraint: Constraint) -> Node:
-    """What holds something, and who has to move."""
-    detail = f" ({printable(constraint.detail)})" if constraint.detail else ""
-    text = f"{constraint.kind}{detail}; the {PEERS[constraint.peer]} has to move"
-    since = constraint.since
-    return Node("held", "held by", text, style="held", frame=since.frame, since=since.time)

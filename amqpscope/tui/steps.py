@@ -65,8 +65,10 @@ class Span(NamedTuple):
     first: int
     """When its first frame passed, in nanoseconds."""
     last: int
-    end: str
-    """How it ended: `fin`, `rst`, `reused`, `idle`, `capture`; empty while it goes on."""
+    over_at: int
+    """When it was over, or else the capture; 0 while it goes on."""
+    state: str
+    """How it ended, or that it goes on, in a few words."""
 
 
 class Steps:
@@ -118,7 +120,7 @@ class Steps:
         elif "link" in fact:
             self.ends[fact["link"]] = (fact["end"], fact["pair"])
         elif "span" in fact:
-            span = Span(fact["frames"], fact["first"], fact["last"], fact["end"])
+            span = Span(fact["frames"], fact["first"], fact["last"], fact["over_at"], fact["state"])
             self.spans[fact["span"]] = span
         elif "frames" in fact:
             self.told = fact["frames"]

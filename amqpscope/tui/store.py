@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from functools import cached_property
 from itertools import pairwise
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from amqpscope.analysis import Conversation, Step
@@ -43,6 +44,8 @@ class Store:
         """What the reader last said: position, size, packets, gaps, problem, notes, done, error."""
         self.start = 0
         """The time of the first frame, in nanoseconds; 0 before there is one."""
+        self.heard = 0.0
+        """When the newest frame came here, by the clock of this machine."""
 
     @cached_property
     def travel(self) -> Travel[Node]:
@@ -66,6 +69,7 @@ class Store:
 
     def update(self) -> bool:
         """Take what was read since; whether there was anything new."""
+        before = self.count
         changed = self.steps.update()
         status = self.files.read_status() or {}
         # Asked in any case: a process that has ended is there until somebody asks.
@@ -75,6 +79,8 @@ class Store:
             if not status.get("done"):
                 status = {**status, "done": True, "error": self._died()}
             changed = self.steps.update() or changed
+        if self.count != before:
+            self.heard = monotonic()
         if not self.start and self.count:
             self.start = self.files.record(1).time
         changed = changed or status != self.status

@@ -101,8 +101,26 @@ class Travel(Generic[T]):
 
     def find(self, question: Question[T]) -> Moment[T] | None:
         """The state that is asked for; None if the connection has no frame so early."""
-        number, connection = question.number, question.connection
-        number = self.own_frame(number, connection)
+        connection = question.connection
+        found = self.after(self.own_frame(question.number, connection), connection)
+        return None if found is None else self.with_ends(found, question)
+
+    def with_ends(self, found: Moment[T], question: Question[T]) -> Moment[T]:
+        """A state, with what has ended since its frame and before the one behind that asked for."""
+        connection, run = question.connection, self.run
+        if run is None or run.connection != connection or run.frame != found.number:
+            run = Replay(self.places, connection)
+        if not run.is_end(self.places.turn_after(connection, found.number), question.number):
+            return found
+        self.run = run
+        if run.frame != found.number and not self.skip(run, found.number):
+            return found
+        run.take_ends(question.number)
+        state = self.look(run.conversations[connection])
+        return Moment(found.number, found.time, state, found.state)
+
+    def after(self, number: int, connection: int) -> Moment[T] | None:
+        """The state after a frame of a connection; None: there is none, or a newer question."""
         found = self.kept.get((connection, number))
         if found is not None or not number:
             return found

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amqpscope.analysis import Conversation
+from amqpscope.insight.endings import talk_ending
 from amqpscope.model.connection import Connection
 from amqpscope.model.older.channel import Channel
 from amqpscope.model.older.connection import OlderConnection
-from amqpscope.model.older.stall import WAITING_REPLY, over
-from amqpscope.model.stall import CLOSED, TCP_ENDS, UNKNOWN
+from amqpscope.model.older.stall import WAITING_REPLY
+from amqpscope.model.stall import CLOSED, UNKNOWN
 from amqpscope.report.refusals import closed, refused_by
 from amqpscope.statistics import endpoint
 from amqpscope.stream import CLIENT, SERVER
-from amqpscope.tui.bounds import NO_LINK, WAITING_PEER, Bound, Held, Refused, bound_of
+from amqpscope.tui.bounds import NO_LINK, WAITING_PEER, Bound, Held, Refused
 
 
 def unlinked(talk: Conversation) -> Iterator[Held]:
@@ -23,15 +24,16 @@ def unlinked(talk: Conversation) -> Iterator[Held]:
         bound, refused = older_opening(model), older_refused(model, None)
     else:
         bound, refused = opening(talk.tracker.connection)
-    if bound is not None:
-        tcp = talk.connection
-        name = f"connection {talk.number}"
-        yield Held(talk.number, "connection", name, endpoint(tcp.server), bound.peer, 0, bound,
-                   None, refused)  # fmt: skip
+    ending = talk_ending(talk)
+    if ending is not None:
+        bound = Bound(CLOSED, ending.mark.frame, ending.mark.time, ending.peer, "", ending)
+    sender = max(bound.peer, CLIENT)  # of what another connection ended, nobody is known
+    yield Held(talk.number, "connection", f"connection {talk.number}",
+               endpoint(talk.connection.server), sender, 0, bound, None, refused)  # fmt: skip
 
 
-def opening(model: Connection) -> tuple[Bound | None, Refused | None]:
-    """How far a connection of 1.0 came."""
+def opening(model: Connection) -> tuple[Bound, Refused | None]:
+    """How far a connection of 1.0 came that has not ended, and what was refused."""
     client, server = model.ends
     sasl = model.sasl
     refused: Refused | None = None
@@ -45,10 +47,7 @@ def opening(model: Connection) -> tuple[Bound | None, Refused | None]:
             refused = Refused(refusal, mark.frame, mark.time, peer)
     newest = max((client.last_mark, server.last_mark), key=lambda mark: mark.frame)
     kind, peer, detail = NO_LINK, CLIENT, ""
-    if refused is not None or client.close is not None or server.close is not None:
-        kind = CLOSED
-        peer = SERVER if refused is None else refused.peer
-    elif not (client.anchored and server.anchored):
+    if not (client.anchored and server.anchored):
         kind = UNKNOWN
     elif not server.headers:
         kind, peer, detail = WAITING_PEER, SERVER, "no answer to the header"
@@ -58,18 +57,11 @@ def opening(model: Connection) -> tuple[Bound | None, Refused | None]:
     elif client.open is None or server.open is None:
         peer = CLIENT if client.open is None else SERVER
         kind, detail = WAITING_PEER, "no open"
-    for end in (client, server):
-        if end.finished in TCP_ENDS and kind != CLOSED:
-            kind, peer = CLOSED, end.peer
-            detail = f"{end.finished} after it, no close"
     return Bound(kind, newest.frame, newest.time, peer, detail), refused
 
 
-def older_opening(model: OlderConnection) -> Bound | None:
-    """How far a connection of the older protocols came; None where it has no say."""
-    found = over(model, model.zero)
-    if found is not None:
-        return bound_of(found)
+def older_opening(model: OlderConnection) -> Bound:
+    """How far a connection of the older protocols came that has not ended."""
     pending = [(peer, each) for peer in (CLIENT, SERVER) for each in model.zero.pending[peer]]
     if pending:
         peer, request = pending[0]

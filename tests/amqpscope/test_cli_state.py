@@ -57,13 +57,13 @@ def test_state_in_words(amqpscope, good):
     done = amqpscope("state", "--at", 10, good)
     assert (done.returncode, done.stderr) == (0, "")
     assert "no credit" in done.stdout
-    assert done.stdout.rstrip().endswith("the server has to move")
+    assert done.stdout.rstrip().endswith("waiting for the server")
 
 
 def test_a_frame_that_is_not_there_is_an_error(amqpscope, good):
     done = amqpscope("state", "--at", 99, good)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"amqpscope: {good}: frame 99 is not there, the last is 13\n"
+    assert done.stderr == f"amqpscope: {good}: there is no frame 99, the last is 13\n"
 
 
 def test_a_capture_that_is_not_there_is_an_error(amqpscope):

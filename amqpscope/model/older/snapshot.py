@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from amqpscope.model.ending import CHANNEL, Ending
 from amqpscope.model.older.channel import Channel
 from amqpscope.model.older.connection import OlderConnection
 from amqpscope.model.older.deliveries import Consumer
+from amqpscope.model.older.ending import older_connection_ending
 from amqpscope.model.older.stall import channel_constraint, consumer_constraint
 from amqpscope.model.stall import Constraint
 
@@ -34,7 +36,7 @@ class ChannelState:
 
     number: int
     standing: str
-    """`opening`, `open`, `closing` or `unknown`."""
+    """`opening`, `open`, `closing`, `closed` or `unknown`."""
     publishes: int
     published_bytes: int
     deliveries: int
@@ -71,6 +73,9 @@ class OlderState:
     blocked: str | None
     """Why the server blocks, while it does."""
     channels: tuple[ChannelState, ...]
+    """Those that are closed come last."""
+    ending: Ending | None = None
+    """How it ended."""
 
 
 def older_snapshot(connection: OlderConnection) -> OlderState:
@@ -88,8 +93,13 @@ def older_snapshot(connection: OlderConnection) -> OlderState:
         connection.heartbeat,
         None if connection.blocked is None else connection.blocked_reason,
         tuple(
-            channel_state(connection, channel) for _, channel in sorted(connection.channels.items())
+            channel_state(connection, channel)
+            for channels in (connection.channels, connection.closed)
+            for number, channel in sorted(channels.items())
+            if channels is connection.channels
+            or (channel.closing and number not in connection.channels)
         ),
+        older_connection_ending(connection),
     )
 
 
@@ -101,9 +111,10 @@ def named(product: str, version: str) -> str:
 def channel_state(connection: OlderConnection, channel: Channel) -> ChannelState:
     """One channel."""
     own = [qos.count for qos in channel.qos if qos.everywhere or not connection.rabbit]
+    held = channel_constraint(connection, channel)
     return ChannelState(
         number=channel.number,
-        standing=standing(channel),
+        standing=standing(channel, held),
         publishes=channel.publishes,
         published_bytes=channel.published_bytes,
         deliveries=channel.deliveries.count,
@@ -118,14 +129,15 @@ def channel_state(connection: OlderConnection, channel: Channel) -> ChannelState
         consumers=tuple(
             consumer_state(connection, channel, consumer) for consumer in channel.consumers.values()
         ),
-        constraint=channel_constraint(connection, channel),
+        constraint=held,
     )
 
 
-def standing(channel: Channel) -> str:
+def standing(channel: Channel, held: Constraint) -> str:
     """How far a channel is."""
-    if channel.closing:
-        return "closing"
+    if held.ending is not None:
+        waits = held.ending.what == CHANNEL and not held.ending.answered
+        return "closing" if waits else "closed"
     if channel.ok_mark is not None:
         return "open"
     return "unknown" if channel.assumed else "opening"

@@ -1,15 +1,17 @@
-"""What holds a channel or a consumer now: why nothing moves, since when, and who has to move."""
+"""What holds a channel or a consumer now: why nothing moves, since when, and who is waited for."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.ending import CHANNEL, CONNECTION, CONSUMER, Ending
 from amqpscope.model.mark import Mark
 from amqpscope.model.older.channel import Channel
 from amqpscope.model.older.connection import OlderConnection
-from amqpscope.model.older.deliveries import ACTIVE, CANCELLING, PENDING, Consumer, Delivery
-from amqpscope.model.stall import CLOSED, IDLE, TCP_ENDS, Constraint
-from amqpscope.stream import CLIENT, PEERS, SERVER
+from amqpscope.model.older.deliveries import PENDING, Consumer, Delivery
+from amqpscope.model.older.ending import channel_ending, consumer_ending
+from amqpscope.model.stall import CLOSED, IDLE, Constraint
+from amqpscope.stream import CLIENT, SERVER
 
 # fmt: off
 BLOCKED:        Final = "connection blocked"
@@ -22,23 +24,20 @@ CANCELLED:      Final = "cancelled"
 PREFETCH:       Final = "prefetch reached"
 UNACKED:        Final = "waiting for acks"
 # fmt: on
+ENDED_BY: Final = {CONNECTION: CLOSED, CHANNEL: CHANNEL_CLOSED, CONSUMER: CANCELLED}
+"""What it is called that something ended, by what was ended."""
 
 
 def over(connection: OlderConnection, channel: Channel) -> Constraint | None:
     """The connection or the channel is closed, or being closed."""
-    for end in connection.ends:
-        if end.close is not None:
-            return Constraint(CLOSED, end.close.mark, end.peer, f"by the {PEERS[end.peer]}")
-    for end in connection.ends:
-        if end.finished in TCP_ENDS:
-            detail = f"{end.finished} after it, no close"
-            return Constraint(CLOSED, end.last_mark, end.peer, detail)
-    for peer, close in enumerate(channel.closes):
-        if close is not None:
-            detail = f"by the {PEERS[peer]}: {close.code} {close.text}".rstrip()
-            waits = 1 - peer if close.answer is None else peer
-            return Constraint(CHANNEL_CLOSED, close.mark, waits, detail)
-    return None
+    return ended(channel_ending(connection, channel))
+
+
+def ended(ending: Ending | None) -> Constraint | None:
+    """What holds something that ended."""
+    if ending is None:
+        return None
+    return Constraint(ENDED_BY[ending.what], ending.mark, ending.peer, "", ending)
 
 
 def channel_constraint(connection: OlderConnection, channel: Channel) -> Constraint:
@@ -78,14 +77,11 @@ def consumer_constraint(
     connection: OlderConnection, channel: Channel, consumer: Consumer
 ) -> Constraint:
     """What holds the server from delivering to a consumer."""
-    found = over(connection, channel)
+    found = ended(consumer_ending(connection, channel, consumer))
     if found is not None:
         return found
     if consumer.state == PENDING:
         return Constraint(WAITING_REPLY, consumer.mark, SERVER, "to basic.consume")
-    if consumer.state != ACTIVE:
-        mark = consumer.gone_mark or consumer.cancel_mark or consumer.mark
-        return Constraint(CANCELLED, mark, SERVER if consumer.state == CANCELLING else CLIENT, "")
     stopped = channel.flows[CLIENT]
     if not stopped.active and stopped.mark is not None:
         return Constraint(FLOW_STOPPED, stopped.mark, CLIENT, "the server may not deliver")

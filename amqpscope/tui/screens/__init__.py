@@ -41,7 +41,7 @@ SCREENS: Final = (
     Entry("2", "state",    "State",    "StateView",    "both peers as of the selected frame"),
     Entry("3", "ladder",   "Ladder",   "LadderView",   "client and server as two columns"),
     Entry("4", "findings", "Findings", "FindingsView", "what breaks the specification, and who"),
-    Entry("5", "stuck",    "Stuck?",   "StuckView",    "what holds each link, and who has to move"),
+    Entry("5", "stuck",    "Stuck?",   "StuckView",    "what holds each link, or how it ended"),
     Entry("6", "stats",    "Stats",    "StatsView",    "counts, rates and latencies"),
 )
 # fmt: on

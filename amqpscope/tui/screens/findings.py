@@ -12,9 +12,9 @@ from textual.binding import BindingType
 
 from amqpscope.findings import Finding
 from amqpscope.report.columns import cut
-from amqpscope.report.stats import seconds
 from amqpscope.report.summary import printable
 from amqpscope.report.text import ARROWS
+from amqpscope.report.words import seconds
 from amqpscope.tui.screens.panes import PANES, PanesView
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.findinglist import FindingList

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Final
 
 from amqpscope.report.columns import cut
-from amqpscope.report.stats import seconds
+from amqpscope.report.words import seconds
 from amqpscope.tui.numbers import Report
 from amqpscope.tui.screens.panes import PanesView
 from amqpscope.tui.store import Store
@@ -55,7 +55,8 @@ class MeasuredView(PanesView):
         report = self.store.numbers.latest
         now = report.time
         if self.store.source.follow and not self.store.done and report.frame:
-            now += int(monotonic() - report.made) * SECOND
+            newest = report.frame >= self.store.count and not report.ends
+            now += int(monotonic() - (self.store.heard if newest else report.made)) * SECOND
         percent = 100 * report.frame // max(self.store.count, 1)
         far = self.store.count - report.frame > FEW
         self.query_one("#list", Measures).progress = f" (read {percent}%)" if far else ""

@@ -36,6 +36,8 @@ class StateView(SteppingView):
         """The connection that is shown in full."""
         self.waiting = False
         self.others = 0
+        self.over_at = 0
+        """When the connection that is shown was over, as far as was known when it was asked for."""
         self.moment: Moment[Node] | None = None
 
     def compose(self) -> ComposeResult:
@@ -58,14 +60,22 @@ class StateView(SteppingView):
             self.ask(number)
 
     def updated(self) -> None:
-        """There may be more connections."""
+        """There may be more connections, or this one may have ended."""
+        if self.wanted and self.ended(self.connection) != self.over_at:
+            self.ask(self.wanted)
         if len(self.store.connections) != self.others and self.moment is not None:
             self.paint()
+
+    def ended(self, connection: int) -> int:
+        """When a connection was over; 0 while it goes on."""
+        span = self.store.spans.get(connection)
+        return 0 if span is None else span.over_at
 
     def ask(self, number: int) -> None:
         """Ask for the state, and say so if that takes a while."""
         self.wanted = number
         self.waiting = True
+        self.over_at = self.ended(self.connection)
         self.ask_state(number, self.answered, self.connection)
         self.set_timer(SLOW, lambda: self.wait(number))
 
@@ -87,9 +97,12 @@ class StateView(SteppingView):
         self.others = len(self.store.connections)
         roots: list[Node] = []
         before: list[Node] = []
+        now = self.store.record(self.wanted).time
         for number, talk in self.store.connections.items():
             tcp = talk.connection
             text = f"{endpoint(tcp.client)} -> {endpoint(tcp.server)}  {printable(talk.protocol)}"
+            if 0 < self.ended(number) <= now:
+                text += f"  {self.store.spans[number].state}"
             if number != self.connection:
                 roots.append(Node(f"connection {number}", f"connection {number}", text))
             elif moment is None:
@@ -99,7 +112,7 @@ class StateView(SteppingView):
                 before += [] if moment.before is None else [moment.before]
         if moment is not None and moment.before is None:
             before.append(Node(own, own))
-        now = self.store.record(self.wanted).time
+        self.tree_of_state.start = self.store.start
         self.tree_of_state.show(roots, before, now, f"after frame {self.wanted:,}")
 
     def on_state_tree_follow(self, event: StateTree.Follow) -> None:
@@ -128,4 +141,6 @@ class StateView(SteppingView):
         if line is None:
             return ""
         node = line.node
+        if node.style in ("held", "ended"):
+            return f"{node.label}  {self.tree_of_state.held(node)}"
         return "  ".join(filter(None, (node.label, node.client, node.server)))

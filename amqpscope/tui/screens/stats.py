@@ -10,7 +10,8 @@ from textual.binding import BindingType
 
 from amqpscope.numbers import WIDTH, Histogram, LinkNumbers
 from amqpscope.report.columns import folded
-from amqpscope.report.stats import connection_lines, link_lines, seconds
+from amqpscope.report.stats import connection_lines, link_lines
+from amqpscope.report.words import seconds
 from amqpscope.tui.numbers import Report
 from amqpscope.tui.screens.measured import MeasuredView, axis, ends, lasted, plot, rated
 from amqpscope.tui.screens.panes import PANES
@@ -55,7 +56,7 @@ class StatsView(MeasuredView):
         """All that is known of a line."""
         if one.link is None:
             assert one.connection is not None
-            told = connection_lines(one.connection)
+            told = connection_lines(one.connection, self.store.start)
             for place, text in enumerate(folded(told, width)):
                 yield line(text, "" if place else "title")
             return

@@ -1,4 +1,4 @@
-"""Why is it stuck: what holds each link, since when, who has to move, and how it came to that."""
+"""Why is it stuck: what holds each link, since when, who is waited for, and how it came to that."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import ClassVar, NamedTuple
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from amqpscope.insight.endings import explained
+from amqpscope.model.ending import Ending
 from amqpscope.report.columns import cut
-from amqpscope.report.stats import seconds
+from amqpscope.report.endings import explained_words, full_words
 from amqpscope.report.text import ARROWS
-from amqpscope.report.words import printable
+from amqpscope.report.words import printable, seconds
 from amqpscope.series import ENDLESS, LinkSeries, Series
 from amqpscope.stream import PEERS
 from amqpscope.tui.bounds import MEANINGS, OVER, RESTS, STUCK, WAITS, Bound, Held, Refused
@@ -79,7 +81,7 @@ class StuckView(MeasuredView):
         link = series.newest(held.what, held.connection, held.name, held.sender)
         if link is not None:
             lines += [*self.droughts(link, held, end, width)]
-            lines += [*plots(link, end, width)]
+            lines += [*plots(link, end, width, over=held.bound.ending is not None)]
         self.text.show(lines, held.key)
 
     def words(self, held: Held, width: int) -> Iterator[Line]:
@@ -93,20 +95,33 @@ class StuckView(MeasuredView):
         bound, refused = held.bound, held.refused
         if refused is not None:
             yield from self.refusal(refused, width)
-        if bound.rank == OVER:
-            if refused is None or refused.messages or refused.frame > bound.frame:
-                yield from self.since(f"It is over: {said(bound)}", bound, width)
-            if held.before is None or held.before.rank == RESTS:
-                return
-            time = seconds(max(bound.time - held.before.time, 0))
-            yield from self.since(f"Until then: {said(held.before)} for {time}", held.before, width)
+        if bound.ending is not None:
+            yield from self.over(held, bound.ending, width)
             return
         lasts = f" for {seconds(max(self.now - bound.time, 0))}" if bound.time else ""
-        move = "" if bound.rank == RESTS else f": the {PEERS[bound.peer]} has to move"
-        yield from self.since(f"{said(bound)}{lasts}{move}", bound, width)
+        yield from self.since(f"{said(bound)}{lasts}{waiting(bound)}", bound, width)
         meaning = MEANINGS.get(bound.kind)
         if meaning is not None and meaning.text:
             yield from paragraph(meaning.text, width)
+
+    def over(self, held: Held, ending: Ending, width: int) -> Iterator[Line]:
+        """How it ended, what explains that, and what held it until then."""
+        if held.refused is None or held.refused.frame != ending.frame:
+            words = full_words(ending, self.store.start, own=held.what)
+            style = "strong" if ending.orderly else "warning"
+            yield from paragraph(words[0].upper() + words[1:], width, style)
+            if ending.after:
+                yield line(f"The last frame that the {PEERS[ending.peer]} had received:", "dim")
+            if ending.mark.frame:
+                yield self.frame_line(ending.mark.frame, width)
+        found = explained(ending, self.store.findings.explaining(held.connection))
+        if found is not None:
+            words = explained_words(found)
+            yield from paragraph(words[0].upper() + words[1:], width, "warning")
+            yield self.frame_line(found.finding.frame, width)
+        if held.before is not None and held.before.rank != RESTS:
+            time = seconds(max(held.bound.time - held.before.time, 0))
+            yield from self.since(f"Until then: {said(held.before)} for {time}", held.before, width)
 
     def refusal(self, refused: Refused, width: int) -> Iterator[Line]:
         """What was refused, where, and what that means."""
@@ -162,7 +177,7 @@ class StuckView(MeasuredView):
         held = self.links.at
         if event.rows is not self.links or held is None:
             return
-        bound = held.worst
+        bound = held.bound if held.bound.ending is not None else held.worst
         number = bound.frame or (self.store.at_time(bound.time) if bound.time else 0)
         if held.refused is not None and held.was_refused:
             number = held.refused.frame
@@ -176,14 +191,21 @@ class StuckView(MeasuredView):
             return ""
         bound, refused = held.bound, held.refused
         told = "" if refused is None else f" {refused.refusal.told}, frame {refused.frame};"
+        stands = f"{said(bound)}, since frame {bound.frame}{waiting(bound)}"
+        if bound.ending is not None:
+            stands = full_words(bound.ending, self.store.start, own=held.what)
         return (f"{held.what} {held.name} ({held.address}), connection {held.connection}:{told}"
-                f" {said(bound)}, since frame {bound.frame},"
-                f" the {PEERS[bound.peer]} has to move")  # fmt: skip
+                f" {stands}")  # fmt: skip
 
 
 def said(bound: Bound) -> str:
     """What binds, with its detail."""
     return f"{bound.kind} ({printable(bound.detail)})" if bound.detail else bound.kind
+
+
+def waiting(bound: Bound) -> str:
+    """Who is waited for, at the end of a sentence; empty: nobody."""
+    return "" if bound.waits_for is None else f": waiting for the {PEERS[bound.waits_for]}"
 
 
 def drought(course: Series, now: int) -> Drought | None:
@@ -205,7 +227,7 @@ def drought(course: Series, now: int) -> Drought | None:
     return best
 
 
-def plots(link: LinkSeries, now: int, width: int) -> Iterator[Line]:
+def plots(link: LinkSeries, now: int, width: int, *, over: bool) -> Iterator[Line]:
     """Credit, window, unsettled deliveries and rate, over the same time."""
     names = link.names
     rows = ((names.credit, link.credit), ("window", link.window), (names.waiting, link.unsettled))
@@ -222,7 +244,7 @@ def plots(link: LinkSeries, now: int, width: int) -> Iterator[Line]:
             continue
         told = [point.last for point in course.points() if point.last is not None]
         last = f"{told[-1]:,}" if told else "?"
-        when = "now" if course.last is not None else "last"
+        when = "last" if over or course.last is None else "now"
         limit = f" of {link.limit:,}" if course is link.unsettled and link.limit else ""
         yield from plot(name, f" {when} {last}{limit}", slots(course.points(), time))
     found = rated(rates(link.deliveries.points(), time))

@@ -7,9 +7,9 @@ from typing import ClassVar, Final, NamedTuple
 from rich.segment import Segment
 
 from amqpscope.report.columns import columns, cut
-from amqpscope.report.stats import seconds
 from amqpscope.report.summary import printable, size
 from amqpscope.report.text import ARROWS
+from amqpscope.report.words import seconds
 from amqpscope.statistics import ConnectionNumbers, LinkNumbers, addresses
 from amqpscope.stream import PEERS
 from amqpscope.tui.widgets.measures import Measures
@@ -134,8 +134,9 @@ class CountList(Measures):
         numbers = one.connection
         assert numbers is not None
         frames, octets = sum(numbers.frames), size(sum(numbers.bytes))
+        lasted = seconds(numbers.until - numbers.first)
         text = (f"  {numbers.client} -> {numbers.server}  {numbers.protocol}"
-                f"  {frames:,} frames, {octets} in {seconds(one.time)}")  # fmt: skip
+                f"  {frames:,} frames, {octets} in {lasted}")  # fmt: skip
         text = cut(text, width - len(one.title))
         return [
             Segment(one.title, self.style_of("count--title")),

@@ -1,4 +1,4 @@
-"""Every link with what holds it, since when, and who has to move; the most stuck first."""
+"""Every link with what holds it, since when, and who is waited for; the most stuck first."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
 from amqpscope.report.columns import columns, cut
-from amqpscope.report.stats import seconds
+from amqpscope.report.endings import brief_words
 from amqpscope.report.text import ARROWS
-from amqpscope.report.words import printable
+from amqpscope.report.words import printable, seconds
 from amqpscope.stream import PEERS
 from amqpscope.tui.bounds import OVER, RESTS, STUCK, UNSURE, WAITS, Held
 from amqpscope.tui.widgets.framelist import SIGNS
@@ -18,8 +18,10 @@ from amqpscope.tui.widgets.measures import Measures
 
 LOOKS: Final = {STUCK: ("✗", "stuck"), WAITS: ("!", "waits"), UNSURE: ("?", "waits"),
                 RESTS: (" ", "rests"), OVER: ("-", "over")}  # fmt: skip
-FIXED: Final = 48
-"""Columns of all but the name, at the least."""
+FIXED: Final = 28
+"""Columns of all but the name and what holds it."""
+KIND: Final = 22
+"""Columns of what holds it, at the least."""
 
 
 class HeldList(Measures):
@@ -47,12 +49,15 @@ class HeldList(Measures):
         self.now = 0
         self.many = False
         """There are several connections."""
+        self.wide = KIND
+        """Columns that what holds them needs."""
 
     def show(self, held: list[Held], now: int) -> None:
         """Show how things stand now; the cursor stays with its line."""
         self.held = sorted(held, key=rank)
         self.now = now
         self.many = len({one.connection for one in held}) > 1
+        self.wide = max((columns(self.said(one)[0]) for one in held), default=KIND)
         self.replace([one.key for one in self.held])
 
     @property
@@ -62,9 +67,14 @@ class HeldList(Measures):
 
     def head_line(self, y: int, width: int) -> list[Segment]:
         """The names of the columns."""
-        room = width - FIXED
+        room, kind = self.rooms(width)
         name = cut(f"link{self.progress}", room)
-        return [Segment(f"    C-S  {name:{room}} {'held by':22} {'for':>7} to move")]
+        return [Segment(f"    C-S  {name:{room}} {'held by':{kind}} {'for':>7} waits for")]
+
+    def rooms(self, width: int) -> tuple[int, int]:
+        """The columns of the name and of what holds it."""
+        kind = max(min(self.wide, (width - FIXED) // 2), KIND)
+        return max(width - FIXED - kind, 1), kind
 
     def empty_line(self, y: int, width: int) -> list[Segment]:
         """That there is nothing to be held."""
@@ -78,35 +88,35 @@ class HeldList(Measures):
         """One link."""
         held = self.held[index]
         sign, look = LOOKS[held.bound.rank]
+        if held.bound.ending is not None and not held.bound.ending.orderly:
+            sign, look = LOOKS[WAITS]
         if held.was_refused:
             sign, look = SIGNS["refusal"], "waits"
         style = self.style_of(f"held--{look}")
         talk = f"c{held.connection}" if self.many else ""
-        room = width - FIXED
+        room, wide = self.rooms(width)
         name = printable(held.name) or "(no name)"
         if held.address and held.address != held.name:
             name = f"{printable(held.address)}  {name}"
         name = cut(f"{talk} {name}".strip(), room)
         name += " " * (room - columns(name))
         kind, lasts, move = self.said(held)
-        text = f"{cut(kind, 22):22} {lasts:>7} {move}"
+        kind = cut(kind, wide)
+        text = f"{kind}{' ' * (wide - columns(kind))} {lasts:>7} {move}"
         return [Segment(f" {sign}  {ARROWS[held.sender]}  ", style), Segment(name),
                 Segment(f" {text}", style)]  # fmt: skip
 
     def said(self, held: Held) -> tuple[str, str, str]:
-        """What holds it, for how long, and who has to move."""
-        refused = held.refused
+        """What holds it, for how long, and who is waited for; of what is over, how it ended."""
+        bound, refused = held.bound, held.refused
+        waits = "" if bound.waits_for is None else PEERS[bound.waits_for]
+        lasts = lasted(self.now - bound.time) if bound.time else ""
         if refused is not None and held.was_refused:
-            lasts = "" if refused.messages else lasted(self.now - refused.time)
-            # Who did not get what it wants has to want something else.
-            return refused.brief, lasts, PEERS[1 - refused.peer]
-        bound = held.worst if held.bound.rank == OVER and held.before else held.bound
-        end = held.bound.time if bound is held.before else self.now
-        known = bound.time and (held.bound.rank != OVER or bound.rank <= WAITS)
-        lasts = lasted(end - bound.time) if known else ""
-        kind = bound.kind if bound.rank <= WAITS else held.bound.kind
-        move = PEERS[bound.peer] if bound.rank <= UNSURE else ""
-        return kind, lasts, move
+            over = refused.messages or bound.ending is not None
+            return refused.brief, "" if over else lasts, waits
+        if bound.ending is not None:
+            return brief_words(bound.ending), "", ""
+        return bound.kind, lasts, waits
 
 
 def lasted(time: int) -> str:
@@ -115,9 +125,10 @@ def lasted(time: int) -> str:
 
 
 def rank(held: Held) -> tuple[int, int, int, int, str]:
-    """What is stuck first, then what was refused; of what is over what was stuck; longest first."""
-    over = held.bound.rank == OVER
+    """What is stuck first, then what was refused or broken off; of what is over what was stuck."""
+    over = held.bound.ending
     grave = held.bound.rank if held.bound.rank == STUCK else held.bound.rank + 1
-    if held.was_refused:
+    if held.was_refused or (over is not None and not over.orderly):
         grave = STUCK + 1
-    return (grave, held.worst.rank if over else 0, held.worst.time, held.connection, held.name)
+    before = 0 if over is None else held.worst.rank
+    return (grave, before, held.worst.time, held.connection, held.name)

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from amqpscope.report.columns import columns, cut, wrap
-from amqpscope.report.stats import seconds
+from amqpscope.report.words import seconds
 from amqpscope.tui.seen import Node
 from amqpscope.tui.widgets.rows import Rows
 
@@ -88,6 +88,8 @@ class StateTree(Rows):
         self.roots: list[Node] = []
         self.before: list[Node] = []
         self.now = 0
+        self.start = 0
+        """From when times are counted."""
         self.flat: list[Line] = []
         self.changed: dict[tuple[str, ...], bool] = {}
         """Lines that the user has opened or closed."""
@@ -180,14 +182,17 @@ class StateTree(Rows):
     def broken(self, line: Line) -> list[Line]:
         """A line, and what it goes on with."""
         node = line.node
-        if node.style != "held":
+        if node.style not in ("held", "ended"):
             return [line]
         # Two columns less: whether there will be a scrollbar is not known yet.
         texts = wrap(self.held(node), max(self.size.width - 2 - LABEL, LABEL))
         return [line._replace(text=text, more=at > 0) for at, text in enumerate(texts)]
 
     def held(self, node: Node) -> str:
-        """What binds something, and since when."""
+        """What binds something, and since when; or how it ended."""
+        if node.style == "ended":
+            who, _, rest = node.client.partition(";")
+            return f"{who} at {(node.since - self.start) / 1e9:.3f} s{rest}"
         since = f" since frame {node.frame}" if node.frame else ""
         if node.since and self.now > node.since:
             since = f" for {seconds(self.now - node.since)},{since}"
@@ -239,7 +244,7 @@ class StateTree(Rows):
         else:
             label = padded(label, room)
         style = self.style_of(name)
-        if node.style == "held":
+        if node.style in ("held", "ended"):
             return [Segment(label, style), Segment(line.text, self.style_of("state--held"))]
         was = line.was if line.mark == CHANGED and node.style != "title" else None
         if was is not None and was.client != text:

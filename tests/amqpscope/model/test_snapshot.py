@@ -1,5 +1,6 @@
 """The state at one instant, which no later frame changes."""
 
+import pytest
 from exchange import play
 
 from amqpscope.analysis import Analyzer
@@ -56,9 +57,19 @@ def test_an_unfinished_delivery_is_named():
     assert session.links[0].open_delivery == 0
 
 
-def test_a_session_that_one_peer_has_ended_is_still_told():
-    assert len(state("client: end").sessions) == 1
-    assert state("client: end\nserver: end").sessions == ()
+@pytest.mark.parametrize("text", ["client: end", "client: end\nserver: end"])
+def test_a_session_that_was_ended_says_how(text):
+    [session] = state(text).sessions
+    assert (session.ending.how, session.ending.peer) == ("end", 0)
+    assert session.ending.answered is ("server" in text)
+    assert session.links[0].constraint.ending == session.ending
+
+
+def test_a_link_that_both_have_detached_says_how():
+    text = "client: detach handle=0 closed=true\nserver: detach handle=0 closed=true"
+    [session] = state(text).sessions
+    [link] = session.links
+    assert (session.ending, link.constraint.ending.how) == (None, "detach")
 
 
 def test_a_snapshot_does_not_change_with_the_model(good):

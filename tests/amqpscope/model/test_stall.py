@@ -1,9 +1,9 @@
-"""What holds a link, since when, and who has to move."""
+"""What holds a link, since when, and who is waited for, or ended it."""
 
 import pytest
 from exchange import play
 
-from amqpscope.model.stall import constraint, credit_left, window_left
+from amqpscope.model.stall import constraint, credit_left, waits_for, window_left
 
 SEND = "client: transfer handle=0 delivery-id={0} delivery-tag=b'{0}' settled={1} | data(b'x')"
 FLOW = (
@@ -49,12 +49,23 @@ def held(text, setup="sending"):
         ("sending", "server: end", ("session ended", 10, "server")),
         ("sending", "client: close", ("connection closed", 10, "client")),
         ("sending", "server: close", ("connection closed", 10, "server")),
-        ("sending", "server: RST", ("connection closed", 9, "server")),
+        ("sending", "server: RST", ("connection closed", 7, "server")),
         ("sending", "server: END", ("idle", 9, "client")),
     ],
 )  # fmt: skip
 def test_the_strongest_constraint_is_told(setup, text, expected):
     assert held(text, setup) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("", None), (send(0, 10), 1), (send(0, 2, "false"), 1), ("client: detach handle=0", None),
+     ("server: close", None), ("server: RST", None), ("server: GAP\n" + send(0, 1), None)],
+)  # fmt: skip
+def test_nobody_is_waited_for_where_nothing_is_to_be_done(text, expected):
+    played = play(text, "sending")
+    sender = next(step.link for step in played.steps if step.frame.unit.name == "attach")
+    assert waits_for(constraint(sender)) == expected
 
 
 def test_credit_and_window_are_what_is_left():

@@ -121,7 +121,7 @@ def test_a_stall_is_told_and_marked_in_the_plot(bad):
     text = written(bad).text
     assert "no credit where it is marked red below" in text
     assert '<path class="none"' in text
-    assert "the server has to move" in text
+    assert "waiting for the server" in text
 
 
 def test_a_link_that_is_held_when_the_capture_ends_is_told_first(opened):
@@ -129,7 +129,10 @@ def test_a_link_that_is_held_when_the_capture_ends_is_told_first(opened):
     text = written(opened(idle), choice=Choice(select=("FLW-016",))).text
     held = text.index("Held when the capture ends")
     assert held < text.index("Connections</h3>")
-    assert "<b>no credit</b> for 8 s, since frame 10; the server has to move" in text
+    assert (
+        "<b>no credit</b> for 8 s, since frame 10 (after 1 deliveries); waiting for the server"
+        in text
+    )
 
 
 def test_what_a_peer_refused_is_told_before_the_findings(root):

@@ -8,6 +8,7 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
+from amqpscope.report.endings import Instant
 from amqpscope.report.state import talk_lines, talk_object
 from dissectors.notation import parse
 
@@ -180,13 +181,14 @@ def state_of(path):
 def test_state_tells_what_holds_channels_and_consumers(recorded):
     text = TALK.rsplit("@3s", 1)[0]
     talk = state_of(recorded(text))
-    told = "\n".join(talk_lines(talk, 1_700_000_010 * 10**9))
+    at = Instant(1_700_000_010 * 10**9, 1_700_000_000 * 10**9)
+    told = "\n".join(talk_lines(talk, at))
     assert "connection 1  c 1 -> RabbitMQ 3.13.0  vhost /  open" in told
     assert "channel 1  open, confirms" in told
     assert "published 1 (5 B), 0 unconfirmed; delivered 1 (2 B), 1 unacked" in told
     assert "prefetch reached for 8 s" in told
-    assert "the client has to move" in told
-    found = talk_object(talk, 1_700_000_010 * 10**9)
+    assert "waiting for the client" in told
+    found = talk_object(talk, at)
     consumer = found["channels"][0]["consumers"][0]
     assert (consumer["queue"], consumer["unacked"], consumer["prefetch"]) == ("q", 1, 1)
     assert consumer["constraint"]["kind"] == "prefetch reached"

@@ -7,6 +7,7 @@ import pytest
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.model.snapshot import snapshot
+from amqpscope.report.endings import Instant
 from amqpscope.report.state import state_lines, state_object
 
 
@@ -21,7 +22,8 @@ def state_at(good):
             for batch in pieces:
                 for piece in batch:
                     steps += analyzer.feed(piece)
-        return snapshot(steps[-1].conversation.tracker.connection), steps[-1].frame.time
+        found = snapshot(steps[-1].conversation.tracker.connection)
+        return found, Instant(steps[-1].frame.time, steps[0].frame.time)
 
     return at
 
@@ -34,7 +36,7 @@ def test_a_link_is_shown_with_what_holds_it(state_at):
         "    may send 99 / 100 transfers, next-outgoing-id 1 / 0, unsettled 0 / 0",
         "    link s  - -> q  (client -> server, handles 0 / 0)",
         "      credit 0, delivery-count 1, 1 deliveries, 0 unsettled, modes mixed/first",
-        "      no credit for 500 ms, since frame 10 (after 1 deliveries); the server has to move",
+        "      no credit for 500 ms, since frame 10 (after 1 deliveries); waiting for the server",
     ]
 
 

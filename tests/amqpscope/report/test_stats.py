@@ -4,8 +4,10 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.report.stats import seconds, stats_lines, stats_object
+from amqpscope.report.stats import stats_lines, stats_object
+from amqpscope.report.words import seconds
 from amqpscope.statistics import Statistics
+from amqpscope.stream import End
 
 
 @pytest.fixture
@@ -16,6 +18,8 @@ def connections(good):
             for piece in batch:
                 for step in analyzer.feed(piece):
                     numbers.take(step)
+                if isinstance(piece, End):
+                    numbers.end(piece.connection.state.conversation)
     return numbers.finish()
 
 
@@ -26,7 +30,7 @@ def test_a_connection_is_a_tree_of_sessions_and_links(connections):
     assert lines[2].endswith("(client + server) in 2 s")
     assert "  session of the client on channel 0: 2 transfers" in lines
     at = lines.index("  s  q  (sent by the client)")
-    assert lines[at + 1] == "    2 deliveries, 2 transfers, 12 B, 1 accepted"
+    assert lines[at + 1] == "    2 deliveries, 2 transfers, 12 B, 1 accepted, 1 not settled"
     assert lines[at + 2].startswith("    settled after p50 ")
     assert lines[at + 3] == "    out of credit 2 times, 1 s in all, 1 s at most"
     assert lines[lines.index("addresses") + 1] == "  q  (sent by the client)"
@@ -40,7 +44,7 @@ def test_json_has_the_same_numbers(connections):
     assert connection["frames"] == {"client": 6, "server": 7}
     assert connection["sessions"][0] == {
         "peer": "client", "channel": 0, "transfers": 2,
-        "window_stalls": {"count": 0, "total": 0.0, "longest": 0.0},
+        "window_stalls": {"count": 0, "total": 0.0, "longest": 0.0}, "ended": None,
     }  # fmt: skip
     [link] = connection["links"]
     assert (link["name"], link["address"], link["sender"]) == ("s", "q", "client")

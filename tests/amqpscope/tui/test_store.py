@@ -5,9 +5,10 @@ import pytest
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.choice import Choice
+from amqpscope.cli.state import Ended, Reader
 from amqpscope.filter import compile_filter
-from amqpscope.model.snapshot import snapshot
-from amqpscope.report.state import state_lines
+from amqpscope.report.endings import Instant
+from amqpscope.report.state import talk_lines
 from amqpscope.report.text import TextLines
 from amqpscope.report.tree import Detail
 from amqpscope.tui.indexing import Indexer
@@ -93,12 +94,13 @@ def test_the_state_at_a_frame_is_what_the_command_tells(path, files):
     early = () if "midstart" in path else (1, 2)
     for number in {*early, count // 3, count // 2, count - 1} - {0}:
         talks = {}
-        for step in steps_of(path, until=number):
-            talks[step.conversation.number] = step.conversation
+        for passed in Reader({"decode_as": {}, "keylog": ()}).passing(path, number):
+            if not isinstance(passed, Ended):
+                talks[passed.conversation.number] = passed.conversation
         for connection, talk in list(talks.items())[-3:]:
             found = travel.find(Question(number, connection, lambda moment: None))
             assert found.state == described(talk), (number, connection)
 
 
 def described(talk):
-    return list(state_lines(talk.number, snapshot(talk.tracker.connection), 0))
+    return list(talk_lines(talk, Instant(0, 0)))

@@ -6,12 +6,12 @@ STORIES = [
     # capture, keys, words that name the cause
     ("v10_proton-rabbitmq_nocredit", "5", [
         "✗  C←S  /amq/queue/orders", "no credit",
-        "No credit (after 5 deliveries) for 9 s: the client has to move",
+        "No credit (after 5 deliveries) for 9 s: waiting for the client",
         "No delivery may begin until a flow grants link-credit.",
     ]),
     ("v10_proton-rabbitmq_window", "5", [
         "✗  C←S  /amq/queue/orders", "session window closed",
-        "Session window closed (credit 97) for 7.99 s: the client has to move",
+        "Session window closed (credit 97) for 7.99 s: waiting for the client",
         "No link of the session may send until a flow opens it.",
     ]),
     ("v10_proton-storybroker_rejected", "r", [

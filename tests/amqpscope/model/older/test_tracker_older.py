@@ -136,14 +136,14 @@ def test_in_the_middle_of_a_connection_channels_are_assumed():
 
 
 STUCK = {
-    # what happened: what holds the channel, what holds its consumer, who has to move
+    # what happened: what holds the channel, and who is waited for or ended it
     'server: connection.blocked reason="disk"': ("connection blocked", 1),
     "server: channel.flow[1] active=false\nclient: channel.flow-ok[1] active=false": (
         "channel flow stopped",
         1,
     ),
     'client: queue.declare[1] queue="slow"': ("waiting for a reply", 1),
-    "client: channel.close[1] reply-code=200": ("channel closed", 1),
+    "client: channel.close[1] reply-code=200": ("channel closed", 0),
     "": ("idle", 0),
 }
 
