@@ -122,10 +122,14 @@ class Ladders:
         self.most = most
         self.unfolded = evidence(source.findings)
         self.found: dict[int, Ladder] = {}
+        self.start = 0
+        """When the first frame of the capture passed."""
 
     def take(self, passed: Step | Finished) -> None:
         """The next of what `replay` gives."""
         talk = passed.conversation
+        if not self.start and isinstance(passed, Step):
+            self.start = passed.frame.time
         if self.connections and talk.number not in self.connections:
             return
         if isinstance(passed, Finished):
@@ -152,6 +156,7 @@ class Ladders:
             found = Ladder(
                 talk.number, client, server, talk.protocol,
                 collapse=self.collapse, unfolded=self.unfolded, most=self.most,
+                start=self.start,
             )  # fmt: skip
             self.found[talk.number] = found
         return found
@@ -194,6 +199,7 @@ class Illustrator:
             else:
                 self.statistics.end(passed.conversation)
                 result.last = max(result.last, passed.time)
+            self.ladders.start = self.ladders.start or result.first
             if passed.conversation.number in self.connections:
                 self.ladders.take(passed)
         result.ladders = sorted(self.ladders.finish(), key=lambda ladder: ladder.number)

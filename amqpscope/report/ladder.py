@@ -192,6 +192,7 @@ class Ladder:
         collapse: bool = True,
         unfolded: Container[int] = (),
         most: int = 0,
+        start: int = 0,
     ) -> None:
         self.number = number
         self.client = client
@@ -205,8 +206,8 @@ class Ladder:
         self.rows: list[Row] = []
         self.frames = 0
         self.findings = 0
-        self.first = 0
-        """When the first frame passed."""
+        self.start = start
+        """From when times are counted: the first frame of the capture, else that of the ladder."""
         self._drawn: dict[int, Arrow] = {}
         self._seen: Counter[str] = Counter()
         self._held: deque[Arrow] = deque()
@@ -219,7 +220,7 @@ class Ladder:
     def add(self, entry: Entry, describe: Callable[[], str] | None = None) -> None:
         """Take the next unit of the connection; its label may be made when it is needed."""
         if not self.frames:
-            self.first = entry.time
+            self.start = self.start or entry.time
         self.frames += 1
         self.findings += len(entry.notes)
         self._between(entry)

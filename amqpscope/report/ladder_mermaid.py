@@ -30,7 +30,7 @@ def diagram(ladders: list[Ladder]) -> Iterator[str]:
         yield f"    %% {title(ladder)}"
     for lane, (role, address) in enumerate(lanes.titles):
         yield f"    participant p{lane} as {escaped(f'{role} {address}')}"
-    start = min(ladder.first for ladder in ladders)
+    start = min(ladder.start for ladder in ladders)
     for row in together(ladders) if len(ladders) > 1 else ladders[0].rows:
         yield from lines(row, lanes, start)
 

@@ -94,7 +94,7 @@ class Picture:
         self.linker = linker
         self.lanes = Lanes(ladders)
         self.rows = together(ladders) if len(ladders) > 1 else ladders[0].rows
-        self.start = min(ladder.first for ladder in ladders)
+        self.start = min(ladder.start for ladder in ladders)
         self.brackets = brackets(self.rows)
         tracks = max((each.track + 1 for each in self.brackets), default=0)
         self.right = WIDTH - 24 - TRACK * tracks

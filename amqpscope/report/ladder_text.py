@@ -67,7 +67,7 @@ class LadderText:
             yield self.finished([*title(ladder)], BOLD)
         yield ""
         rows = together(ladders) if len(ladders) > 1 else ladders[0].rows
-        picture = Picture(self, lanes, rows, min(ladder.first for ladder in ladders))
+        picture = Picture(self, lanes, rows, min(ladder.start for ladder in ladders))
         yield from picture.lines()
 
     def finished(self, cells: list[str], colour: str) -> str:

@@ -180,6 +180,7 @@ class Climb:
             ladder = self.ladders[talk.number] = Ladder(
                 talk.number, client, server, talk.protocol, collapse=self.wish.collapse,
                 unfolded=Ranges(self.wish.unfolded), most=MOST,
+                start=self.run.places.files.record(1).time,
             )  # fmt: skip
         return ladder
 
@@ -212,7 +213,7 @@ def drawing(wish: Wish, ladders: list[Ladder], frame: int, final: bool) -> Drawi
     rows = together(ladders) if len(ladders) > 1 else [*ladders[0].rows] if ladders else []
     if not rows:
         return Drawing(wish, frame, ladders, [], None, [], [], {}, final)
-    start = min(ladder.first for ladder in ladders)
+    start = min(ladder.start for ladder in ladders)
     picture = Picture(LadderText(wish.width), Lanes(ladders), rows, start)
     beside: list[list[Bracket]] = [[] for _ in rows]
     for bracket in picture.brackets:

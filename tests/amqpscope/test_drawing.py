@@ -109,3 +109,11 @@ def test_evidence_of_findings_that_are_alike_is_of_the_first_ones(opened):
     found = check(str(opened(MANY)), work).findings
     assert len(found) == 40
     assert len(evidence(found) & {finding.frame for finding in found}) == 12
+
+
+def test_times_are_those_of_the_list_of_frames(source, root):
+    capture = source(root / "captures" / "v10_proton-rabbitmq_outcomes.pcap")
+    first, *others = laid(capture)
+    assert {ladder.start for ladder in others} == {first.start}
+    (alone,) = laid(capture, 2)
+    assert alone.start == first.start
