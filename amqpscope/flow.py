@@ -39,8 +39,8 @@ class Flow:
 
     __slots__ = (
         "acked", "connection", "covered", "delayed", "doubted", "doubter", "doubts", "ended",
-        "excused", "fin", "held", "isn", "key", "known", "last", "offset", "peer", "peer_ack",
-        "pending", "sender", "seq", "stopped", "strays", "waiting", "zero",
+        "excused", "fin", "fin_segment", "held", "isn", "key", "known", "last", "offset", "peer",
+        "peer_ack", "pending", "sender", "seq", "stopped", "strays", "waiting", "zero",
     )  # fmt: skip
 
     def __init__(self, key: bytes, connection: Connection, sender: int) -> None:
@@ -57,6 +57,8 @@ class Flow:
         self.offset = 0
         self.fin = -1
         """The offset of the FIN, once seen."""
+        self.fin_segment: Segment | None = None
+        """The segment that carried it."""
         self.ended = False
         self.zero = False
         """The last window announced was zero."""

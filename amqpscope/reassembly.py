@@ -310,6 +310,7 @@ class Reassembler:
             return  # a keep-alive: the peer had this octet, and its value is made up
         if flags & FIN and flow.fin < 0:
             flow.fin = max(start + len(segment.payload) + segment.missing, flow.offset)
+            flow.fin_segment = segment
         self._order.place(flow, start, segment, ack, out)
         if flow.doubts and flow.waiting and segment.time - flow.doubted >= LONG_TIME:
             self._order.lose(flow, flow.covered, segment, out)
@@ -410,7 +411,8 @@ class Reassembler:
         if flow.ended:
             return
         self._order.flush(flow, segment, out)
-        end = End(flow.connection, flow.sender, reason, segment.packet, segment.time)
+        last = segment if reason != "fin" or flow.fin_segment is None else flow.fin_segment
+        end = End(flow.connection, flow.sender, reason, last.packet, last.time)
         pass_on(flow, end, flow.offset, out)
         flow.ended = True
         flow.doubts = 0

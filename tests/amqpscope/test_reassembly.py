@@ -678,6 +678,12 @@ def test_an_end_waits_behind_an_answer_that_waits(wire):
     assert told(out) == [("client", 0, b"ask"), ("server", 0, b"answer"), ("server", "fin")]
 
 
+def test_an_end_that_waited_keeps_the_packet_and_time_of_its_fin(wire):
+    wire.send(CLIENT, 3, b"de", flags=ACK | FIN)
+    (*_, end) = wire.send(CLIENT, 0, b"abc")
+    assert (end.reason, end.packet, end.time) == ("fin", 4, 4 * MOMENT)
+
+
 def test_an_answer_comes_after_the_gap_that_it_acknowledges(wire):
     wire.send(SERVER, 0, b"answer", ack=3)
     out = wire.reassembler.finish()
