@@ -18,7 +18,7 @@ from dissectors.v1_0.bodies import Body
 from dissectors.v1_0.codec import MAX_EMPTY_ELEMENTS, Plan, Reader, field_name, plan_of
 from dissectors.v1_0.encodings import BY_CODE, DESCRIBED, label
 from dissectors.v1_0.framing import HEADER_SIZE, PROTOCOL_IDS, Unit, decode_unit
-from dissectors.v1_0.message import Section, walk
+from dissectors.v1_0.message import Section, reader_of, walk
 from dissectors.v1_0.values import Array, Described, Map, Value
 
 _WIDTHS = (0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 1, 4, 1, 4, 1, 4)
@@ -95,18 +95,22 @@ def section_tree(data: bytes) -> Node:
 def value_tree(data: bytes, at: int = 0, end: int | None = None, name: str = "value") -> Node:
     """The tree of the one value that begins at an offset."""
     stop = len(data) if end is None else end
-    trace: list[int] = []
+    return _traced(Reader(data, at, []), stop, name)
+
+
+def _traced(reader: Reader, stop: int, name: str) -> Node:
+    start, trace = reader.at, reader.trace
     value: Value = None
     with suppress(Malformed):  # what was traced before it is the tree
-        value = Reader(data, at, trace).value(stop)
+        value = reader.value(stop)
     if not trace:
-        return _octets(name, data, at, stop)
-    return _Builder(data, trace).value(name, stop, value)
+        return _octets(name, reader.data, start, stop)
+    return _Builder(reader.data, trace).value(name, stop, value)
 
 
 def _section(data: bytes, section: Section) -> Node:
-    node = value_tree(data, section.start, section.stop, section.name)
-    return node._replace(end=section.stop)
+    reader = reader_of(data, section, section.start, [])
+    return _traced(reader, section.stop, section.name)._replace(end=section.stop)
 
 
 def _octets(name: str, raw: bytes, start: int, end: int) -> Node:

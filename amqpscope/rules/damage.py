@@ -15,7 +15,7 @@ from typing import Final
 from amqpscope.frames import Frame
 from amqpscope.model.event import Event
 from dissectors.errors import Damage, Malformed
-from dissectors.v1_0.codec import u32
+from dissectors.v1_0.codec import MAX_EMPTY_ELEMENTS, u32
 from dissectors.v1_0.encodings import BY_CODE, DESCRIBED, TYPE_OF, label
 
 TRUSTED: Final = 3
@@ -23,7 +23,6 @@ TRUSTED: Final = 3
 TLS: Final = 2
 SASL: Final = 3
 MAX_DEPTH: Final = 100
-MAX_EMPTY: Final = 65536
 
 RULE_OF: Final = {
     Damage.UTF8: "TYP-024",
@@ -217,7 +216,7 @@ class Walk:
     def content(self, code: int, at: int, end: int, depth: int) -> int:
         """Move over what follows a constructor."""
         row = BY_CODE.get(code)
-        if row is None:
+        if row is None or depth > MAX_DEPTH:
             return -1
         if not row.sized:
             return at + row.width if at + row.width <= end else -1
@@ -240,6 +239,8 @@ class Walk:
 
     def items(self, at: int, count: int, end: int, depth: int) -> int:
         """Move over so many values."""
+        if count > end - at:  # each takes an octet or more
+            return -1
         for _ in range(count):
             at = self.value(at, end, depth + 1)
             if at < 0:
@@ -266,8 +267,10 @@ class Walk:
             return inside + size
         if element >> 4 == 4:
             self.empty += count
-            return -1 if self.empty > MAX_EMPTY else start
+            return -1 if self.empty > MAX_EMPTY_ELEMENTS else start
         at = start
+        if count > end - at:
+            return -1
         for _ in range(count):
             at = self.content(element, at, end, depth + 1)
             if at < 0:
@@ -287,6 +290,11 @@ class Walk:
 def plain_end(data: bytes, at: int, element: int, count: int, stop: int, constructors: int) -> int:
     """Where so many elements of a plain type end, each behind `constructors` constructors."""
     row = BY_CODE[element]
+    # A count that so few octets cannot hold is not walked through; elements may take none at all.
+    if not row.sized and not constructors:
+        return at + count * row.width if count * row.width <= stop - at else -1
+    if count > stop - at:
+        return -1
     for _ in range(count):
         if constructors:
             if at >= stop or data[at] != element:

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 100
 """Values within values. Each level costs stack, and 50,000 octets of 0x00 would exhaust it."""
-MAX_EMPTY_ELEMENTS: Final = 65536
+MAX_EMPTY_ELEMENTS: Final = 4096
 """Array elements that take no octets, in all that one reader reads: ten octets may claim four
-thousand million of them, and a frame has room for many tens."""
+thousand million of them, and a frame has room for many such arrays."""
 MAX_FAULTS: Final = 32
 """Faults noted in one frame; with more, the octets are simply not what they were taken for."""
 MAX_SYMBOLS: Final = 4096
@@ -437,6 +437,12 @@ class Reader:
                     f" the limit is {MAX_EMPTY_ELEMENTS} in all",
                 )
             self.empty += count
+            if self.trace is None:
+                content = self.content(code, stop)
+                items.extend(
+                    [content if made is None or content is None else made(content)] * count
+                )
+                return
         place: i64 = 0
         while place < count:
             if self.at >= stop and not empty:

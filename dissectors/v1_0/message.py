@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed
-from dissectors.v1_0.codec import PLAN_OF, Reader, prefix, u32
+from dissectors.v1_0.codec import MAX_EMPTY_ELEMENTS, PLAN_OF, Reader, prefix, u32
 from dissectors.v1_0.encodings import DESCRIBED, TYPE_OF, label
 from dissectors.v1_0.types import SECTION_SYMBOLS, SECTIONS
 from dissectors.v1_0.values import Described, Symbol, Ulong, Value
@@ -21,6 +21,9 @@ _WIDTH: Final = bytes((0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 1, 4, 1, 4, 1, 4))
 """Octets after a constructor by its high half; from 0xA on, octets of the size."""
 MAX_SECTIONS: Final = 65536
 """Sections in one message: a data section can be five octets long."""
+FEW_SECTIONS: Final = 16
+"""Sections that may each hold as many array elements without octets as a frame may; in a message
+of more, each may hold only so many."""
 
 _DESCRIPTORS: Final = b"\x80\xa3\xb3"
 """The other encodings in which a section's descriptor can be written."""
@@ -44,6 +47,8 @@ class Section:
         self.content: i64 = content
         """Where the constructor of the described value is."""
         self.stop: i64 = stop
+        self.crowded = False
+        """It is one of very many: together they must not claim more than can be read."""
 
     @property
     def name(self) -> str:
@@ -65,8 +70,24 @@ def walk(data: bytes) -> tuple[list[Section], Malformed | None]:
             at = section.stop
     except Malformed as fault:
         prefix(fault, f"section[{len(found)}]")
-        return found, fault
-    return found, None
+        return spaced(found), fault
+    return spaced(found), None
+
+
+def spaced(found: list[Section]) -> list[Section]:
+    """Mark the sections of a message that has too many of them to grant each the usual limit."""
+    if len(found) > FEW_SECTIONS:
+        for section in found:
+            section.crowded = True
+    return found
+
+
+def reader_of(data: bytes, section: Section, at: int, trace: list[int] | None = None) -> Reader:
+    """A reader for a section, with its share of what a message may claim without octets."""
+    reader = Reader(data, at, trace)
+    if section.crowded:
+        reader.empty = MAX_EMPTY_ELEMENTS - FEW_SECTIONS
+    return reader
 
 
 def section_at(data: bytes, at: i64, end: i64) -> Section:
@@ -134,7 +155,7 @@ def read_section(data: bytes, section: Section) -> tuple[Value, list[Malformed]]
     plan = PLAN_OF[section.code] if section.code > 0 else None
     # The walk has read the descriptor; a list, or what is no composite, needs no second look.
     known = section.code > 0 and (plan is None or data[section.content] in LISTS)
-    reader = Reader(data, section.content if known else section.start)
+    reader = reader_of(data, section, section.content if known else section.start)
     value: Value = None
     try:
         if known and plan is not None:
