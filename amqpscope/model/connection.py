@@ -179,6 +179,9 @@ class Connection:
         self.nameless: list[LinkEnd] = []
         """Answers for a dynamic node without its address, until it is clear that they are not the
         first half of a refusal."""
+        self.unclosed: list[LinkEnd] = []
+        """Ends that were detached without closing them while the partner's detach closed the link,
+        until they are attached and closed, or it is too late for that."""
         self.faults: list[Fault] = []
         """What was found against either peer, the oldest and the newest of it."""
 

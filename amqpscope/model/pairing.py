@@ -239,6 +239,7 @@ def detach(event: Event, body: Detach) -> None:
         session.detached[link.handle] = link
     let_go(event.connection, event.peer, link)
     doubt_partner(link)
+    half_closed(event.connection, link, body)
     link.delivery = None
     if body.error is not None:
         link.odd = True
@@ -251,6 +252,20 @@ def detach(event: Event, body: Detach) -> None:
         if link.role is not None:
             # A link of that name would be another one, whose counts start anew.
             event.connection.links.pop((event.peer, link.name, link.role), None)
+
+
+def half_closed(connection: Connection, link: LinkEnd, body: Detach) -> None:
+    """Note a link that one peer has closed and the other has only detached."""
+    if connection.unclosed and link.named:
+        # Attached and detached once more: whatever it owed, that was the answer.
+        connection.unclosed = [
+            old for old in connection.unclosed if old.name != link.name or old.role != link.role
+        ]
+    pair = link.pair
+    if pair is None or pair.detach is None or not pair.detach.closed or body.closed:
+        return
+    if link.attach is not None and len(connection.unclosed) < MAX_UNPAIRED:
+        connection.unclosed.append(link)
 
 
 def doubt_partner(link: LinkEnd) -> None:

@@ -26,6 +26,7 @@ GROUPS: Final = (
     ("link_names", "LNK"),
     ("link_refusal", "LNK"),
     ("link_detach", "LNK"),
+    ("link_closing", "LNK"),
     ("flow", "FLW"),
     ("flow_incoming", "FLW"),
     ("counts", "FLW"),

@@ -68,11 +68,11 @@ def unanswered(event: Event, session: SessionEnd, report: Reporter) -> None:
 
 
 def reattaching(pair: SessionEnd, link: LinkEnd) -> bool:
-    """The partner still has its old end of the link attached: it may mean to go on with that."""
-    for other in pair.handles.values():
-        if other.name == link.name and other.role != link.role:
-            return True
-    return False
+    """The partner still has its old end attached, or has closed it and so is told that it is."""
+    ends = list(pair.handles.values())
+    if link.detach is not None and link.detach.closed:
+        ends += [end for end in pair.detached.values() if end.detach and end.detach.closed]
+    return any(other.name == link.name and other.role != link.role for other in ends)
 
 
 def same_role(session: SessionEnd, link: LinkEnd) -> LinkEnd | None:

@@ -68,44 +68,6 @@ def still_attached(event: Event, session: SessionEnd, report: Reporter) -> None:
         )
 
 
-@rule("LNK-024", "closing-detach-answered-closed", "2.6.6", MUST, WARNING, on="detach")
-def closing_detach_answered_closed(event: Event, report: Reporter) -> None:
-    """A detach that closes a link is answered by one that closes it too.
-
-    A client that waits for its link to be closed hangs on any other answer. A detach that does not
-    close may have crossed the closing one; its sender then attaches again and closes. Nothing
-    shows whether it was an answer, so this is suspect: a warning after a second, else a note.
-
-    Bad (sending):
-        client: detach[0] handle=0 closed=true
-        @2s server: detach[0] handle=0   # <- LNK-024
-
-    Good (sending):
-        client: detach[0] handle=0 closed=true
-        server~1: detach[0] handle=0
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-        server: detach[0] handle=0 closed=true
-    """
-    link, body = event.link, event.body
-    if link is None or link.pair is None or not isinstance(body, Detach) or event.damaged:
-        return
-    pair, session = link.pair, event.session
-    if pair.detach is None or not pair.detach.closed or body.closed or link.attach is None:
-        return
-    if not event.knew(pair.detach_mark) or event.partner.close is not None:
-        return
-    if session is None or session.pair is None or session.pair.ended is not None:
-        return
-    late = event.since(pair.detach_mark) >= GRACE
-    report.suspect(
-        event,
-        f"the closing detach of link {link.label()} is answered by a detach that does not close it",
-        "detach.closed",
-        ((pair.detach_mark, "the closing detach"),),
-        severity=WARNING if late else INFO,
-    )
-
-
 @rule("LNK-025", "link-error-detach", "2.6.5", MUST, WARNING, on="end | close")
 def link_error_detach(event: Event, report: Reporter) -> None:
     """An error of one link is reported by a detach of that link.

@@ -171,11 +171,48 @@ def test_a_detach_that_does_not_close_asks_for_no_answer():
     assert (finding.rule, finding.severity) == ("LNK-023", "info")
 
 
-def test_an_answer_that_does_not_close_is_a_note_at_first_and_then_a_warning():
-    for pause, severity in ((0, "info"), (3, "warning")):
-        text = f"client: detach[0] handle=0 closed=true\n@{pause}s server: detach[0] handle=0"
-        (finding,) = play(text, "sending").findings
-        assert (finding.rule, finding.severity) == ("LNK-024", severity)
+@pytest.mark.parametrize(
+    ("pause", "end", "severity", "certainty"),
+    [
+        (0, "client: close", "info", "suspect"),
+        (3, "client: close", "warning", "suspect"),
+        (0, "@5s client: end[0]", "warning", "suspect"),
+        (0, "@20s client: close", "warning", "sure"),
+        (0, "@20s server: FIN", "warning", "sure"),
+        (0, "@20s server: END", "warning", "suspect"),
+    ],
+)
+def test_an_answer_that_does_not_close_is_judged_when_it_is_too_late(
+    pause, end, severity, certainty
+):
+    text = f"client: detach[0] handle=0 closed=true\n@{pause}s server: detach[0] handle=0\n{end}"
+    (finding,) = [each for each in play(text, "sending").findings if each.rule == "LNK-024"]
+    assert (finding.severity, finding.certainty) == (severity, certainty)
+    assert (finding.peer, finding.link) == ("server", "s")
+
+
+def test_an_answer_that_does_not_close_is_an_error_of_who_read_the_closing_one_and_then_ends():
+    text = f"""
+        client: detach[0] handle=0 closed=true
+        server: detach[0] handle=0
+        client: begin[1] {BEGIN}
+        server: begin[1] remote-channel=1 {BEGIN}
+        server: end[0]
+        """
+    (finding,) = play(text, "sending").findings
+    assert (finding.rule, finding.severity, finding.peer) == ("LNK-024", "error", "server")
+
+
+def test_a_link_that_comes_back_to_be_closed_on_another_handle_is_closed():
+    text = """
+        client: detach[0] handle=0 closed=true
+        server~1: detach[0] handle=0
+        server: attach[0] name="s" handle=3 role=receiver source=source() target=target(address="q")
+        server: detach[0] handle=3 closed=true
+        @20s client: close
+        server: close
+        """
+    assert play(text, "sending").findings == []
 
 
 def test_a_refusal_on_a_session_that_its_peer_began_is_only_suspect():
