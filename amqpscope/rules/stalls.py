@@ -75,11 +75,26 @@ def drain_answered(event: Event, report: Reporter) -> None:
     With nothing to send it raises its delivery-count to the end of the credit and says so. A
     receiver that waits for this to know that there is nothing more hangs or times out ("remote did
     not respond to a drain request in time"). Five seconds without a transfer are taken for none.
+    Whether a drain without credit asks for a flow is not clear; as clients wait for it, it is a
+    note that none came.
 
     Bad (sending):
         server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
                 drain=true   # <- FLW-021
+        @7s client: END
+
+    Bad (sending):
+        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=0 link-credit=0
+                drain=true   # <- FLW-021
+        @7s client: END
+
+    Good (sending):
+        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=0 link-credit=0 drain=true
+        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=0 link-credit=0 drain=true
         @7s client: END
 
     Good (sending):
@@ -98,7 +113,12 @@ def drain_unanswered(event: Event, report: Reporter, receiver: LinkEnd, sender: 
     """Report a drain that the sender has not answered at all."""
     asked, answer = receiver.drain_mark, sender.flow_mark
     left = undrained(receiver, sender)
-    if not left or asked is None or receiver.drain_told is asked or window_closed(sender.session):
+    if asked is None or receiver.drain_told is asked:
+        return
+    if without_credit(receiver):
+        drain_without_credit(event, report, receiver, sender)
+        return
+    if not left or window_closed(sender.session):
         return
     answered = answer is not None and answer.frame > asked.frame
     if answered and sender.flow is not None and sender.flow.drain:
@@ -115,6 +135,37 @@ def drain_unanswered(event: Event, report: Reporter, receiver: LinkEnd, sender: 
         ((sender.last_mark, "its last transfer"), (answer, "its last flow")),
         peer=sender.session.owner.peer,
         mark=asked,
+    )
+
+
+def without_credit(receiver: LinkEnd) -> bool:
+    """A receiver's last flow asks to drain and grants nothing."""
+    return receiver.drain_mark is receiver.flow_mark and (
+        receiver.flow is not None and receiver.flow.link_credit == 0
+    )
+
+
+def drain_without_credit(
+    event: Event, report: Reporter, receiver: LinkEnd, sender: LinkEnd
+) -> None:
+    """Note that nothing came after a drain that left nothing to use up or give up."""
+    asked, answer = receiver.drain_mark, sender.flow_mark
+    if asked is None or (answer is not None and answer.frame > asked.frame):
+        return
+    if quiet(event, asked, sender.last_mark) < ANSWER:
+        return
+    receiver.drain_told = asked
+    report.suspect(
+        event,
+        f"sender {sender.label()} was asked to drain with no credit left, and"
+        f" {event.since(asked) / 1e9:.1f} s later has sent no flow: a receiver that waits for one"
+        " hangs",
+        "flow.drain",
+        ((sender.last_mark, "its last transfer"), (answer, "its last flow")),
+        severity=INFO,
+        peer=sender.session.owner.peer,
+        mark=asked,
+        about=sender,
     )
 
 
