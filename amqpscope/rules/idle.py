@@ -21,6 +21,8 @@ NAMES: Final = ("client", "server")
 MILLISECOND: Final = 1_000_000
 SHORT: Final = 1000
 """Milliseconds below which an idle-time-out may have been meant in seconds."""
+ENDED: Final = ("fin", "rst")
+"""How a peer ends its direction itself; a capture that ends is no reason to fall silent."""
 NOTED: Final = 1
 WARNED: Final = 2
 _TIMEOUT: Final = re.compile(r"idle|inactiv|heartbeat|time-?out|timed out|silen", re.IGNORECASE)
@@ -58,6 +60,16 @@ def idle_timeout_exceeded(event: Event, report: Reporter) -> None:
         server: open container-id="s" idle-time-out=2000
         @5s client: empty   # <- CON-016
 
+    Bad:
+        client: header AMQP 1.0.0
+        server: header AMQP 1.0.0
+        client: open container-id="c"   # <- CON-016
+        server: open container-id="s" idle-time-out=2000
+        @3s server: empty
+        @6s server: empty
+        @6s server: END
+        @6s client: END
+
     Good:
         client: header AMQP 1.0.0
         server: header AMQP 1.0.0
@@ -70,7 +82,7 @@ def idle_timeout_exceeded(event: Event, report: Reporter) -> None:
     """
     own, partner = event.own, event.partner
     if own.finished:
-        if own.finished in {"fin", "rst"}:
+        if own.finished in ENDED:
             judge(event, report, own, partner, event.time, own.last_mark)
             judge(event, report, partner, own, event.time, partner.last_mark)
         elif partner.last_mark.time > own.last_mark.time:
@@ -94,9 +106,7 @@ def judge(
     limit = limit_of(waiting)
     if not limit or quiet.close is not None or waiting.close is not None:
         return
-    if waiting.finished and waiting is not event.own:
-        return
-    if quiet.finished and quiet is not event.own:
+    if any(end.finished in ENDED and end is not event.own for end in (waiting, quiet)):
         return
     length = silence(quiet, waiting, now)
     if length <= limit + max(limit // 10, 100 * MILLISECOND):

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.older.event import OlderEvent
+from amqpscope.model.older.connection import OlderEnd
+from amqpscope.model.older.event import FINISHED, OlderEvent
 from amqpscope.rules import IMPLIED, INFO, SHOULD, WARNING
 from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.stream import CLIENT, PEERS
 
 SECOND: Final = 1_000_000_000
+ENDED: Final = ("fin", "rst")
+"""How a peer ends its direction itself."""
 
 
 def interval(event: OlderEvent) -> int:
@@ -25,7 +28,10 @@ def interval(event: OlderEvent) -> int:
     return min(tune.heartbeat, tune_ok.heartbeat) * SECOND
 
 
-@rule("A09-CON-19", "heartbeat-missed", "4.2.7, 4.2.9", SHOULD, WARNING, on="pause | tick")
+@rule(
+    "A09-CON-19", "heartbeat-missed", "4.2.7, 4.2.9", SHOULD, WARNING,
+    on="pause | tick | finished | connection.close",
+)  # fmt: skip
 def heartbeat_missed(event: OlderEvent, report: OlderReporter) -> None:
     """A peer sends something, if only a heartbeat, at least once in each agreed interval.
 
@@ -40,21 +46,56 @@ def heartbeat_missed(event: OlderEvent, report: OlderReporter) -> None:
         @140s client: heartbeat   # <- A09-CON-19
         @141s server: heartbeat
 
+    Bad (channel):
+        @10s client: heartbeat   # <- A09-CON-19
+        @60s server: heartbeat
+        @120s server: heartbeat
+        @140s server: RST
+
     Good (channel):
         @30s client: heartbeat
         @30s server: heartbeat
         @60s client: heartbeat
         @60s server: heartbeat
+        @140s client: END
     """
     limit = interval(event)
     if not limit:
         return
     silence = event.own.silence
-    if silence is not None and silence.duration > 2 * limit:
+    if event.kinds & FINISHED or event.name == "connection.close":
+        for end in event.connection.ends:
+            silent_to_the_end(event, report, end, limit)
+    elif silence is not None and silence.duration > 2 * limit:
         seconds = silence.duration / SECOND
         text = f"the {PEERS[event.peer]} was silent for {seconds:.1f} s, heartbeat is"
         report.suspect(
             event, f"{text} {limit // SECOND} s", "", ((silence.mark, "its last frame before"),)
+        )
+
+
+def silent_to_the_end(
+    event: OlderEvent, report: OlderReporter, quiet: OlderEnd, limit: int
+) -> None:
+    """Report a peer that has not spoken again when the connection, or the capture, ends."""
+    one, other = event.connection.ends
+    closed = one.close is not None or other.close is not None
+    over = any(end.finished in ENDED and end is not event.own for end in (one, other))
+    unseen = quiet.seen < quiet.reached  # its partner had octets that did not pass here
+    if closed or over or unseen or not quiet.heard or "19" in quiet.told:
+        return
+    now = event.time
+    if event.kinds & FINISHED and event.own.finished not in ENDED:
+        now = max(one.heard, other.heard)
+    if now - quiet.heard > 2 * limit:
+        quiet.told.add("19")
+        seconds = (now - quiet.heard) / SECOND
+        report.suspect(
+            event,
+            f"the {PEERS[quiet.peer]} was silent for {seconds:.1f} s, to the end; heartbeat is"
+            f" {limit // SECOND} s",
+            peer=quiet.peer,
+            mark=quiet.last_mark,
         )
 
 
