@@ -16,6 +16,8 @@ from amqpscope.rules.catalogue import CHECKED, catalogue
 ALL: Final = "ALL"
 NEVER: Final = "never"
 FAIL_ON: Final = (*SEVERITIES, NEVER)
+BUILD_ON_OTHERS: Final = frozenset(("ERR-016", "ERR-022"))
+"""Rules that compare an error with all that was found before it."""
 NOT, ITS_ALL, ITS_GROUP, ITSELF = range(4)
 """How closely a word means a rule."""
 
@@ -38,8 +40,12 @@ class Choice:
     fail_on: str = ERROR
 
     def rules(self) -> RuleSet:
-        """The rules to run."""
-        return RuleSet([rule for rule in load().values() if self.wants(rule)])
+        """The rules to run, with those on whose findings one of them builds."""
+        rules = list(load().values())
+        wanted = [rule for rule in rules if self.wants(rule)]
+        if not any(rule.id in BUILD_ON_OTHERS for rule in wanted):
+            return RuleSet(wanted)
+        return RuleSet(wanted, [rule for rule in rules if rule.default or self.wants(rule)])
 
     def wants(self, rule: Rule) -> bool:
         """Whether a rule runs: the closer word counts, and of equals the one that ignores."""

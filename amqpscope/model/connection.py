@@ -21,6 +21,7 @@ MAX_NAMES: Final = 10_000
 """Link names that are remembered after their links are gone."""
 MAX_RIVALS: Final = 64
 MAX_FAULTS: Final = 64
+NOTE: Final = "info"
 
 
 class SeenHeader:
@@ -54,6 +55,10 @@ class Fault:
         self.session: SessionEnd | None = None
         """The end of the session of who is at fault."""
         self.link: LinkEnd | None = None
+        self.path = ""
+        """The field that it is about."""
+        self.severity = ""
+        """`error`, `warning`, or `info` for a note about nothing that a partner would mind."""
         self.answered = False
         """The partner's reaction was judged."""
 
@@ -199,5 +204,5 @@ class Connection:
         self.faults.append(fault)
 
     def clean(self, peer: int) -> bool:
-        """Nothing was found against a peer."""
-        return all(fault.peer != peer for fault in self.faults)
+        """Nothing but notes was found against a peer."""
+        return all(fault.peer != peer or fault.severity == NOTE for fault in self.faults)

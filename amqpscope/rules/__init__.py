@@ -250,6 +250,7 @@ class Reporter(Reporting[Event, SessionEnd | LinkEnd]):
             event.mark if mark is None else mark,
         )
         fault.session, fault.link = session, link
+        fault.path, fault.severity = path, severity or self.running.severity
         event.connection.blame(fault)
         name = "" if link is None else link.name
         self.write(fault, severity, message, path, channel, name, related)
@@ -258,16 +259,20 @@ class Reporter(Reporting[Event, SessionEnd | LinkEnd]):
 class RuleSet:
     """The rules that run, found by the kinds of an event."""
 
-    def __init__(self, rules: list[Rule]) -> None:
+    def __init__(self, rules: list[Rule], needed: list[Rule] | None = None) -> None:
         self.rules = rules
-        self.masks = [(mask, rule) for rule in rules for mask in rule.masks]
+        everything = rules if needed is None else needed
+        self.masks = [(mask, rule) for rule in everything for mask in rule.masks]
+        wanted = frozenset(rule.id for rule in rules)
+        self.silent = frozenset(rule.id for rule in everything if rule.id not in wanted)
+        """Rules that run because others build on what they find, and are not reported."""
         self.table: dict[int, list[Rule]] = {}
         self.recent = [-1] * 256
         """The kinds of the newest event of each performative, by its descriptor; the next one is
         mostly of the same."""
         self.chosen: list[list[Rule]] = [[]] * 256
         """The rules that look at such an event."""
-        self.ids = frozenset(rule.id for rule in rules)
+        self.ids = frozenset(rule.id for rule in everything)
 
     def of(self, kinds: int) -> list[Rule]:
         """The rules that look at an event of these kinds."""
@@ -294,3 +299,6 @@ class RuleSet:
         for rule in self.lately(event.frame.unit.code, event.kinds):
             reporter.rule = rule
             rule.check(event, reporter)
+        if self.silent and reporter.reports:
+            kept = [report for report in reporter.reports if report.rule.id not in self.silent]
+            reporter.reports = kept

@@ -28,11 +28,16 @@ def close_before_tcp_close(event: Event, report: Reporter) -> None:
 
     Without it the partner cannot tell the end from a broken network, and keeps or discards what is
     unsettled by guess. A killed process leaves the same picture, hence a warning; a reset may come
-    from a device in between, and is only noted. Who closes second is excused.
+    from a device in between, and is only noted. Who closes second is excused. What its peer had
+    received last may be what it died of.
 
     Bad (opened):
         client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
         client: FIN   # <- CON-008
+
+    Bad (opened):
+        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9   # <- CON-008
+        server: RST
 
     Good (opened):
         client: close
@@ -45,16 +50,22 @@ def close_before_tcp_close(event: Event, report: Reporter) -> None:
         return
     if not left_open(event) or idle_limit_passed(event):
         return
+    last = partner.last_mark
+    related = ((last, "the last frame that it had received"),)
     if own.finished == "fin":
         text = f"the {NAMES[event.peer]} closes the socket without a close"
         if partner.open is not None:
-            report.sure(event, text, "close")
+            report.sure(event, text, "close", related)
         else:
             text += " before its partner's open"
-            report.suspect(event, text, "close", severity=INFO)
+            report.suspect(event, text, "close", related, severity=INFO)
     else:
         text = f"the {NAMES[event.peer]} resets the connection without a close"
-        report.suspect(event, text, "close", severity=INFO)
+        mark = own.last_mark
+        if last.frame > mark.frame:
+            text += f"; the last frame that it had received is {last.frame}"
+            mark = last
+        report.suspect(event, text, "close", severity=INFO, mark=mark)
 
 
 def left_open(event: Event) -> bool:

@@ -221,7 +221,8 @@ def empty_frame_tolerated(event: Event, report: Reporter) -> None:
     """A peer takes empty frames on any valid channel.
 
     A close with an error about a frame not understood, right after an empty frame, looks as if that
-    one was meant. It may be chance.
+    one was meant. It may be chance. Where the partner's direction has ended before, that is what
+    the close answers.
 
     Bad (session):
         client: empty
@@ -235,6 +236,8 @@ def empty_frame_tolerated(event: Event, report: Reporter) -> None:
     """
     own, partner, body = event.own, event.partner, event.body
     heartbeat = partner.empty_mark
+    if partner.finished:
+        return
     if heartbeat is None or partner.last_mark is not heartbeat or not event.knew(heartbeat):
         return
     if not isinstance(body, Close) or not isinstance(body.error, Body) or partner.close is not None:

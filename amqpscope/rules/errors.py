@@ -42,7 +42,7 @@ def error_not_composite(event: Event, report: Reporter) -> None:
         server: end[0]
 
     Good (session):
-        client: end[0] error=error(condition=:amqp:internal-error description="failed")
+        client: end[0] error=error(condition=:amqp:resource-limit-exceeded description="failed")
         server: end[0]
     """
     body = event.body
@@ -129,11 +129,11 @@ def error_without_detail(event: Event, report: Reporter) -> None:
     Who reads the log at the other end has nothing else to go by.
 
     Bad (session):
-        client: end[0] error=error(condition=:amqp:internal-error)   # <- ERR-004
+        client: end[0] error=error(condition=:amqp:resource-limit-exceeded)   # <- ERR-004
         server: end[0]
 
     Good (session):
-        client: end[0] error=error(condition=:amqp:internal-error description="disk full")
+        client: end[0] error=error(condition=:amqp:resource-limit-exceeded description="disk full")
         server: end[0]
     """
     error = error_in(event)

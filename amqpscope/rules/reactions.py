@@ -37,10 +37,13 @@ UNRELATED: Final = frozenset(
 
 def concerns(event: Event, fault: Fault) -> bool:
     """An error frame may be the reaction to a fault: same connection, session or link."""
+    link, session = event.link, event.session
+    # Which of the two ends is noted depends on the frame at which the fault was found.
     if isinstance(event.body, Detach):
-        return fault.link is not None and event.link is fault.link.pair
+        return link is not None and fault.link is not None and fault.link in (link, link.pair)
     if isinstance(event.body, End):
-        return fault.session is not None and event.session is fault.session.pair
+        ends = () if session is None else (session, session.pair)
+        return fault.session is not None and fault.session in ends
     return True
 
 
@@ -205,7 +208,7 @@ def unattached_handle_reaction(event: Event, report: Reporter) -> None:
     Good (session):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100
-        server: close error=error(condition=:amqp:invalid-field description="too slow")
+        server: close error=error(condition=:amqp:resource-limit-exceeded description="too slow")
         client: close
     """
     if event.connection.faults:
@@ -281,7 +284,7 @@ def malformed_frame_reaction(event: Event, report: Reporter) -> None:
 
     Good (session):
         client: octets 0x0000000802000000
-        server: close error=error(condition=:amqp:internal-error description="no")
+        server: close error=error(condition=:amqp:resource-limit-exceeded description="no")
         client: close
     """
     if event.connection.faults:

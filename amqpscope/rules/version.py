@@ -12,7 +12,7 @@ from typing import Final
 
 from amqpscope.model.connection import ConnectionEnd, SeenHeader
 from amqpscope.model.event import GRACE, Event
-from amqpscope.rules import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.strangers import speaks_otherwise
 from dissectors.v1_0.codec import u32
 from dissectors.v1_0.framing import PROTOCOL_IDS, Header
@@ -178,6 +178,13 @@ def unsupported_version_refusal(event: Event, report: Reporter) -> None:
         client: header AMQP 1.0.0   # <- VER-006
         server: FIN
 
+    Bad (sasl):
+        client: sasl-init mechanism=:ANONYMOUS
+        server: sasl-outcome code=ok
+        client: header AMQP 1.0.0   # <- VER-006
+        client: open container-id="c"
+        server: FIN
+
     Good:
         server: header AMQP 1.0.0
         server: open container-id="s"
@@ -192,19 +199,31 @@ def unsupported_version_refusal(event: Event, report: Reporter) -> None:
 
 
 def closed_without_header(event: Event, report: Reporter) -> None:
-    """The server ends its direction and has sent nothing."""
+    """The server ends its direction and has not answered the client's newest header."""
     own, partner = event.own, event.partner
-    if own.finished != "fin" or own.frames or partner.finished or not partner.headers:
+    layer = len(own.headers)
+    if own.finished not in {"fin", "rst"} or partner.finished or len(partner.headers) <= layer:
         return
-    if partner.headers[0].header in PUBLISHED - CURRENT:
+    asked = partner.headers[layer]
+    if asked.header in PUBLISHED - CURRENT or (own.frames and not signed_in(event, asked)):
         return
-    if own.anchored and partner.anchored and not partner.damaged:
+    if own.anchored and partner.anchored and not partner.damaged and not doubled(partner):
+        how = "closes" if own.finished == "fin" else "resets the connection"
         report.suspect(
             event,
-            f"the server closes without a header after the client's {partner.headers[0].header}",
+            f"the server {how} without a header after the client's {asked.header}",
             "header",
-            mark=partner.headers[0].mark,
+            ((partner.last_mark, "the last frame that it had received"),),
+            severity=WARNING if own.finished == "fin" else INFO,
+            mark=asked.mark,
         )
+
+
+def signed_in(event: Event, asked: SeenHeader) -> bool:
+    """The server has let the client in, which then began the AMQP layer and did nothing wrong."""
+    sasl = event.connection.sasl
+    done = sasl.outcome is not None and not sasl.failed
+    return done and asked.header.id == AMQP and event.connection.clean(CLIENT)
 
 
 def layers_differ(one: Header, other: Header) -> bool:

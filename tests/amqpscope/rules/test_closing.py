@@ -55,3 +55,9 @@ def test_a_failed_login_excuses_a_client_that_leaves():
         server: FIN
     """
     assert [each for each in told(text, "sasl") if each[0].startswith("CON")] == []
+
+
+def test_a_reset_is_put_beside_the_frame_that_was_received_last():
+    begin = "begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9"
+    (finding,) = play(f"client: {begin}\nserver: RST", "opened").findings
+    assert (finding.rule, finding.peer, finding.frame) == ("CON-008", "server", 5)

@@ -25,3 +25,11 @@ def test_an_empty_frame_may_cross_the_partners_open():
 def test_an_open_after_a_second_header_is_told_as_the_header():
     text = 'client: header AMQP 1.0.0\nclient: open container-id="c"'
     assert told(text) == [("VER-013", 5, "client")]
+
+
+def test_a_close_after_the_partner_is_gone_is_not_about_its_last_empty_frame():
+    close = 'server: close error=error(condition=:amqp:connection:framing-error description="gone")'
+    for end in ("FIN", "RST"):
+        found = told(f"client: empty\nclient: {end}\n{close}", "session")
+        assert "CON-025" not in [rule for rule, _, _ in found]
+    assert ("CON-025", 8, "server") in told(f"client: empty\n{close}", "session")

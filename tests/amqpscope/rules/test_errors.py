@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from conversation import Pieces
 from exchange import play, script
 
 from amqpscope.analysis import Analyzer
+from amqpscope.choice import Choice
 from amqpscope.rules import RULES, RuleSet
 from amqpscope.rules.all import load
 from amqpscope.stream import Chunk, Connection
 
 SENDER = 'role=sender source=source() target=target(address="q") initial-delivery-count=0'
+ONLY_CAUSES = Choice(select=("ERR-022",))
 FLOW = "incoming-window=100 next-outgoing-id=0 outgoing-window=100"
 
 
@@ -112,3 +115,54 @@ def test_an_accusation_is_believed_when_the_rules_that_could_tell_do_not_run():
         for step in analyzer.feed(piece):
             found += step.findings
     assert found == []
+
+
+REFUSED = """
+    client: attach[0] name="r" handle=0 role=receiver source=source(address="q"
+            dynamic-node-properties={}) target=target() rcv-settle-mode=second
+    server: end[0] error=error(condition=:amqp:not-implemented description="WHY")
+    """
+
+
+def causes(text: str, choice: Choice = ONLY_CAUSES) -> list[tuple[str, str]]:
+    """What is said of an exchange where only the rule for causes is selected."""
+    analyzer = Analyzer({5672: "amqp-1.0"}, choice.rules())
+    connection = Connection(("10.0.0.1", 50000), ("10.0.0.2", 5672), True)
+    pieces = Pieces(connection)
+    steps = [s for each in script(text, "session") for s in analyzer.feed(pieces.piece(each))]
+    found = [finding for step in steps for finding in step.findings]
+    return [(finding.rule, finding.message) for finding in found]
+
+
+def test_the_words_of_an_error_lead_to_the_field_that_they_name():
+    ((_, text),) = causes(REFUSED.replace("WHY", "rcv-settle-mode second not supported"))
+    assert text == "end with amqp:not-implemented names rcv-settle-mode, which frame 7 sets"
+
+
+def test_a_note_is_no_cause_of_an_error():
+    ((_, text),) = causes(REFUSED.replace("WHY", "sorry"))
+    assert text == "end with amqp:not-implemented comes after frame 7, in which no fault was found"
+
+
+def test_causes_are_looked_for_whatever_else_is_selected():
+    text = """
+        client: transfer[0] handle=1 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
+                | data(b"0")
+        server: end[0] error=error(condition=:amqp:session:unattached-handle description="1")
+        """
+    said = "end with amqp:session:unattached-handle: the probable cause is LNK-005 in frame 7"
+    assert causes(text) == [("ERR-022", said)]
+
+
+def test_what_a_peer_has_put_up_with_is_no_cause():
+    text = """
+        client: attach[0] name="r" handle=0 role=receiver source=source(address="q") target=target()
+        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
+                initial-delivery-count=0
+        """
+    end = 'server: end[0] error=error(condition=:amqp:resource-limit-exceeded description="x")'
+    soon, late = causes(text + end), causes(text + "server: empty\nclient: empty\n" * 6 + end)
+    assert [rule for rule, _ in soon] == ["ERR-022"]
+    assert late == []
