@@ -166,6 +166,11 @@ class LinkEnd:
         """This peer has neither detached it nor ended its session."""
         return self.detach is None and self.session.ended is None
 
+    @property
+    def may_answer(self) -> bool:
+        """This attach answers the partner's, or perhaps one of it that was not seen."""
+        return self.replied or (self.doubtful and self.pair is None)
+
     def node(self) -> str:
         """The address that the link goes to or comes from, as either side tells it."""
         if self.address or self.pair is None:

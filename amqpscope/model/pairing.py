@@ -71,6 +71,8 @@ def attach(event: Event, body: Attach) -> LinkEnd | None:
     session.handles[body.handle] = link
     session.detached.pop(body.handle, None)
     pair_link(session, link)
+    if session.pair is None and not event.partner.anchored:
+        link.doubtful = True
     name_link(event, link)
     if link.replied and link.clear and without_address(link):
         event.connection.nameless.append(link)

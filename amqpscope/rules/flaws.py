@@ -112,7 +112,7 @@ def speak(
 def passed_on(event: Event) -> bool:
     """Whether the sender of a message may only hand on what another wrote."""
     link = event.link
-    return link is None or link.attach is None or link.replied
+    return link is None or link.attach is None or link.may_answer
 
 
 def once(event: Event, note: str) -> bool:

@@ -164,7 +164,7 @@ def sender_without_source_transfers(event: Event, report: Reporter) -> None:
                 | data(b"0")
     """
     link = event.link
-    if link is None or link.deliveries or link.role is not SENDER or link.replied:
+    if link is None or link.deliveries or link.role is not SENDER or link.may_answer:
         return
     if not link.no_terminus or event.discarded:
         return
@@ -206,7 +206,7 @@ def receiver_without_target_grants(event: Event, report: Reporter) -> None:
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
     """
     link, body = event.link, event.body
-    if link is None or link.replied or not isinstance(body, Flow) or not body.link_credit:
+    if link is None or link.may_answer or not isinstance(body, Flow) or not body.link_credit:
         return
     if "LNK-016" in link.told or not link.no_terminus or event.discarded:
         return

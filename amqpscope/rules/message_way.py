@@ -182,7 +182,7 @@ def anonymous_message_without_to(event: Event, report: Reporter) -> None:
                 | properties(to="q") data(b"x")
     """
     message, link = event.parts, event.link
-    if message is None or link is None or message.present & TO or link.replied:
+    if message is None or link is None or message.present & TO or link.may_answer:
         return
     if link.attach is None or link.pair is None or link.pair.attach is None:
         return

@@ -11,6 +11,7 @@ from typing import Final
 
 from amqpscope.model.connection import ConnectionEnd
 from amqpscope.model.event import FINISHED, Event
+from amqpscope.model.knowledge import EVERYTHING
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import Mark
 from amqpscope.model.session import SessionEnd
@@ -49,9 +50,18 @@ def stands_for(session: SessionEnd, waiting: list[SessionEnd]) -> SessionEnd | N
     for asked in waiting:
         if asked.begin is None or asked.begin.remote_channel is not None:
             continue
-        if asked.mark.end <= session.known_then and common_link(asked, session) is not None:
+        if not before(asked.mark, session.mark, session.known_then):
+            continue
+        if common_link(asked, session) is not None:
             return asked
     return None
+
+
+def before(asked: Mark, answer: Mark, known: int) -> bool:
+    """A frame had been read, as far as TCP tells, when its partner sent another."""
+    if known < EVERYTHING:
+        return asked.end <= known
+    return asked.frame < answer.frame
 
 
 def common_link(asked: SessionEnd, session: SessionEnd) -> tuple[LinkEnd, LinkEnd] | None:
@@ -60,6 +70,6 @@ def common_link(asked: SessionEnd, session: SessionEnd) -> tuple[LinkEnd, LinkEn
         for other in session.unpaired:
             if own.name != other.name or own.role is None or other.role is (own.role):
                 continue
-            if own.named and own.mark.end <= other.known_then:
+            if own.named and before(own.mark, other.mark, other.known_then):
                 return own, other
     return None

@@ -12,14 +12,12 @@ from amqpscope.model.event import Event
 from amqpscope.rules import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.terminus import (
     Terminus,
-    answered,
     attach_of,
-    initiates,
     node_properties,
     symbols,
     termini,
 )
-from dissectors.v1_0.bodies import Attach, Body, Coordinator, Source, Target
+from dissectors.v1_0.bodies import Body, Coordinator, Source, Target
 from dissectors.v1_0.encodings import TYPE_NUMBER, TYPE_OF
 from dissectors.v1_0.names import descriptor_name
 from dissectors.v1_0.types import RESTRICTED_TYPE, primitive
@@ -452,25 +450,11 @@ def filter_not_described(event: Event, report: Reporter) -> None:
         for key, value in filters:
             if value is None or isinstance(value, Described | Body):
                 continue
-            if repeats(terminus, key, value) or perhaps_asked(event):
+            if repeats(terminus, key, value):
                 continue
             text = f"the filter {key!s} is of type {type_of(value)}, not a described value"
             vendor = isinstance(key, str) and key.startswith("com.microsoft:")
             report.sure(event, text, path, severity=WARNING if vendor else "")
-
-
-def perhaps_asked(event: Event) -> bool:
-    """A sender may only repeat the filters of a receiver whose attach was not seen."""
-    attach = event.body
-    if not isinstance(attach, Attach) or attach.role is not False:
-        return False
-    session = event.session
-    begin = None if session is None else session.begin
-    if session is None or begin is None:
-        return True
-    if session.pair is None and begin.remote_channel is not None:
-        return True  # The begin that it answers was not seen, or came late to the capture.
-    return answered(event, attach) is None and (event.ahead or not initiates(event, attach))
 
 
 def repeats(terminus: Terminus, key: Value, value: Value) -> bool:

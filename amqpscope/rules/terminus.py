@@ -67,10 +67,23 @@ def initiates(event: Event, attach: Attach) -> bool:
     return answered(event, attach) is None
 
 
+def perhaps_asked(event: Event, attach: Attach) -> bool:
+    """An attach may only repeat what the partner asked for in one that was not seen."""
+    session = event.session
+    if session is None or answered(event, attach) is not None:
+        return session is None
+    if session.pair is not None and session.pair.whole and not event.ahead:
+        return False
+    return not initiates(event, attach) or event.ahead
+
+
 def termini(event: Event) -> list[Terminus]:
-    """The source and target of an attach, where they are what they should be."""
+    """The source and target of an attach, where they are what they should be.
+
+    None of them where an attach may repeat one that was not seen: the fault would be another's.
+    """
     attach = attach_of(event)
-    if attach is None:
+    if attach is None or perhaps_asked(event, attach):
         return []
     link = answered(event, attach)
     other = None if link is None else link.attach

@@ -95,6 +95,7 @@ def delivery_unacked_too_long(event: OlderEvent, report: OlderReporter) -> None:
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=0
         @1900s server: heartbeat   # <- A09-BAS-45
+        server: FIN
 
     Good (consuming):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"

@@ -130,3 +130,19 @@ def test_notes_are_made_once_on_a_link():
             | message-annotations({:x-mine=1}) data(b"x")
     """
     assert [f.rule for f in play(text, "sending").findings] == ["MSG-024"]
+
+
+def test_an_attach_whose_question_was_not_seen_makes_nobody_the_author():
+    # The client's direction is missing: the broker's attach looks as if it had set up the link.
+    begin = "next-outgoing-id=0 incoming-window=100 outgoing-window=100"
+    text = f"""
+        server: header AMQP 1.0.0
+        server: open container-id="s"
+        server: begin[0] remote-channel=0 {begin}
+        server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
+                initial-delivery-count=0
+        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
+                | amqp-value("x") properties(subject="late")
+        """
+    findings = [each for each in play(text, complete=False).findings if each.rule == "MSG-001"]
+    assert [each.severity for each in findings] == ["warning"]

@@ -162,3 +162,25 @@ def test_a_begin_that_is_captured_after_its_answer_is_paired_with_it():
     assert client.channels[5].pair is server.channels[3]
     assert (client.channels[5].replied, server.channels[3].replied) == (False, True)
     assert server.channels[3].handles[0].pair is client.channels[5].handles[0]
+
+
+def test_a_begin_does_not_answer_one_that_came_later():
+    text = """
+        client: header AMQP 1.0.0
+        client: open container-id="c"
+        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
+        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
+                initial-delivery-count=0
+        server: header AMQP 1.0.0
+        server: open container-id="s"
+        server: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
+        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
+        server: flow[0] next-incoming-id=0 incoming-window=9 next-outgoing-id=0 outgoing-window=9
+                handle=0 delivery-count=0 link-credit=1
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
+                | data(b"0")
+        client: close
+        server: close
+        """
+    found = [each for each in play(text).findings if each.rule == "SES-004"]
+    assert [(each.peer, each.severity, each.frame) for each in found] == [("server", "error", 7)]

@@ -80,3 +80,15 @@ def test_microsofts_bare_filters_are_a_warning():
     text = f'{ASK} source=source(address="q" filter={{:com.microsoft:session-filter="s"}})'
     [finding] = [f for f in play(text, "session").findings if f.rule[:3] == "SRC"]
     assert (finding.rule, finding.severity) == ("SRC-024", "warning")
+
+
+@pytest.mark.parametrize("role", ["sender", "receiver"])
+def test_an_echo_of_an_attach_that_was_not_seen_is_held_against_nobody(role):
+    text = f"""
+        server: header AMQP 1.0.0
+        server: open container-id="s"
+        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
+        server: attach[0] name="r" handle=0 role={role} initial-delivery-count=0 target=target()
+                source=source(address="q" filter={{:apache.org:selector-filter:string="a = 1"}})
+        """
+    assert [each for each in play(text, complete=False).findings if each.rule[:3] == "SRC"] == []
