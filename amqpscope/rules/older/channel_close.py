@@ -32,6 +32,11 @@ def channel_close_unanswered(event: OlderEvent, report: OlderReporter) -> None:
         server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"
         @5s client: connection.close reply-code=200 reply-text="bye"   # <- A09-CHN-07
 
+    Bad (channel):
+        client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-CHN-07
+        @5s client: connection.close reply-code=200 reply-text="bye"
+        server: connection.close-ok
+
     Good (channel):
         server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"
         client: channel.close-ok[1]
@@ -43,6 +48,28 @@ def channel_close_unanswered(event: OlderEvent, report: OlderReporter) -> None:
         return
     for channel in event.connection.channels.values():
         unanswered(event, channel, report)
+        given_up(event, channel, report)
+
+
+def given_up(event: OlderEvent, channel: Channel, report: OlderReporter) -> None:
+    """Tell of a close whose sender ends the connection, or the capture, without an answer."""
+    close = channel.closes[event.peer]
+    if close is None or close.answer is not None or not channel.sure:
+        return
+    if channel.closes[1 - event.peer] is not None or event.partner.seen < event.partner.reached:
+        return
+    waited = event.since(close.mark)
+    if event.own.finished == "capture":
+        waited = event.partner.heard - close.mark.time
+    if waited > GRACE:
+        text = f"the close of channel {channel.number} has no answer after {waited / 1e9:.1f} s"
+        report.suspect(
+            event,
+            text,
+            peer=1 - event.peer,
+            mark=close.mark,
+            about=channel.number,
+        )
 
 
 def unanswered(event: OlderEvent, channel: Channel, report: OlderReporter) -> None:

@@ -19,19 +19,30 @@ from dissectors.v0_9.framing import FRAME_END
 BAD_FRAMES: Final = frozenset(("A09-FRM-07", "A09-FRM-08"))
 
 
-@rule("A09-FRM-07", "frame-type-undefined", "4.2.3", MUST, ERROR, on="special | request | response")
+@rule(
+    "A09-FRM-07", "frame-type-undefined", "4.2.3", MUST, ERROR,
+    on="special | request | response | header",
+)  # fmt: skip
 def frame_type_undefined(event: OlderEvent, report: OlderReporter) -> None:
     """The type of a frame is one that the version has.
 
-    A receiver cannot skip what it does not know, and must close.
+    A receiver cannot skip what it does not know, and must close. A protocol header where a frame
+    should come is read as one of type 65.
 
     Bad (channel):
         client: frame-0-x type=77 channel=1 0x00   # <- A09-FRM-07
+
+    Bad (header):
+        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
+        client: header AMQP 0.9.1   # <- A09-FRM-07
 
     Good (v0_9):
         client: frame-0-x type=7 channel=0 0x00
     """
     unit = event.unit
+    if unit.header is not None:
+        header_for_frame(event, report)
+        return
     if not event.trusted or unit.type in unit.dialect.frame_types or unit.label == "heartbeat":
         return
     if not event.connection.announced:
@@ -40,6 +51,16 @@ def frame_type_undefined(event: OlderEvent, report: OlderReporter) -> None:
         return
     text = f"frame type {unit.type} is not of {unit.dialect.protocol}"
     report.sure(event, text, "type")
+
+
+def header_for_frame(event: OlderEvent, report: OlderReporter) -> None:
+    """Report a protocol header of a peer whose frames should follow."""
+    own, refused = event.own, event.connection.stage == stages.REFUSED
+    if not own.frames or not own.anchored or refused or not event.trusted:
+        return
+    related = ((own.header_mark or own.last_mark, "what it began with"),)
+    text = f"the {PEERS[event.peer]} sends a protocol header where a frame should come"
+    report.sure(event, text, "type", related)
 
 
 def ends_right(event: OlderEvent) -> bool:

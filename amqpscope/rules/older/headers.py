@@ -89,7 +89,7 @@ def unknown_amqp_version(event: OlderEvent, report: OlderReporter) -> None:
 
 @rule(
     "A09-FRM-03", "unsupported-version-answer-broken", "4.2.2", MUST, WARNING,
-    on="finished | early malformed",
+    on="finished | early malformed | connection.close",
 )  # fmt: skip
 def unsupported_version_answer_broken(event: OlderEvent, report: OlderReporter) -> None:
     """A server that does not speak the client's version says which one it does, and closes.
@@ -107,6 +107,11 @@ def unsupported_version_answer_broken(event: OlderEvent, report: OlderReporter) 
         client: FIN
 
     Bad (header):
+        server: connection.close reply-code=501 reply-text="FRAME_ERROR"   # <- A09-FRM-03
+        server: FIN
+        client: FIN
+
+    Bad (header):
         server: octets 0x485454502f312e31203430300d0a   # <- A09-FRM-03, A09-FRM-08
         server: FIN
         client: FIN
@@ -119,7 +124,11 @@ def unsupported_version_answer_broken(event: OlderEvent, report: OlderReporter) 
     own, connection = event.own, event.connection
     if event.peer != SERVER or own.frames or not own.anchored or connection.stage != stages.HDR:
         return
-    if event.name != "finished":
+    if event.name == "connection.close":
+        text = "the server refuses the client's header with connection.close, not with a header"
+        related = ((event.partner.header_mark, "the header"),)
+        report.sure(event, text, "header", related, severity=ERROR)
+    elif event.name != "finished":
         if not event.frame.cut and event.frame.raw[0] not in FRAME_TYPES:
             text = "the server answers the client's header with neither a header nor a frame"
             report.suspect(event, text, "header", ((event.partner.header_mark, "the header"),))

@@ -10,12 +10,15 @@ from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING
 from amqpscope.rules.older import OlderReporter, rule
 from amqpscope.stream import CLIENT, PEERS
 from dissectors.errors import Damage, Malformed
+from dissectors.v0_9.framing import METHOD, REQUEST, RESPONSE
 from dissectors.v0_9.rows import SHORTSTR
 from dissectors.v0_9.values import Unreadable
 from dissectors.v1_0.values import Value
 
 VENDOR: Final = 0xF000
 """The first of the class numbers that vendors may use as they like."""
+FOR_METHODS: Final = frozenset((METHOD, REQUEST, RESPONSE))
+"""Types of frames with methods in them."""
 FITTING: Final = frozenset((Damage.TRUNCATED, Damage.TRAILING))
 TABLE_SIZE: Final = "table claims"
 """How a fault begins that says that a table is larger than what contains it: A09-TBL-07."""
@@ -91,7 +94,7 @@ def misfit(event: OlderEvent) -> Malformed | None:
     return None
 
 
-@rule("A09-FRM-25", "method-arguments-do-not-fit", "4.2.4", MUST, ERROR, on="malformed method")
+@rule("A09-FRM-25", "method-arguments-do-not-fit", "4.2.4", MUST, ERROR, on="malformed")
 def method_arguments_do_not_fit(event: OlderEvent, report: OlderReporter) -> None:
     """The arguments of a method fill its frame, no more and no less.
 
@@ -100,9 +103,15 @@ def method_arguments_do_not_fit(event: OlderEvent, report: OlderReporter) -> Non
     Bad (channel):
         client: frame-0-x type=1 channel=1 0x0032000a000001710000000000ff   # <- A09-FRM-25
 
+    Bad (channel):
+        client: frame-0-x type=1 channel=1 0x003c00   # <- A09-FRM-25
+
     Good (channel):
         client: queue.declare[1] queue="q"
     """
+    if event.unit.method is None:
+        without_number(event, report)
+        return
     fault = misfit(event)
     if fault is not None and event.trusted and event.connection.announced:
         text = f"the arguments of {event.name} do not fit: {fault.reason}"
@@ -110,6 +119,17 @@ def method_arguments_do_not_fit(event: OlderEvent, report: OlderReporter) -> Non
             report.sure(event, text, fault.path)
         else:
             report.suspect(event, text, fault.path)
+
+
+def without_number(event: OlderEvent, report: OlderReporter) -> None:
+    """Report a frame for a method that is too short to say which."""
+    unit = event.unit
+    if unit.type not in FOR_METHODS or unit.class_id or unit.cut or not event.trusted:
+        return
+    for fault in unit.faults:
+        if fault.kind is Damage.TRUNCATED and event.connection.announced:
+            report.sure(event, f"a frame of {unit.size} octets for a method: {fault.reason}")
+            return
 
 
 def version_said(event: OlderEvent) -> bool:
