@@ -45,6 +45,8 @@ COMPUTED: Final = frozenset((WINDOW, LIMIT, IN_USE, UNATTACHED))
 ENDED: Final = ("fin", "rst")
 NEAR: Final = 10
 """Frames in which a peer reacts to what is no error; what it put up with for longer is no cause."""
+HARMLESS: Final = frozenset(("FLW-012",))
+"""Warnings about what breaks nothing; where it does, they are errors of their own."""
 PROVOKED: Final = frozenset(
     (
         "amqp:internal-error",
@@ -205,7 +207,7 @@ def may_be_cause(event: Event, fault: Fault) -> bool:
         return fault.rule == "CON-008"
     before = event.mark.frame - fault.mark.frame
     near = fault.severity == ERROR or (fault.severity == WARNING and before <= NEAR)
-    return near and before > 0 and concerns(event, fault)
+    return near and before > 0 and fault.rule not in HARMLESS and concerns(event, fault)
 
 
 def point_to_fault(event: Event, report: Reporter, error: Error, fault: Fault) -> None:

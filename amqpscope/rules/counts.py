@@ -14,7 +14,7 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.serial import unwrap, wire
 from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.flow import unreadable
-from dissectors.v1_0.bodies import Attach, Flow
+from dissectors.v1_0.bodies import Attach, End, Flow
 
 
 @rule("FLW-010", "sender-delivery-count-missing", "2.7.4", MUST, ERROR, on="odd-flow sender-flow")
@@ -60,6 +60,12 @@ def sender_delivery_count_wrong(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10   # <- FLW-011
 
+    Bad (session):
+        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
+                initial-delivery-count=0
+        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=5 link-credit=0   # <- FLW-011
+
     Good (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 more=true | data(b"0")
@@ -94,8 +100,15 @@ def sender_delivery_count_wrong(event: Event, report: Reporter) -> None:
 
 def judge_advance(event: Event, report: Reporter, link: LinkEnd, value: int, text: str) -> None:
     """A count that is higher than the deliveries: an answer to a drain, or not."""
-    pair = link.pair
-    if pair is None or pair.credit.unsure or event.ahead:
+    pair, session = link.pair, event.session
+    if event.ahead or (pair is not None and pair.credit.unsure):
+        return
+    if pair is None:
+        partner = None if session is None else session.pair
+        if link.again or link.doubtful or partner is None or not partner.whole:
+            return
+        text = f"{text}, and no receiver is attached that could have given credit"
+        report.sure(event, text, "flow.delivery-count", ((link.mark, "the sender's attach"),))
         return
     best = pair.credit.best(event.known, event.own.proved)
     related: tuple[tuple[Mark | None, str], ...] = (
@@ -123,7 +136,7 @@ def wrap_hint(value: int, expected: int) -> str:
 
 @rule(
     "FLW-012", "receiver-delivery-count-too-early", "2.7.4", MUST, WARNING,
-    on="odd-flow receiver-flow | attach",
+    on="odd-flow receiver-flow | attach | end | close | finished",
 )  # fmt: skip
 def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
     """A receiver that has not seen the sender's attach leaves delivery-count null.
@@ -131,7 +144,8 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
     It cannot know the count yet. qpid-proton sends 0 all the same when it pipelines credit, and
     nothing breaks while senders start at 0; where the sender starts elsewhere it is an error,
     since credit then counts from the wrong place. Only a link's first attachment is judged, and
-    what does no harm is told once for all links of a peer.
+    what does no harm is told once for all links of a peer. Where the sender never attaches it is
+    told at the end.
 
     Bad (session):
         client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
@@ -152,13 +166,14 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
     body, link = event.body, event.link
     if isinstance(body, Attach):
         receiver = waiting_receiver(event, body)
-        if (
-            receiver is not None
-            and receiver.guess is not None
-            and not (receiver.again or receiver.doubtful)
-        ):
+        if receiver is not None and guessed(receiver) and receiver.guess is not None:
             count, mark = receiver.guess
             say_too_early(event, report, receiver, count, mark, body.initial_delivery_count)
+        return
+    if not isinstance(body, Flow):
+        for receiver in never_answered(event):
+            if receiver.guess is not None:
+                say_too_early(event, report, receiver, *receiver.guess, None)
         return
     if link is None or link.pair is None or not isinstance(body, Flow) or link.again:
         return
@@ -167,6 +182,25 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
         return
     link.guess = (said, event.mark)
     say_too_early(event, report, link, said, event.mark, pair.initial_count)
+
+
+def guessed(receiver: LinkEnd) -> bool:
+    """A receiver has stated a count that it cannot have had from a sender's attach."""
+    return receiver.guess is not None and not (receiver.again or receiver.doubtful)
+
+
+def never_answered(event: Event) -> list[LinkEnd]:
+    """Receivers with such a count whose sender has not attached when all is over."""
+    ending = isinstance(event.body, End)
+    found: list[LinkEnd] = []
+    for end in event.connection.ends:
+        for session in end.channels.values():
+            pair = session.pair
+            if ending and event.session not in (session, pair):
+                continue
+            if pair is not None and pair.whole and session.unpaired and not event.ahead:
+                found += [link for link in session.unpaired if link.role and guessed(link)]
+    return found
 
 
 def waiting_receiver(event: Event, body: Attach) -> LinkEnd | None:

@@ -66,13 +66,17 @@ def delivery_tag_missing(event: Event, report: Reporter) -> None:
     """The first transfer of a delivery carries its delivery-tag.
 
     The tag is the delivery's name beyond the session; without one it can be neither resumed nor
-    told from its copy. Some services leave it out of single settled transfers, which is a warning.
-    An empty tag is one.
+    told from its copy. Some services leave it out of single settled transfers, which is a warning,
+    told once for a link. An empty tag is one.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 message-format=0 settled=true more=true
                 | data(b"0")   # <- DLV-002
         client: transfer[0] handle=0 | data(b"1")
+
+    Bad (sending):
+        client: transfer[0] handle=0 delivery-id=0 message-format=0 | data(b"0")   # <- DLV-002
+        client: transfer[0] handle=0 delivery-id=1 message-format=0 | data(b"1")   # <- DLV-002
 
     Good (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"" message-format=0 settled=true
@@ -88,6 +92,8 @@ def delivery_tag_missing(event: Event, report: Reporter) -> None:
     if body.more and not body.aborted:
         text = f"{text}, and more transfers are to follow"
         report.sure(event, text, "transfer.delivery-tag")
+    elif not body.settled and not body.aborted:
+        report.sure(event, f"{text}, unsettled", "transfer.delivery-tag")
     elif "DLV-002" not in link.told:
         link.told.add("DLV-002")
         report.sure(event, text, "transfer.delivery-tag", severity=WARNING)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.event import Event
+from amqpscope.model.event import CONTINUATION, Event
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.pairing import attached_still
 from amqpscope.rules import ERROR, MUST, WARNING, Reporter, rule
+from amqpscope.rules.delivery import placed
 from amqpscope.rules.owed import judging
 from amqpscope.rules.resume import lists, tag_of
 from dissectors.v1_0.bodies import Detach, Transfer
@@ -66,16 +67,22 @@ def resume_flag_missing(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("RES-006", "resume-unknown-tag", "2.7.5", MUST, ERROR, on="resume first")
+@rule("RES-006", "resume-unknown-tag", "2.7.5", MUST, ERROR, on="resume")
 def resume_unknown_tag(event: Event, report: Reporter) -> None:
     """A sender resumes only deliveries that are in its own list of unsettled ones.
 
     Told when the list is there and complete, or when the link was never attached before and so can
-    have nothing to resume.
+    have nothing to resume. A delivery that is resumed says so on its first transfer; what began as
+    a new one cannot become another later.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")   # <- RES-006
+
+    Bad (sending):
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 more=true
+                | data(b"7")
+        client: transfer[0] handle=0 resume=true | data(b"8")   # <- RES-006
 
     Good (session):
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
@@ -90,6 +97,9 @@ def resume_unknown_tag(event: Event, report: Reporter) -> None:
     """
     body, link = event.body, event.link
     if not isinstance(body, Transfer) or link is None or link.attach is None or event.discarded:
+        return
+    if event.kinds & CONTINUATION:
+        resumed_midway(event, report)
         return
     tag, own = body.delivery_tag, link.attach.unsettled
     if tag is None or event.damaged or not link.clear or link.attach.incomplete_unsettled:
@@ -110,6 +120,22 @@ def resume_unknown_tag(event: Event, report: Reporter) -> None:
         "transfer.resume",
         ((link.mark, "the sender's attach"),),
     )
+
+
+def resumed_midway(event: Event, report: Reporter) -> None:
+    """Report a delivery that was begun as a new one and is resumed by a later transfer."""
+    delivery, link = event.delivery, placed(event)
+    if link is None or delivery is None or delivery.resumed or not delivery.transfers:
+        return
+    if "RES-006" not in link.told:
+        link.told.add("RES-006")
+        report.sure(
+            event,
+            f"sender {link.label()} sets resume on a later transfer of a delivery that it began"
+            " without it",
+            "transfer.resume",
+            ((delivery.mark, "the first transfer"),),
+        )
 
 
 @rule("RES-009", "both-unsettled-must-resume", "2.6.13", MUST, WARNING, on="detach")

@@ -33,6 +33,8 @@ LOCAL: Final = "amqp:local-transactions"
 
 def call(id: bytes) -> str:
     """A transaction by its id, readable if that is."""
+    if not id:
+        return "with an empty id"
     text = id.decode("ascii", "replace")
     return f'"{text}"' if text.isprintable() and text.isascii() and text else f"0x{id.hex()}"
 
@@ -324,12 +326,11 @@ def discharge_repeated(event: Event, report: Reporter) -> None:
     """A transaction is discharged once.
 
     Its id means nothing after that, or belongs to another. A second discharge while the first is
-    not answered, or was refused, is only pointed out.
+    not answered, or was refused, is only pointed out; after an accepted one see TXN-017.
 
     Bad (transaction):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=false))
-        server: disposition[0] role=receiver first=1 settled=true state=accepted()
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=false))   # <- TXN-043
 
@@ -355,5 +356,3 @@ def discharge_repeated(event: Event, report: Reporter) -> None:
     evidence = ((transaction.discharge, "the first discharge"), (transaction.answer, "its answer"))
     if not transaction.accepted:
         report.suspect(event, text, "discharge.txn-id", evidence, severity=INFO)
-    elif event.own.anchored and event.partner.anchored:
-        report.sure(event, text, "discharge.txn-id", evidence)

@@ -73,6 +73,13 @@ def not_live(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=1 delivery-id=2 delivery-tag=b"2" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"2")   # <- TXN-017
 
+    Bad (transaction):
+        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
+                | amqp-value(discharge(txn-id=b"t" fail=false))
+        server: disposition[0] role=receiver first=1 settled=true state=accepted()
+        client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
+                | amqp-value(discharge(txn-id=b"t" fail=false))   # <- TXN-017
+
     Good (transaction):
         client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 state=transactional-state(txn-id=b"t") | data(b"1")
@@ -91,13 +98,17 @@ def not_live(event: Event, report: Reporter) -> None:
         if seen_whole(event) and not echoes(event, id):
             report.sure(event, f"transaction {call(id)} was never declared", path)
     elif transaction.discharge is not None:
-        if path != "discharge.txn-id" and new_work(event, id) and seen_whole(event):
+        # A discharge that was refused, or is not answered yet, may be tried again: TXN-043.
+        again = path == "discharge.txn-id"
+        if (transaction.accepted or not again) and new_work(event, id) and seen_whole(event):
+            how = "discharged a second time" if again else "used after its discharge"
             report.sure(
                 event,
-                f"transaction {call(id)} is used after its discharge",
+                f"transaction {call(id)} is {how}",
                 path,
-                ((transaction.discharge, "the discharge"), (transaction.declared, "declared")),
-            )
+                ((transaction.discharge, "the discharge"), (transaction.answer, "its answer"),
+                 (transaction.declared, "declared")),
+            )  # fmt: skip
     elif transaction.state == GONE and new_work(event, id) and seen_whole(event):
         after_control_link(event, report, transaction, path)
 
