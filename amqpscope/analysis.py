@@ -434,7 +434,7 @@ class Analyzer:
         older = suspect.conversation.older
         if older is not None and not suspect.refused:
             return self.cut_header(suspect, older, end) + self.older_end(suspect, older, end)
-        frame = suspect.framers[end.sender].finish(end.packet, end.time)
+        frame = suspect.framers[end.sender].finish(end.packet, end.time, end.reason == "fin")
         steps = self.last(suspect, frame)
         self.finish(suspect.conversation, end)
         return steps

@@ -53,11 +53,18 @@ class Frame:
         """Octets of the other direction that the sender's TCP had when this frame began; or -1."""
         self.lost_before = False
         """Frames may have been lost between the one before (of this direction) and this one."""
+        self.unsent = False
+        """Its sender ended the direction inside it: what is missing was never sent."""
         self.cut = False
         """Its direction ended inside it."""
         self.unit = unit
         self.beheaded = missing > 0 and unit.payload >= len(raw)
         """Octets of the performative itself, and not only of its payload, are missing."""
+
+    @property
+    def absence(self) -> str:
+        """Why octets of it are missing, in words."""
+        return "never sent" if self.unsent else "not captured"
 
 
 def frame_of(
@@ -255,8 +262,8 @@ class Framer:
             self.gap = True
         return frame
 
-    def finish(self, packet: int, time: int) -> Frame | None:
-        """The direction ends; gives the frame that was begun, if any."""
+    def finish(self, packet: int, time: int, unsent: bool = False) -> Frame | None:
+        """The direction ends, by its sender if `unsent`; gives the frame that was begun, if any."""
         if self.lost or not self.held:
             self.drop()
             return None
@@ -266,4 +273,5 @@ class Framer:
         frame = self.made(raw, self.offset, missing, packet, time, self.ack)
         frame.lost_before = self.gap
         frame.cut = True
+        frame.unsent = unsent
         return frame

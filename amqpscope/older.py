@@ -110,7 +110,7 @@ class OlderTalk:
 
     def end(self, end: End) -> Frame | None:
         """A direction is over; gives the frame that was begun."""
-        return self.framers[end.sender].finish(end.packet, end.time)
+        return self.framers[end.sender].finish(end.packet, end.time, end.reason == "fin")
 
     def take(
         self, frame: OlderFrame, rules: OlderRuleSet | None, number: int

@@ -80,7 +80,9 @@ _FOOTED: Final = kinds.KIND["footer"]
 class Flaw:
     """One thing that is wrong in a message."""
 
-    def __init__(self, rule: str, code: int, path: str, text: str, sure: bool = True) -> None:
+    def __init__(
+        self, rule: str, code: int, path: str, text: str, sure: bool = True, severity: str = ""
+    ) -> None:
         self.rule = rule
         """The id of the rule that says so."""
         self.code = code
@@ -88,6 +90,8 @@ class Flaw:
         self.path = path
         self.text = text
         self.sure = sure
+        self.severity = severity
+        """Where it is not that of the rule."""
 
 
 class Message:

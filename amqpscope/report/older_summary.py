@@ -40,7 +40,7 @@ def older_summary(event: OlderEvent, *, show_secrets: bool = False) -> str:
     if unit.faults:
         words.append(f"malformed: {unit.faults[0]}")
     if frame.missing:
-        words.append(f"{size(frame.missing)} not captured")
+        words.append(f"{size(frame.missing)} {frame.absence}")
     if unit.header is not None:
         words.append(version(unit.header))
     elif unit.method is not None:

@@ -51,7 +51,7 @@ def summary(step: Step, *, show_secrets: bool = False) -> str:
     if unit.faults:
         words.append(f"malformed: {unit.faults[0]}")
     if step.frame.missing:
-        words.append(f"{size(step.frame.missing)} not captured")
+        words.append(f"{size(step.frame.missing)} {step.frame.absence}")
     body = unit.body
     if unit.header is not None:
         words.append(str(unit.header))

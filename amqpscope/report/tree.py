@@ -170,7 +170,7 @@ def size_line(step: Step) -> str:
     """How large the frame is, and what of it the capture has."""
     frame = step.frame
     if frame.missing:
-        return f"{len(frame.raw) + frame.missing} octets ({frame.missing} not captured)"
+        return f"{len(frame.raw) + frame.missing} octets ({frame.missing} {frame.absence})"
     return f"{len(frame.raw)} octets"
 
 

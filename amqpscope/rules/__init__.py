@@ -23,6 +23,7 @@ from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import Mark
 from amqpscope.model.message import look_into
 from amqpscope.model.session import SessionEnd
+from dissectors.v1_0.bodies import Attach
 
 MUST: Final = "MUST"
 SHOULD: Final = "SHOULD"
@@ -253,7 +254,18 @@ class Reporter(Reporting[Event, SessionEnd | LinkEnd]):
         fault.path, fault.severity = path, severity or self.running.severity
         event.connection.blame(fault)
         name = "" if link is None else link.name
+        if about is None:
+            name = link_name(event) or name
         self.write(fault, severity, message, path, channel, name, related)
+
+
+def link_name(event: Event) -> str:
+    """The link that an attach makes, or that all deliveries of a disposition are of."""
+    body = event.body
+    if isinstance(body, Attach):
+        return body.name or ""
+    names = {delivery.link.name for delivery in event.covered}
+    return names.pop() if len(names) == 1 else ""
 
 
 class RuleSet:

@@ -175,7 +175,7 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
             if receiver.guess is not None:
                 say_too_early(event, report, receiver, *receiver.guess, None)
         return
-    if link is None or link.pair is None or not isinstance(body, Flow) or link.again:
+    if link is None or link.pair is None or link.again:
         return
     said, pair = body.delivery_count, link.pair
     if said is None or event.ahead or event.damaged or event.knew(pair.mark) or link.guess:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import WRONG, Event
-from amqpscope.model.link import SECOND, SETTLED
+from amqpscope.model.link import SECOND, SETTLED, LinkEnd
+from amqpscope.model.mark import Mark
 from amqpscope.model.serial import wire
 from amqpscope.model.settlement import mode_of, outcome, provisional
 from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
@@ -184,10 +185,16 @@ def second_mode_settled_early(event: Event, report: Reporter) -> None:
             "disposition.settled",
             (
                 (receiver.mark, "the receiver's attach with rcv-settle-mode second"),
+                (answering(delivery.link), "the sender's attach, whose mode does not count"),
                 (delivery.mark, "the delivery"),
             ),
         )
         return
+
+
+def answering(sender: LinkEnd) -> Mark | None:
+    """A sender's attach that names another mode; in force is the one that the receiver names."""
+    return sender.mark if sender.attach is not None and sender.rcv_settle_mode != SECOND else None
 
 
 @rule("DSP-010", "first-mode-not-settled", "2.7.5", MUST, WARNING, on="tick | finished")

@@ -27,7 +27,7 @@ from amqpscope.model.message import (
     Message,
     repeated_key,
 )
-from amqpscope.rules import Reporter
+from amqpscope.rules import ERROR, Reporter
 from amqpscope.rules.wording import a
 from dissectors.errors import Damage, Malformed
 from dissectors.v1_0.bodies import Body, Error
@@ -63,6 +63,8 @@ DAMAGED: Final = {
 """Other damage inside a section is MSG-007."""
 
 _DESCRIPTORS: Final = b"\x44\x53\x80\xa3\xb3"
+_NUMBERS: Final = b"\x44\x53\x80"
+SYM8: Final = 0xA3
 
 
 def tell(event: Event, report: Reporter, rule: str, severity: str = "") -> None:
@@ -81,7 +83,8 @@ def tell(event: Event, report: Reporter, rule: str, severity: str = "") -> None:
     if first is None:
         return
     text = f"{first.text} (and {more} more like it)" if more else first.text
-    speak(event, report, first.code, text, first.path, first.sure, severity)
+    chosen = severity or first.severity
+    speak(event, report, first.code, text, first.path, first.sure, chosen)
 
 
 def speak(
@@ -130,9 +133,13 @@ def flaws_of(message: Message) -> list[Flaw]:
     if found is None:
         found = message.flaws = []
         find_disorder(message, found)
+        before = len(found)
         for section in message.sections:
             if section.code >= 0:
                 find_inside(message, section, found)
+        # A wrong size inside a section is why the next one is not where it should be.
+        if message.fault is not None and all(each.rule != "MSG-007" for each in found[before:]):
+            found.append(broken(message.fault, -1))
     return found
 
 
@@ -164,8 +171,6 @@ def find_disorder(message: Message, found: list[Flaw]) -> None:
             found.append(Flaw("MSG-001", code, name, text))
         else:
             rank, highest = RANK[code - HEADER], code
-    if message.fault is not None:
-        found.append(broken(message.fault, -1))
     if not body and not strange:
         found.append(missing_body(message))
 
@@ -178,8 +183,13 @@ def stranger(message: Message, section: Section, place: int) -> Flaw:
         kind = "a described value" if first == DESCRIBED else a(label(first))
         return Flaw("MSG-009", -1, path, f"section {place + 1} has {kind} as its descriptor")
     raw = message.data[section.start + 1 : section.content]
-    called = raw[-8:].hex().lstrip("0") if first in b"\x53\x80" else ""
-    spelled = f"0x{called}" if called else repr(raw[2:].decode("ascii", "replace"))
+    if first in _NUMBERS:
+        number = int.from_bytes(raw[1:], "big")
+        text = f"section {place + 1} has the descriptor 0x{number:x}"
+        if number >> 32:
+            return Flaw("MSG-006", -1, path, text)
+        return Flaw("MSG-006", -1, path, f"{text}, of the standard's own domain", severity=ERROR)
+    spelled = repr(raw[2 if first == SYM8 else 5 :].decode("ascii", "replace"))
     return Flaw("MSG-006", -1, path, f"section {place + 1} has the descriptor {spelled}")
 
 

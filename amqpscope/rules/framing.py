@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.connection import MIN_MAX_FRAME_SIZE, NO_LIMIT
-from amqpscope.model.event import Event
+from amqpscope.model.event import FINISHED, Event
 from amqpscope.model.mark import Mark
 from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.damage import trusted
@@ -216,12 +216,15 @@ def too_large(
     )
 
 
-@rule("FRM-007", "frame-exceeds-512-before-open", "2.4.1, 2.8.19", IMPLIED, INFO, on="open")
+@rule(
+    "FRM-007", "frame-exceeds-512-before-open", "2.4.1, 2.8.19", IMPLIED, INFO, on="open | finished"
+)
 def frame_exceeds_512_before_open(event: Event, report: Reporter) -> None:
     """Before its partner's open has come, a peer sends no frame of more than 512 octets.
 
     Nobody has to take more at that time. A peer may know its partner from before, and the open that
-    came later allowed the size, so this is a note; a strict partner would have closed.
+    came later allowed the size, so this is a note; a strict partner would have closed. Where the
+    partner hangs up without an open, that may be why, and it is a warning.
 
     Bad:
         client: header AMQP 1.0.0
@@ -236,6 +239,19 @@ def frame_exceeds_512_before_open(event: Event, report: Reporter) -> None:
         server: header AMQP 1.0.0
         server: open container-id="s" max-frame-size=65536
 
+    Bad:
+        client: header AMQP 1.0.0
+        client: open container-id="c" properties={
+                :a="0123456789012345678901234567890123456789012345678901234567890123456789012345678"
+                :b="0123456789012345678901234567890123456789012345678901234567890123456789012345678"
+                :c="0123456789012345678901234567890123456789012345678901234567890123456789012345678"
+                :d="0123456789012345678901234567890123456789012345678901234567890123456789012345678"
+                :e="0123456789012345678901234567890123456789012345678901234567890123456789012345678"
+                :f="0123456789012345678901234567890123456789012345678901234567890123456789012345678"
+                }   # <- FRM-007
+        server: header AMQP 1.0.0
+        server: RST
+
     Good:
         client: header AMQP 1.0.0
         client: open container-id="c"
@@ -246,9 +262,17 @@ def frame_exceeds_512_before_open(event: Event, report: Reporter) -> None:
     """
     body, partner = event.body, event.partner
     size = partner.early_size
-    if size <= MIN_MAX_FRAME_SIZE or not isinstance(body, Open) or event.own.open is not None:
+    if size <= MIN_MAX_FRAME_SIZE or event.own.open is not None:
         return
-    if event.frame.unit.faults or not partner.anchored or not event.own.anchored:
+    if event.kinds & FINISHED:
+        hung_up(event, report, size)
+        return
+    if (
+        not isinstance(body, Open)
+        or event.frame.unit.faults
+        or not partner.anchored
+        or not event.own.anchored
+    ):
         return
     if size <= announced(body):
         report.sure(
@@ -257,6 +281,23 @@ def frame_exceeds_512_before_open(event: Event, report: Reporter) -> None:
             f" could allow more than {MIN_MAX_FRAME_SIZE}",
             "size",
             ((event.mark, "the partner's open, which allows it"),),
+            peer=partner.peer,
+            mark=partner.early_mark,
+        )
+
+
+def hung_up(event: Event, report: Reporter, size: int) -> None:
+    """Report a frame that nobody had to take, where its receiver ends the connection upon it."""
+    own, partner = event.own, event.partner
+    if own.finished not in ("fin", "rst") or partner.finished or partner.damaged:
+        return
+    if own.anchored and partner.anchored and event.connection.clean(partner.peer):
+        report.suspect(
+            event,
+            f"the {NAMES[partner.peer]} sent a frame of {size} octets before its partner's open,"
+            f" when {MIN_MAX_FRAME_SIZE} is the most, and the {NAMES[own.peer]} hung up",
+            "size",
+            severity=WARNING,
             peer=partner.peer,
             mark=partner.early_mark,
         )
@@ -327,7 +368,9 @@ def unexpected_payload(event: Event, report: Reporter) -> None:
         report.sure(event, f"{left} octets follow {unit.name} in its frame", unit.name)
 
 
-@rule("FRM-011", "channel-exceeds-peer-max", "2.7.1", MUST, ERROR, on="begin | empty | open")
+@rule(
+    "FRM-011", "channel-exceeds-peer-max", "2.7.1", MUST, ERROR, on="begin | empty | open | close"
+)
 def channel_exceeds_peer_max(event: Event, report: Reporter) -> None:
     """A channel number is at most the channel-max in the receiver's open.
 
@@ -336,6 +379,10 @@ def channel_exceeds_peer_max(event: Event, report: Reporter) -> None:
 
     Bad (opened):
         client: begin[101] next-outgoing-id=0 incoming-window=9 outgoing-window=9   # <- FRM-011
+
+    Bad (opened):
+        client: close[101]   # <- FRM-011, CON-012
+        server: close
 
     Good (opened):
         client: begin[100] next-outgoing-id=0 incoming-window=9 outgoing-window=9
@@ -351,7 +398,7 @@ def channel_exceeds_peer_max(event: Event, report: Reporter) -> None:
         if own.open is None and partner.early_channel > limit and partner.anchored:
             early, mark = partner.early_channel, partner.early_channel_mark
             too_high(event, report, early, limit, partner.peer, mark, event.mark)
-    elif partner.open is not None and channel > partner.channel_max:
+    elif partner.open is not None and channel > partner.channel_max and own.close is None:
         limit, granted = partner.channel_max, partner.open_mark
         too_high(event, report, channel, limit, event.peer, event.mark, granted)
 

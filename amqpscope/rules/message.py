@@ -114,11 +114,16 @@ def section_unknown(event: Event, report: Reporter) -> None:
 
     Routers have put sections of their own into messages, and receivers outside their network
     failed on them. A sender with other sections would announce another message-format.
-    A section may be named by its number in any width or by its symbol.
+    A section may be named by its number in any width or by its symbol. Numbers below 2**32 belong
+    to the standard, which has no such section: there it is an error.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | @:example:trace:list ["r1"] data(b"x")   # <- MSG-006
+
+    Bad (sending):
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
+                | @ulong 0x79 ["r1"] data(b"x")   # <- MSG-006
 
     Good (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true

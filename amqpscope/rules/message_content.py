@@ -76,14 +76,12 @@ def content_type_malformed(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, CONTENT_TYPE)
 
 
-@rule(
-    "MSG-038", "content-type-on-non-data-body", "3.2.4", SHOULD, INFO, on="content", default=False
-)
+@rule("MSG-038", "content-type-on-non-data-body", "3.2.4", SHOULD, INFO, on="content")
 def content_type_on_non_data_body(event: Event, report: Reporter) -> None:
     """A content-type is for bodies of data sections.
 
     A value already says what it is by its AMQP type. Sending a string value as text/plain is so
-    common all the same that this rule runs only when asked for.
+    common all the same that it is only noted, once for a link.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true

@@ -148,12 +148,12 @@ def doff_not_two(event: Event, report: Reporter) -> None:
         report.sure(event, f"the data offset of a SASL frame is {doff}, not 2", "doff")
 
 
-@rule("SAS-006", "sasl-frame-too-large", "5.3.1", MUST, WARNING, on="sasl")
+@rule("SAS-006", "sasl-frame-too-large", "5.3.1", MUST, ERROR, on="sasl")
 def frame_too_large(event: Event, report: Reporter) -> None:
     """A SASL frame has at most 512 octets.
 
     There is no way to agree on more, and a peer may drop what exceeds it. Tokens and tickets often
-    need more, and many brokers take more, hence a warning.
+    need more, and many brokers take more; it is their choice, and others may not.
 
     Bad:
         client: header SASL 1.0.0

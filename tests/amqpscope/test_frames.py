@@ -183,3 +183,12 @@ def test_damage_without_end_is_read_to_its_end():
     assert [frame.unit.kind for frame in frames[:5]] == ["malformed", *["empty"] * 3, "malformed"]
     assert len(frames) == 6000
     assert b"".join(frame.raw for frame in frames) == data
+
+
+def test_octets_are_never_sent_where_the_sender_ends_inside_a_frame():
+    for unsent, word in ((True, "never sent"), (False, "not captured")):
+        framer = Framer(0)
+        framer.feed(next(iter(chunks(b"AMQP\0\1\0\0\0\0\0\x20\2\0\0\0"))))
+        frame = framer.finish(1, 0, unsent)
+        assert frame is not None
+        assert (frame.missing, frame.absence) == (24, word)

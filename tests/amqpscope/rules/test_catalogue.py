@@ -9,6 +9,7 @@ from amqpscope.rules.catalogue import NOT_OBSERVABLE, PERMITTED, STATUSES, catal
 
 SEVERITY = {
     # rule: (what the catalogue proposes, what the code has, why)
+    "SAS-006": ("warning", "error", "5.3.1 sets the limit and says that no other can be agreed on"),
 }
 SECTION = {
     # rule: why the code gives another section than the catalogue

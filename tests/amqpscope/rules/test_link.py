@@ -290,3 +290,27 @@ def test_a_disposition_for_a_link_whose_error_was_answered_is_suspect():
         """
     found = [one for one in play(text, "receiving").findings if one.rule.startswith("LNK")]
     assert [(one.rule, one.certainty) for one in found] == [("LNK-026", "suspect")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("SRC-008", 'client: attach[0] name="x" handle=5 role=receiver target=target()'
+                    ' source=source(address="q" dynamic-node-properties={})'),
+        ("LNK-017", 'client: attach[0] name="x" handle=5 role=sender source=source()'
+                    ' target=target(address="q")'),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_an_attach_names_its_link(rule, text):
+    (finding,) = [each for each in play(text, "session").findings if each.rule == rule]
+    assert finding.link == "x"
+
+
+def test_what_is_said_of_a_disposition_names_the_link_of_its_deliveries():
+    text = """
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+        server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        """
+    (finding,) = play(text, "sending").findings
+    assert (finding.rule, finding.link) == ("DSP-006", "s")

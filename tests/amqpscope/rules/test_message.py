@@ -146,3 +146,14 @@ def test_an_attach_whose_question_was_not_seen_makes_nobody_the_author():
         """
     findings = [each for each in play(text, complete=False).findings if each.rule == "MSG-001"]
     assert [each.severity for each in findings] == ["warning"]
+
+
+def test_a_map_that_is_too_short_for_its_items_is_named_and_not_what_follows_from_it():
+    # map8 says 5 octets; its two items take more, so the next section seems to begin inside of it.
+    text = """
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
+                | raw 0x005374c10502a1016ba1036f6e65 data(b"x")
+        """
+    (finding,) = play(text, "sending").findings
+    assert finding.rule == "MSG-007"
+    assert finding.path.startswith("application-properties")
