@@ -37,6 +37,7 @@ ONCE = (
     "tests/amqpscope/rules/test_loss",
     "tests/amqpscope/rules/test_recorded",
     "tests/amqpscope/rules/older/test_loss",
+    "tests/sharpness/",
     "tests/test_tshark_agreement",
 )
 """The tests that take long and do not depend on how we were built."""

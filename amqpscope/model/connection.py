@@ -22,6 +22,18 @@ MAX_NAMES: Final = 10_000
 MAX_RIVALS: Final = 64
 MAX_FAULTS: Final = 64
 NOTE: Final = "info"
+MAX_BREACHES: Final = 64
+"""Places that a peer has broken the protocol in and that are told apart."""
+
+# What a violation has touched; else the channel of a session, or the number of a link (`of_link`).
+CONNECTION: Final = -1
+"""Versions, authentication and the limits of `open`."""
+EVERYTHING: Final = -2
+"""A frame that nobody can place may have been meant for any session."""
+TRANSACTIONS: Final = -3
+"""Which transactions there are, and what belongs to them."""
+NOTHING: Final = -4
+"""What the partner does next does not depend on it."""
 
 
 class SeenHeader:
@@ -61,6 +73,34 @@ class Fault:
         """`error`, `warning`, or `info` for a note about nothing that a partner would mind."""
         self.answered = False
         """The partner's reaction was judged."""
+
+
+class Breaches:
+    """What each peer's proven violations have touched.
+
+    From there on the two peers may see the shared state differently, and ours is a guess: nothing
+    that rests on it proves anything against the partner.
+    """
+
+    def __init__(self) -> None:
+        self.touched: list[dict[int, Fault]] = [{}, {}]
+        """By the guilty peer: its first violation of each place."""
+
+    def touch(self, place: int, fault: Fault, since: int) -> None:
+        """Remember a proven violation of a place that is there since a frame."""
+        if place == NOTHING:
+            return
+        touched = self.touched[fault.peer]
+        if len(touched) >= MAX_BREACHES and place not in touched:
+            place = EVERYTHING
+        first = touched.get(place)
+        if first is None or first.mark.frame < since:
+            touched[place] = fault
+
+
+def of_link(channel: int, handle: int) -> int:
+    """The number of a link among what can be touched, beyond those of the sessions."""
+    return (channel + 1) << 32 | handle
 
 
 class ConnectionEnd:
@@ -189,6 +229,7 @@ class Connection:
         until they are attached and closed, or it is too late for that."""
         self.faults: list[Fault] = []
         """What was found against either peer, the oldest and the newest of it."""
+        self.breaches = Breaches()
 
     @property
     def closing(self) -> bool:

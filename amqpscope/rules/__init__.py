@@ -23,6 +23,7 @@ from amqpscope.model.link import LinkEnd
 from amqpscope.model.mark import Mark
 from amqpscope.model.message import look_into
 from amqpscope.model.session import SessionEnd
+from amqpscope.rules.consequences import EARLIER, cause_of, consequence, touched_by
 from dissectors.v1_0.bodies import Attach
 
 MUST: Final = "MUST"
@@ -179,6 +180,10 @@ class Reporting(Generic[AnEvent, Place]):
         """Take a finding; shortly after octets were lost, nothing that rests on state is sure."""
         raise NotImplementedError
 
+    def proves(self, certainty: str, severity: str) -> bool:
+        """Whether a finding is a proven violation: an error, also one that is forgiven here."""
+        return certainty == SURE and ERROR in (severity, self.running.severity)
+
     @property
     def running(self) -> Rule:
         """The rule that speaks."""
@@ -252,6 +257,15 @@ class Reporter(Reporting[Event, SessionEnd | LinkEnd]):
         )
         fault.session, fault.link = session, link
         fault.path, fault.severity = path, severity or self.running.severity
+        if self.proves(certainty, severity):
+            cause = cause_of(event, fault)
+            if cause is None:
+                place, since = touched_by(event, fault)
+                event.connection.breaches.touch(place, fault, since)
+            else:
+                fault.sure = False
+                message += consequence(cause)
+                related = (*related, (cause.mark, EARLIER))
         event.connection.blame(fault)
         name = "" if link is None else link.name
         if about is None:

@@ -108,6 +108,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(connection.SeenHeader, _HEADER, NOWHERE),
     partial(connection.Rivals, _LINK, _LINK),
     partial(connection.Fault, "", False, 0, NOWHERE),
+    partial(connection.Breaches),
     partial(connection.ConnectionEnd, 0, False),
     partial(connection.Connection, False),
     partial(sasl.Sasl),

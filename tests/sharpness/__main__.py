@@ -6,32 +6,11 @@ whatever the innocent peer says afterwards rests on what the guilty one has brok
 """
 
 import argparse
-import random
 import tempfile
 from pathlib import Path
 
-import operators  # noqa: F401
-import operators_older  # noqa: F401
-from measuring import Tally, by_rule, findings, judge
-from mutants import mutants_of
-from talks import all_talks
-
-CAPTURES = Path(__file__).parent.parent.parent / "captures"
-
-
-def measure(talks, seed, mutants, path, save=None):
-    """Judge so many mutants, spread over the connections."""
-    tally = Tally()
-    share = -(-mutants // len(talks))
-    for talk in talks:
-        before = by_rule(findings(talk, path))
-        for mutant in mutants_of(talk, random.Random(f"{seed} {talk.name}"), share):
-            verdict = judge(mutant, before, path)
-            tally.verdicts.append(verdict)
-            if save is not None and (verdict.accused or not verdict.named):
-                name = f"{len(tally.verdicts):05}-{mutant.operator}.pcapng"
-                mutant.talk.write(save / name)
-    return tally
+from measuring import measure
+from talks import CAPTURES, all_talks
 
 
 def main():

@@ -1,7 +1,12 @@
 """What the linter says of mutants: whether it names the guilty peer at the right frame."""
 
+import random
 from collections import Counter
 from dataclasses import dataclass, field
+
+import operators  # noqa: F401 - they register themselves
+import operators_older  # noqa: F401
+from mutation import mutants_of
 
 from amqpscope.choice import Choice
 from amqpscope.linting import Work, check
@@ -96,3 +101,18 @@ def names(finding, mutant):
     """Whether a finding is about what was made illegal."""
     right = finding.frame == mutant.frame and finding.peer == mutant.guilty
     return right and finding.rule in mutant.rules
+
+
+def measure(talks, seed, mutants, path, save=None):
+    """Judge so many mutants, spread over the connections."""
+    tally = Tally()
+    share = -(-mutants // len(talks))
+    for talk in talks:
+        before = by_rule(findings(talk, path))
+        for mutant in mutants_of(talk, random.Random(f"{seed} {talk.name}"), share):
+            verdict = judge(mutant, before, path)
+            tally.verdicts.append(verdict)
+            if save is not None and (verdict.accused or not verdict.named):
+                name = f"{len(tally.verdicts):05}-{mutant.operator}.pcapng"
+                mutant.talk.write(save / name)
+    return tally

@@ -1,6 +1,6 @@
 """Ways to make one frame of AMQP 1.0 illegal."""
 
-from mutants import adds, changes, drops
+from mutation import adds, changes, drops
 
 from dissectors.notation import parse
 from dissectors.v1_0.encode import As, encode, encode_frame
@@ -205,7 +205,9 @@ def doff_below_2(scene, each):
 
 @changes("any", "FRM-003")
 def doff_beyond_the_frame(scene, each):
-    return None if each.name == "header" else each.raw[:4] + b"\xff" + each.raw[5:]
+    if each.name == "header" or len(each.raw) >= 4 * 0xFF:
+        return None
+    return each.raw[:4] + b"\xff" + each.raw[5:]
 
 
 @changes(f"begin end {SESSION}", "FRM-004")
@@ -224,7 +226,7 @@ def frame_too_large(scene, each):
     size = None if other is None else other.max_frame_size
     if size is None or size > 200_000:
         return None
-    return flow_text(each, f"properties={{:x=b\"{'x' * size}\"}}")
+    return flow_text(each, f'properties={{:x=b"{"x" * size}"}}')
 
 
 @adds("begin", "FRM-011")
@@ -243,7 +245,11 @@ def channel_above_channel_max(scene, each):
 def format_code_unknown(scene, each):
     at = each.unit.doff * 4 + 3
     at += {0xC0: 3, 0xD0: 9}.get(each.raw[at], 0)
-    return None if each.raw[each.unit.doff * 4 + 1] != 0x53 else each.raw[:at] + b"\xd7" + each.raw[at + 1 :]
+    return (
+        None
+        if each.raw[each.unit.doff * 4 + 1] != 0x53
+        else each.raw[:at] + b"\xd7" + each.raw[at + 1 :]
+    )
 
 
 @changes(f"begin open {SESSION}", "ENC-002 ENC-003 ENC-004 ENC-013 TYP-008")
@@ -326,8 +332,8 @@ def handle_above_handle_max(scene, each):
     if other is None or not theirs or theirs[-1].body.handle_max in {None, 0xFFFFFFFF}:
         return None
     return parse(
-        f'attach[{each.channel}] name="too-high" handle={theirs[-1].body.handle_max + 1} role=sender'
-        ' source=source() target=target(address="q") initial-delivery-count=0'
+        f'attach[{each.channel}] name="too-high" handle={theirs[-1].body.handle_max + 1}'
+        ' role=sender source=source() target=target(address="q") initial-delivery-count=0'
     )
 
 
@@ -457,11 +463,15 @@ def transfer_before_credit(scene, each):
     if any(one.name == "attach" and one.body.name == body.name for one in scene.before):
         return None
     first = transfers(scene, each)
-    return parse(
-        f"transfer[{each.channel}] handle={body.handle}"
-        f' delivery-id={len(first) and first[-1].body.delivery_id + 1} delivery-tag=b"early"'
-        ' message-format=0 | data(b"x")'
-    ) if not first or first[-1].body.delivery_id is not None else None
+    return (
+        parse(
+            f"transfer[{each.channel}] handle={body.handle}"
+            f' delivery-id={len(first) and first[-1].body.delivery_id + 1} delivery-tag=b"early"'
+            ' message-format=0 | data(b"x")'
+        )
+        if not first or first[-1].body.delivery_id is not None
+        else None
+    )
 
 
 # flows
@@ -491,8 +501,15 @@ def next_incoming_id_leads(scene, each):
 
 @changes("flow", "FLW-005")
 def next_incoming_id_missing(scene, each):
-    answered = any(other.name == "begin" for other in units_of(scene, 1 - each.sender)[: each.known])
-    if each.body.next_incoming_id is None or not answered:
+    start, stated = begun(scene, each), scene.said(each.sender, "flow")
+    # TCP's ACK does not prove that a peer has read its partner's begin: what it has said does.
+    proved = any(
+        other.channel == each.channel and other.body.next_incoming_id is not None
+        for other in stated
+    )
+    if each.body.next_incoming_id is None or start is None:
+        return None
+    if start.body.remote_channel is None and not proved:
         return None
     return changed(each, next_incoming_id=None)
 
@@ -562,7 +579,10 @@ def disposition_with_a_state_of_no_kind(scene, each):
 
 def whole(scene, each):
     """The sections of a client's message in one transfer; a server may pass on what is wrong."""
-    if each.sender or each.body.more or each.body.aborted or going_on(scene, each):
+    link = handles(scene, each).get(each.body.handle)
+    if each.sender or link is None or type(link.target).__name__ != "Target":
+        return None
+    if each.body.more or each.body.aborted or going_on(scene, each):
         return None
     data = payload(each)
     found, fault = walk(data)
@@ -596,7 +616,7 @@ def bodies_of_two_kinds(scene, each):
     sections = whole(scene, each)
     if sections is None or sections[-1][2] not in {0x75, 0x76, 0x77}:
         return None
-    other = b'\0\x53\x75\xa0\1x' if sections[-1][2] != 0x75 else b"\0\x53\x77\x41"
+    other = b"\0\x53\x75\xa0\1x" if sections[-1][2] != 0x75 else b"\0\x53\x77\x41"
     return with_sections(each, [*sections, other])
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-import mutants
+import mutation
 
 from dissectors.v0_9.encode import (
     encode_body,
@@ -14,8 +14,8 @@ from dissectors.v0_9.encode import (
 FAR = 4711
 """More than any tag or channel that is used."""
 
-changes = partial(mutants.changes, older=True)
-adds = partial(mutants.adds, older=True)
+changes = partial(mutation.changes, older=True)
+adds = partial(mutation.adds, older=True)
 
 
 # helpers of operators
@@ -105,7 +105,7 @@ def channel_method_on_channel_zero(scene, each):
     return moved(each, 0)
 
 
-@adds("channel.open-ok queue.declare queue.declare-ok", "A09-FRM-16 A09-FRM-15")
+@adds("channel.open-ok queue.declare queue.declare-ok", "A09-FRM-16 A09-FRM-15", mild=True)
 def heartbeat_off_channel_zero(scene, each):
     return encode_heartbeat(each.channel)
 

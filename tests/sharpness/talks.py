@@ -14,6 +14,7 @@ from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.stream import PEERS, End
 
+CAPTURES = Path(__file__).parent.parent.parent / "captures"
 MOST_UNITS = 400
 """Longer connections repeat themselves, and take long."""
 MOST_OCTETS = 400_000
@@ -78,7 +79,9 @@ class Talk:
         before = self.said[place]
         extra = before._replace(raw=raw, unit=None)
         # Whoever has read the unit before has read this one too.
-        order = sum(each.sender == before.sender and not each.end for each in self.said[: place + 1])
+        order = sum(
+            each.sender == before.sender and not each.end for each in self.said[: place + 1]
+        )
         rest = [
             each._replace(known=each.known + 1)
             if each.sender != before.sender and each.known >= order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.connection import MAX_FAULTS, Fault
+from amqpscope.model.connection import MAX_FAULTS, Breaches, Fault
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.older.channel import Channel, Closed
 from amqpscope.model.older.declared import Declared
@@ -216,6 +216,7 @@ class OlderConnection:
         self.samples: dict[str, Sample] = {}
         """The newest bodies that the client published with a message-id, by that."""
         self.faults: list[Fault] = []
+        self.breaches = Breaches()
         self.shaken_until = 0
         """Until this time, after octets were lost, nothing that rests on state is sure."""
         self.scrambled_until = 0

@@ -23,13 +23,8 @@ from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
 from amqpscope.model.older.event import KIND, OlderEvent
 from amqpscope.rules import RULES, SURE, SUSPECT, Related, Reporter, Reporting, Rule
-
-STATELESS: Final = (
-    "A09-TBL", "A09-FRM-07", "A09-FRM-08", "A09-FRM-1", "A09-FRM-2", "A09-FRM-49", "A09-FRM-50",
-    "A09-CON-31", "A09-EXC-08", "A09-EXC-09", "A09-EXC-16", "A09-QUE-14", "A09-QUE-20",
-    "A09-BAS-39", "A09-BAS-40",
-)  # fmt: skip
-"""Groups whose rules look at one frame, so that nothing lost before it matters."""
+from amqpscope.rules.consequences import EARLIER, consequence
+from amqpscope.rules.older.consequences import STATELESS, cause_of, touched_by
 
 ANY_DIALECT: Final = ("A09-FRM-08", "A09-FRM-12", "A09-FRM-14", "A09-FRM-15", "A09-FRM-16")
 """Rules that are the same whatever dialect is spoken."""
@@ -167,6 +162,15 @@ class OlderReporter(Reporting[OlderEvent, int]):
             event.peer if peer < 0 else peer,
             event.mark if mark is None else mark,
         )
+        if self.proves(certainty, severity):
+            cause = cause_of(event, fault, channel)
+            if cause is None:
+                place, since = touched_by(event, fault, channel)
+                event.connection.breaches.touch(place, fault, since)
+            else:
+                fault.sure = False
+                message += consequence(cause)
+                related = (*related, (cause.mark, EARLIER))
         event.connection.blame(fault)
         self.write(fault, severity, message, path, channel, "", related)
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from amqpscope.model.connection import MAX_FAULTS, Connection, ConnectionEnd, Fault
-from amqpscope.model.mark import NOWHERE
+from amqpscope.model.connection import (
+    EVERYTHING,
+    MAX_BREACHES,
+    MAX_FAULTS,
+    Breaches,
+    Connection,
+    ConnectionEnd,
+    Fault,
+)
+from amqpscope.model.mark import NOWHERE, Mark
 from dissectors.v1_0.bodies import Close, Error, Open
 from dissectors.v1_0.values import Symbol
 
@@ -58,3 +66,25 @@ def test_faults_are_remembered_with_a_limit_the_oldest_and_the_newest():
     assert connection.faults[-1].rule == f"X-{5 * MAX_FAULTS - 1}"
     assert not connection.clean(0)
     assert connection.clean(1)
+
+
+def breach(frame, peer=1):
+    return Fault("X-001", True, peer, Mark(frame, 0, 0, 0))
+
+
+def test_the_first_violation_of_a_place_is_kept_while_the_place_is_there():
+    breaches = Breaches()
+    breaches.touch(3, breach(10), 5)
+    breaches.touch(3, breach(11), 5)
+    assert breaches.touched[1][3].mark.frame == 10
+    breaches.touch(3, breach(20), 15)
+    assert breaches.touched[1][3].mark.frame == 20
+    assert not breaches.touched[0]
+
+
+def test_violations_in_more_places_than_are_told_apart_touch_everything():
+    breaches = Breaches()
+    for channel in range(MAX_BREACHES + 9):
+        breaches.touch(channel, breach(channel + 1), 0)
+    assert len(breaches.touched[1]) == MAX_BREACHES + 1
+    assert breaches.touched[1][EVERYTHING].mark.frame == MAX_BREACHES + 1

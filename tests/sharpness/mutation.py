@@ -110,7 +110,7 @@ class Scene:
         self.before = []
         self.after = []
         self.over = False
-        """A peer has closed: what follows may be dropped unread."""
+        """A peer has closed, or ended a session with an error: what follows is dropped unread."""
 
     def said(self, sender, *names):
         """The units of a peer by name."""
@@ -124,11 +124,15 @@ class Scene:
 CLOSING = frozenset(("close", "connection.close", "connection.close-ok"))
 
 
+def over(each):
+    return each.name in CLOSING or (each.name == "end" and each.body.error is not None)
+
+
 def scene_of(talk, place):
     scene = Scene(talk)
     scene.before = [each for each in talk.said[:place] if not each.end]
     scene.after = [each for each in talk.said[place + 1 :] if not each.end]
-    scene.over = any(each.end or each.name in CLOSING for each in talk.said[:place])
+    scene.over = any(each.end or over(each) for each in talk.said[:place])
     return scene
 
 
