@@ -19,8 +19,6 @@ ACCUSED = Path(__file__).parent.parent / "captures" / "accused"
 NOT_YET = {
     "R4-only-server-direction-MSG-001-020-040",
     "R8-SES-004-blames-the-initiator",
-    "R9-cascade-open-before-tune-ok-CON-01-server",
-    "R9-cascade-second-begin-of-server-FLW-017-client",
     "hang-array-of-nulls-open",
 }
 """Captures in which somebody is still accused wrongly; whoever mends one removes it from here."""

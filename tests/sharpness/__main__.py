@@ -1,6 +1,6 @@
 """How sharp the linter is: `python tests/sharpness --seed 7 --mutants 2000 [--save FOLDER]`.
 
-One frame of recorded traffic is made illegal, again and again in all the ways of `operators`. The
+One frame of recorded traffic is made illegal, again and again in all the ways of the operators. The
 linter has to name the guilty peer at that frame, with an error, and must not accuse the other one:
 whatever the innocent peer says afterwards rests on what the guilty one has broken.
 """

@@ -4,8 +4,10 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 
-import operators  # noqa: F401 - they register themselves
+import operators_connection  # noqa: F401 - they register themselves
+import operators_delivery  # noqa: F401
 import operators_older  # noqa: F401
+import operators_session  # noqa: F401
 from mutation import mutants_of
 
 from amqpscope.choice import Choice

@@ -7,7 +7,7 @@
 An operator names the units that it is for and the rules that may rightly name what it does; it
 returns the illegal octets, or None where the frame at hand cannot be made illegal in that way. The
 guilty peer is the sender. `changes` puts the octets in the place of the unit, `adds` behind it;
-`drops` takes the unit away, so that the sender's next one is illegal.
+`drops` takes the unit away, so that the sender's next one is illegal; `leads` changes it so.
 """
 
 from typing import NamedTuple
@@ -44,7 +44,7 @@ class Operator(NamedTuple):
     make: object
     """From the scene and the unit, its octets, or None."""
     how: str
-    """`change`, `add` or `drop`."""
+    """`change`, `add`, `drop` or `lead`."""
     mild: bool
     """A warning will do: real peers do so, or no octet proves who is wrong."""
 
@@ -61,6 +61,8 @@ class Operator(NamedTuple):
             return None
         if self.how == "drop":
             made, place = talk.without(place), next_of(talk, place) - 1
+        elif self.how == "lead":
+            made, place = talk.replaced(place, raw), next_of(talk, place)
         elif self.how == "add":
             made, place = talk.with_extra(place, raw), place + 1
         else:
@@ -100,6 +102,10 @@ def adds(units, rules, *, older=False, mild=False):
 
 def drops(units, rules, *, older=False, mild=False):
     return operator("drop", units, rules, older, mild)
+
+
+def leads(units, rules, *, older=False, mild=False):
+    return operator("lead", units, rules, older, mild)
 
 
 class Scene:

@@ -139,7 +139,7 @@ def read_talks(path):
     return [
         Talk(f"{Path(path).name}#{talk.number}", talk.protocol, said(frames))
         for talk, frames in heard.items()
-        if not talk.gaps and talk.connection.complete and all(talk.connection.seen)
+        if not talk.gaps and talk.connection.complete
     ]
 
 
