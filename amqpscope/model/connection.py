@@ -25,13 +25,17 @@ NOTE: Final = "info"
 MAX_BREACHES: Final = 64
 """Places that a peer has broken the protocol in and that are told apart."""
 
-# What a violation has touched; else the channel of a session, or the number of a link (`of_link`).
+# What a violation has touched, beside the channel of a session and the number of a link (`of_link`).
 CONNECTION: Final = -1
 """Versions, authentication and the limits of `open`."""
 EVERYTHING: Final = -2
 """A frame that nobody can place may have been meant for any session."""
 TRANSACTIONS: Final = -3
 """Which transactions there are, and what belongs to them."""
+TERMS: Final = 1 << 60
+"""What is added to the number of a link for its termini and outcomes alone."""
+SOME_HANDLE: Final = 0xFFFFFFFF
+"""A link of the session, but it is not known which."""
 NOTHING: Final = -4
 """What the partner does next does not depend on it."""
 
@@ -101,6 +105,11 @@ class Breaches:
 def of_link(channel: int, handle: int) -> int:
     """The number of a link among what can be touched, beyond those of the sessions."""
     return (channel + 1) << 32 | handle
+
+
+def of_terms(channel: int, handle: int) -> int:
+    """The number of a link's termini and outcomes, beyond those of the links."""
+    return TERMS | of_link(channel, handle)
 
 
 class ConnectionEnd:

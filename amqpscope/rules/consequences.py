@@ -17,12 +17,14 @@ from amqpscope.model.connection import (
     CONNECTION,
     EVERYTHING,
     NOTHING,
+    SOME_HANDLE,
+    TERMS,
     TRANSACTIONS,
     Fault,
     of_link,
+    of_terms,
 )
 from amqpscope.model.event import MALFORMED, UNBEGUN, WRONG, Event
-from amqpscope.model.link import LinkEnd
 from amqpscope.model.session import SessionEnd
 from amqpscope.stream import PEERS
 from dissectors.v1_0.bodies import Attach, Begin, Close
@@ -56,9 +58,13 @@ HARMLESS: Final = ("MSG", "ERR")
 """Rules whose violation changes nothing that the partner's next frames depend on."""
 
 ON_LINK: Final = (
-    "SRC", "OUT", "RES", "FLW-016", "FLW-017", "DLV-01", "DLV-020", "DLV-021", "LNK-012",
+    "RES", "FLW-016", "FLW-017", "LNK-012",
+    "DLV-014", "DLV-015", "DLV-016", "DLV-017", "DLV-020", "DLV-021",
 )  # fmt: skip
 """Rules whose violation touches one link, but none of the session's counters."""
+
+ON_TERMS: Final = ("SRC", "OUT")
+"""Rules whose violation touches the termini and outcomes of a link, but none of its counts."""
 
 EARLIER: Final = "the violation that it may follow from"
 
@@ -86,13 +92,23 @@ def touched_by(event: Event, fault: Fault) -> tuple[int, int]:
     session = end_of(fault.session, fault.peer)
     if session is None or isinstance(body, Close):
         return CONNECTION, 0
-    link = fault.link
+    if fault.rule.startswith(ON_TERMS):
+        handle, since = link_of(event, fault, session)
+        return of_terms(session.channel, handle), since
     if fault.rule.startswith(ON_LINK):
-        if link is not None and link.session is session:
-            return of_link(session.channel, link.handle), link.mark.frame
-        if isinstance(body, Attach) and body.handle is not None:
-            return of_link(session.channel, body.handle), event.mark.frame
+        handle, since = link_of(event, fault, session)
+        return of_link(session.channel, handle), since
     return session.channel, session.mark.frame
+
+
+def link_of(event: Event, fault: Fault, session: SessionEnd) -> tuple[int, int]:
+    """The handle of the link that a violation is about, and the frame that attached it."""
+    link, body = fault.link, event.body
+    if link is not None and link.session is session:
+        return link.handle, link.mark.frame
+    if isinstance(body, Attach) and body.handle is not None:
+        return body.handle, event.mark.frame
+    return SOME_HANDLE, session.mark.frame
 
 
 def end_of(session: SessionEnd | None, peer: int) -> SessionEnd | None:
@@ -131,16 +147,23 @@ def on_session(touched: dict[int, Fault], fault: Fault) -> Fault | None:
     found = touched.get(other.channel)
     if found is not None and found.mark.frame >= other.mark.frame:
         return found  # else it was in a session that had the channel before
-    return None if fault.rule.startswith(ON_SESSION) else on_link(touched, fault.link, other)
+    if fault.rule.startswith(ON_SESSION):
+        return None
+    return on_link(touched, fault, other)
 
 
-def on_link(touched: dict[int, Fault], link: LinkEnd | None, other: SessionEnd) -> Fault | None:
+def on_link(touched: dict[int, Fault], fault: Fault, other: SessionEnd) -> Fault | None:
     """The partner's violation on a link; on any of the session when it is not known which."""
+    link = fault.link
     pair = None if link is None else link if link.session is other else link.pair
     since = other.mark if pair is None else pair.mark
+    counts = fault.rule.startswith("FLW")
     for place, found in touched.items():
-        if place >> 32 != other.channel + 1 or found.mark.frame < since.frame:
+        if place >= TERMS and counts:
             continue
-        if pair is None or place & 0xFFFFFFFF == pair.handle:
+        number = place & ~TERMS
+        if place < 0 or number >> 32 != other.channel + 1 or found.mark.frame < since.frame:
+            continue
+        if pair is None or number & SOME_HANDLE in (pair.handle, SOME_HANDLE):
             return found
     return None

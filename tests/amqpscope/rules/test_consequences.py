@@ -4,7 +4,14 @@ import pytest
 from exchange import play
 
 from amqpscope.rules.all import load
-from amqpscope.rules.consequences import HARMLESS, ON_CONNECTION, ON_LINK, ON_SESSION, OWN
+from amqpscope.rules.consequences import (
+    HARMLESS,
+    ON_CONNECTION,
+    ON_LINK,
+    ON_SESSION,
+    ON_TERMS,
+    OWN,
+)
 from amqpscope.rules.older import consequences as older
 
 TABLES = {
@@ -12,6 +19,7 @@ TABLES = {
     "ON_CONNECTION": ON_CONNECTION,
     "ON_SESSION": ON_SESSION,
     "ON_LINK": ON_LINK,
+    "ON_TERMS": ON_TERMS,
     "HARMLESS": HARMLESS,
     "older OWN": older.OWN,
     "older ON_CONNECTION": older.ON_CONNECTION,
@@ -163,3 +171,13 @@ client: begin[0] next-outgoing-id=0 incoming-window=100 outgoing-window=100 prop
 """
     assert errors(text, "") == {("CON-005", "server")}
     assert of(text, "FRM-006", "").certainty == "suspect"
+
+
+def test_a_wrong_outcome_excuses_no_wrong_count():
+    text = """
+client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+client: disposition[0] role=sender first=0 state=received(section-number=0 section-offset=0)
+server: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0 outgoing-window=100
+        handle=0 delivery-count=9 link-credit=10
+"""
+    assert errors(text, "sending") == {("OUT-004", "client"), ("FLW-014", "server")}
