@@ -38,6 +38,7 @@ ONCE = (
     "tests/amqpscope/rules/test_recorded",
     "tests/amqpscope/rules/older/test_loss",
     "tests/sharpness/",
+    "tests/relations/",
     "tests/test_tshark_agreement",
 )
 """The tests that take long and do not depend on how we were built."""

@@ -1,0 +1,97 @@
+"""Mutants: recordings changed by one relation or a few, each found again by its number and seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import arriving  # noqa: F401
+import company  # noqa: F401
+import losses  # noqa: F401
+import segmenting  # noqa: F401
+from linted import Found, lint, new_errors
+from recording import Accusation, Packet, Recording
+from relations import RELATIONS, Another
+
+LONGEST = 20_000
+"""Packets of a mutant at most: some relations make many of one."""
+TRIALS = 400
+"""Times that a mutant is linted to make it smaller."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What relations made of a recording."""
+
+    original: str
+    seed: str
+    relations: tuple[str, ...]
+    recording: Recording
+
+    @property
+    def name(self) -> str:
+        """What was done, in order."""
+        return " + ".join(self.relations)
+
+
+def breed(recording: Recording, seed: str, another: Another, names: tuple[str, ...]) -> Mutant:
+    """A mutant by chance: one relation, sometimes two or three."""
+    chance = Random(seed)
+    while True:
+        count = chance.choices((1, 2, 3), (60, 25, 15))[0]
+        steps = tuple(chance.choice(names) for _ in range(count))
+        again = f"{seed}/{chance.getrandbits(32)}"
+        made = change(recording, steps, again, another)
+        if made is not None:
+            return Mutant(recording.name, again, steps, made)
+
+
+def change(
+    recording: Recording, steps: tuple[str, ...], seed: str, another: Another
+) -> Recording | None:
+    """Apply relations one after the other; None if one of them has nothing to change."""
+    made: Recording | None = recording
+    for step in steps:
+        if made is None or not any(packet.payload for packet in made.packets):
+            return None
+        made = RELATIONS[step](made, Random(f"{seed}/{step}"), another)
+    if made is None or not 0 < len(made.packets) <= LONGEST:
+        return None
+    return made
+
+
+def accuses(recording: Recording, accusation: Accusation) -> bool:
+    """Whether the error is found in it."""
+    return any(each.accusation == accusation for each in new_errors(recording, lint(recording)))
+
+
+def simplest(mutant: Mutant, original: Recording, another: Another, found: Found) -> Mutant:
+    """The mutant by fewer relations and with fewer packets that still has the new error."""
+    wanted = found.accusation
+    for step in mutant.relations:
+        if len(mutant.relations) > 1:
+            made = change(original, (step,), mutant.seed, another)
+            if made is not None and accuses(made, wanted):
+                mutant = Mutant(mutant.original, mutant.seed, (step,), made)
+                break
+    packets = fewer(mutant.recording, wanted)
+    smaller = mutant.recording.having(packets)
+    return Mutant(mutant.original, mutant.seed, mutant.relations, smaller)
+
+
+def fewer(recording: Recording, wanted: Accusation) -> list[Packet]:
+    """As few packets as still show the error: losing more of them is a relation too."""
+    packets = list(recording.packets)
+    size = len(packets) // 2
+    trials = 0
+    while size:
+        place = 0
+        while place < len(packets) and trials < TRIALS:
+            rest = packets[:place] + packets[place + size :]
+            trials += 1
+            if rest and accuses(recording.having(rest), wanted):
+                packets = rest
+            else:
+                place += size
+        size //= 2
+    return packets
