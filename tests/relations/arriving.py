@@ -13,7 +13,7 @@ from amqpscope.stream import ACK
 MILLISECOND = 1_000_000
 
 
-@relation("reorder-direction")
+@relation("reorder-direction", retimes=True)
 def reorder_direction(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Packets of one direction overtake each other."""
     key = some_direction(recording, chance)
@@ -26,7 +26,7 @@ def reorder_direction(recording: Recording, chance: Random, _: Another) -> Recor
     return recording.having(packets)
 
 
-@relation("reorder")
+@relation("reorder", retimes=True)
 def reorder(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Packets of all directions overtake each other, as when several queues are captured."""
     packets = list(recording.packets)
@@ -36,7 +36,7 @@ def reorder(recording: Recording, chance: Random, _: Another) -> Recording | Non
     return recording.having(packets)
 
 
-@relation("reorder-all")
+@relation("reorder-all", retimes=True)
 def reorder_all(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Every packet may be a few places off."""
     reach = chance.choice((1.5, 2.5, 4.0))
@@ -53,7 +53,7 @@ def clocks(recording: Recording, chance: Random, _: Another) -> Recording | None
     return recording.having(sorted(shifted, key=lambda packet: packet.time))
 
 
-@relation("tap")
+@relation("tap", retimes=True)
 def tap(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """The tap is elsewhere: one direction passes later, but before it is acknowledged."""
     key = some_direction(recording, chance)

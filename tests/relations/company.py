@@ -46,7 +46,7 @@ def ipv6(recording: Recording, _chance: Random, _: Another) -> Recording | None:
     return recording.having(p._replace(key=in_ipv6(p.key)) for p in recording.packets)
 
 
-@relation("merge")
+@relation("merge", retimes=True)
 def merge(recording: Recording, chance: Random, another: Another) -> Recording | None:
     """Another capture of the same time is merged into this one."""
     other = elsewhere(another(chance), {pair_of(packet.key) for packet in recording.packets})
@@ -57,7 +57,7 @@ def merge(recording: Recording, chance: Random, another: Another) -> Recording |
     return together(recording, other, merged)
 
 
-@relation("reuse")
+@relation("reuse", retimes=True)
 def reuse(recording: Recording, chance: Random, another: Another) -> Recording | None:
     """The same ports serve another conversation, before or after."""
     own = initiators(recording.packets)
@@ -83,7 +83,7 @@ def reuse(recording: Recording, chance: Random, another: Another) -> Recording |
     return together(recording, renamed, packets)
 
 
-@relation("stray-syn")
+@relation("stray-syn", retimes=True)
 def stray_syn(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """A SYN of an older connection on the same ports is captured, mostly before it begins."""
     packets = list(recording.packets)

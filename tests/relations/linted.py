@@ -19,6 +19,7 @@ from amqpscope.choice import Choice
 from amqpscope.findings import Finding
 from amqpscope.reassembly import Reassembler
 from amqpscope.rules import ERROR, SUSPECT, WARNING, RuleSet
+from amqpscope.rules.all import load
 from amqpscope.stream import Segment
 
 MISSING = re.compile(r"captur|missing|lost|not seen|unseen")
@@ -80,24 +81,34 @@ def judged(recording: Recording) -> Recording:
     return replace(recording, errors=errors, warnings=warnings | errors)
 
 
-def new_errors(recording: Recording, found: list[Found]) -> list[Found]:
+def news(recording: Recording, found: list[Found]) -> list[Found]:
+    """Errors and warnings that the captures it was made of do not show; the first of each."""
+    known = {ERROR: recording.errors, WARNING: recording.warnings}
+    first: dict[tuple[str, Accusation], Found] = {}
+    for each in found:
+        severity = each.finding.severity
+        if severity in known and each.accusation not in known[severity]:
+            first.setdefault((severity, each.accusation), each)
+    return list(first.values())
+
+
+def new_errors(recording: Recording) -> list[Found]:
     """Errors that the captures it was made of do not show."""
-    return [
-        each
-        for each in found
-        if each.finding.severity == ERROR and each.accusation not in recording.errors
-    ]
+    return [each for each in news(recording, lint(recording)) if each.finding.severity == ERROR]
 
 
-def new_warnings(recording: Recording, found: list[Found]) -> list[Found]:
-    """Warnings that they do not show."""
-    return [
-        each
-        for each in found
-        if each.finding.severity == WARNING and each.accusation not in recording.warnings
-    ]
+def excused(finding: Finding, retimed: bool) -> bool:
+    """Whether a new warning is in order.
 
-
-def excused(finding: Finding) -> bool:
-    """Whether a warning is in doubt and says what is missing."""
+    It is in doubt and says what is missing; or it is about time and endings, which were changed.
+    """
+    if retimed and rests_on_time(finding.rule):
+        return True
     return finding.certainty == SUSPECT and MISSING.search(finding.message) is not None
+
+
+@cache
+def rests_on_time(rule: str) -> bool:
+    """Whether a rule judges how long something took, or how a connection ended."""
+    words = set(load()[rule].on.split())
+    return not words.isdisjoint(("pause", "tick", "finished"))

@@ -9,9 +9,9 @@ import arriving  # noqa: F401
 import company  # noqa: F401
 import losses  # noqa: F401
 import segmenting  # noqa: F401
-from linted import Found, lint, new_errors
-from recording import Accusation, Packet, Recording
-from relations import RELATIONS, Another
+from linted import Found, lint, news
+from recording import Packet, Recording
+from relations import RELATIONS, RETIMING, Another
 
 LONGEST = 20_000
 """Packets of a mutant at most: some relations make many of one."""
@@ -27,6 +27,11 @@ class Mutant:
     seed: str
     relations: tuple[str, ...]
     recording: Recording
+
+    @property
+    def retimed(self) -> bool:
+        """Times or endings were changed."""
+        return not RETIMING.isdisjoint(self.relations)
 
     @property
     def name(self) -> str:
@@ -60,27 +65,30 @@ def change(
     return made
 
 
-def accuses(recording: Recording, accusation: Accusation) -> bool:
-    """Whether the error is found in it."""
-    return any(each.accusation == accusation for each in new_errors(recording, lint(recording)))
+def accuses(recording: Recording, found: Found) -> bool:
+    """Whether the same is found in it."""
+    wanted = found.finding.severity, found.accusation
+    return any(
+        (each.finding.severity, each.accusation) == wanted
+        for each in news(recording, lint(recording))
+    )
 
 
 def simplest(mutant: Mutant, original: Recording, another: Another, found: Found) -> Mutant:
-    """The mutant by fewer relations and with fewer packets that still has the new error."""
-    wanted = found.accusation
+    """The mutant by fewer relations and with fewer packets that still shows it."""
     for step in mutant.relations:
         if len(mutant.relations) > 1:
             made = change(original, (step,), mutant.seed, another)
-            if made is not None and accuses(made, wanted):
+            if made is not None and accuses(made, found):
                 mutant = Mutant(mutant.original, mutant.seed, (step,), made)
                 break
-    packets = fewer(mutant.recording, wanted)
+    packets = fewer(mutant.recording, found)
     smaller = mutant.recording.having(packets)
     return Mutant(mutant.original, mutant.seed, mutant.relations, smaller)
 
 
-def fewer(recording: Recording, wanted: Accusation) -> list[Packet]:
-    """As few packets as still show the error: losing more of them is a relation too."""
+def fewer(recording: Recording, found: Found) -> list[Packet]:
+    """As few packets as still show it: losing more of them is a relation too."""
     packets = list(recording.packets)
     size = len(packets) // 2
     trials = 0
@@ -89,7 +97,7 @@ def fewer(recording: Recording, wanted: Accusation) -> list[Packet]:
         while place < len(packets) and trials < TRIALS:
             rest = packets[:place] + packets[place + size :]
             trials += 1
-            if rest and accuses(recording.having(rest), wanted):
+            if rest and accuses(recording.having(rest), found):
                 packets = rest
             else:
                 place += size

@@ -17,13 +17,18 @@ Another = Callable[[Random], Recording]
 Relation = Callable[[Recording, Random, Another], Recording | None]
 
 RELATIONS: dict[str, Relation] = {}
+RETIMING: set[str] = set()
+"""Those that change how long something took, or how a connection ended: no error may come of it,
+but a warning about just that is in order."""
 
 
-def relation(name: str) -> Callable[[Relation], Relation]:
+def relation(name: str, *, retimes: bool = False) -> Callable[[Relation], Relation]:
     """Register a function as a relation."""
 
     def register(change: Relation) -> Relation:
         RELATIONS[name] = change
+        if retimes:
+            RETIMING.add(name)
         return change
 
     return register

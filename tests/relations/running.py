@@ -12,16 +12,24 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from linted import Found, excused, judged, lint, new_errors, new_warnings
+from linted import Found, excused, judged, lint, news
 from mutants import Mutant, breed, simplest
 from recording import Recording, load
 from relations import RELATIONS
 from writing import save
 
+from amqpscope.rules import ERROR
+
 LARGE = 200_000
 """Octets of a capture above which it gets fewer mutants, and is no company for others."""
+EXAMPLES = 2
+"""Captures saved by each process for one rule, peer and relation."""
 BATCH = 50
 """Mutants of a capture that are made in one go."""
+
+
+KEPT: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+"""How many mutants this process has seen of each rule, peer and relation."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Failure:
     peer: str
     severity: str
     excused: bool
-    """In doubt, and its message says what is missing."""
+    """A warning that is in order."""
     message: str
     saved: str = ""
 
@@ -123,16 +131,14 @@ def run(task: Task) -> Outcome:
         mutant = breed(recording, seed, another, names)
         outcome.mutants += 1
         outcome.relations[mutant.name] += 1
-        found = lint(mutant.recording)
-        errors = new_errors(mutant.recording, found)
-        outcome.accused[mutant.name] += bool(errors)
-        for each in one_of_each(errors):
+        found = news(mutant.recording, lint(mutant.recording))
+        outcome.accused[mutant.name] += any(each.finding.severity == ERROR for each in found)
+        for each in found:
+            fine = each.finding.severity != ERROR and excused(each.finding, mutant.retimed)
             saved = ""
-            if task.save is not None:
+            if task.save is not None and not fine and wanted(mutant, each):
                 saved = keep(simplest(mutant, recording, another, each), each, task.save, number)
-            outcome.failures.append(failure(mutant, each, saved))
-        for each in one_of_each(new_warnings(mutant.recording, found)):
-            outcome.failures.append(failure(mutant, each))
+            outcome.failures.append(failure(mutant, each, fine, saved))
     return outcome
 
 
@@ -146,12 +152,7 @@ def run_all(todo: list[Task], jobs: int) -> Iterator[Outcome]:
         yield from pool.map(run, todo)
 
 
-def one_of_each(found: list[Found]) -> list[Found]:
-    """The first of each accusation."""
-    return list({each.accusation: each for each in reversed(found)}.values())[::-1]
-
-
-def failure(mutant: Mutant, found: Found, saved: str = "") -> Failure:
+def failure(mutant: Mutant, found: Found, fine: bool, saved: str) -> Failure:
     """What is reported of a new finding."""
     finding = found.finding
     return Failure(
@@ -160,10 +161,19 @@ def failure(mutant: Mutant, found: Found, saved: str = "") -> Failure:
         finding.rule,
         finding.peer,
         finding.severity,
-        excused(finding),
+        fine,
         finding.message,
         saved,
     )
+
+
+def wanted(mutant: Mutant, found: Found) -> bool:
+    """Whether there are not enough examples of this yet."""
+    kind = found.finding.rule, found.finding.peer, mutant.relations
+    if len(mutant.relations) > 1:
+        kind = *kind[:2], ("composed",)
+    KEPT[kind] += 1
+    return KEPT[kind] <= EXAMPLES
 
 
 def keep(mutant: Mutant, found: Found, folder: Path, number: int) -> str:

@@ -153,7 +153,7 @@ def ack_zero(recording: Recording, chance: Random, _: Another) -> Recording | No
     )
 
 
-@relation("reset")
+@relation("reset", retimes=True)
 def reset(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Something on the way resets a connection, and it ends there or goes on."""
     packets = list(recording.packets)
