@@ -53,7 +53,7 @@ def clocks(recording: Recording, chance: Random, _: Another) -> Recording | None
     return recording.having(sorted(shifted, key=lambda packet: packet.time))
 
 
-@relation("tap", retimes=True)
+@relation("tap", retimes=True, whole=True)
 def tap(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """The tap is elsewhere: one direction passes later, but before it is acknowledged."""
     key = some_direction(recording, chance)

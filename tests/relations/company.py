@@ -25,7 +25,7 @@ NAT64 = bytes.fromhex("0064ff9b0000000000000000")
 """What makes an IPv6 address of an IPv4 address (RFC 6052)."""
 
 
-@relation("file-format")
+@relation("file-format", whole=True)
 def file_format(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """The capture is written in another format, with another link layer."""
     link = chance.choice(LINKS)
@@ -40,13 +40,13 @@ def file_format(recording: Recording, chance: Random, _: Another) -> Recording |
     return replace(recording, form=form)
 
 
-@relation("ipv6")
+@relation("ipv6", whole=True)
 def ipv6(recording: Recording, _chance: Random, _: Another) -> Recording | None:
     """The same between IPv6 addresses."""
     return recording.having(p._replace(key=in_ipv6(p.key)) for p in recording.packets)
 
 
-@relation("merge", retimes=True)
+@relation("merge", retimes=True, whole=True)
 def merge(recording: Recording, chance: Random, another: Another) -> Recording | None:
     """Another capture of the same time is merged into this one."""
     other = elsewhere(another(chance), {pair_of(packet.key) for packet in recording.packets})

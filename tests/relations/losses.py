@@ -21,7 +21,7 @@ def start(recording: Recording, chance: Random, _: Another) -> Recording | None:
     return recording.having(recording.packets[chance.randrange(len(recording.packets)) :])
 
 
-@relation("end")
+@relation("end", whole=True)
 def end(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """The capture ends at any packet."""
     return recording.having(recording.packets[: chance.randrange(len(recording.packets)) + 1])
@@ -89,7 +89,7 @@ def lose_syn(recording: Recording, chance: Random, _: Another) -> Recording | No
     return lose_where(recording, lambda packet: packet.flags & (SYN | ACK) in wanted)
 
 
-@relation("lose-fin")
+@relation("lose-fin", whole=True)
 def lose_fin(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """The FIN of one direction, or of all, is lost."""
     key = chance.choice((None, some_direction(recording, chance)))

@@ -11,7 +11,7 @@ import losses  # noqa: F401
 import segmenting  # noqa: F401
 from linted import Found, lint, news
 from recording import Packet, Recording
-from relations import RELATIONS, RETIMING, Another
+from relations import RELATIONS, RETIMING, Another, composed
 
 LONGEST = 20_000
 """Packets of a mutant at most: some relations make many of one."""
@@ -43,8 +43,7 @@ def breed(recording: Recording, seed: str, another: Another, names: tuple[str, .
     """A mutant by chance: one relation, sometimes two or three."""
     chance = Random(seed)
     while True:
-        count = chance.choices((1, 2, 3), (60, 25, 15))[0]
-        steps = tuple(chance.choice(names) for _ in range(count))
+        steps = composed(names, chance)
         again = f"{seed}/{chance.getrandbits(32)}"
         made = change(recording, steps, again, another)
         if made is not None:

@@ -15,7 +15,7 @@ REACH = 1 << 30
 """How far ahead an acknowledgement may be."""
 
 
-@relation("split")
+@relation("split", whole=True)
 def split(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Segments are cut at any place."""
     share = chance.choice((0.05, 0.3, 1.0))
@@ -26,7 +26,7 @@ def split(recording: Recording, chance: Random, _: Another) -> Recording | None:
     )
 
 
-@relation("split-small")
+@relation("split-small", whole=True)
 def split_small(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """No segment has more than a few octets."""
     size = chance.choice((1, 2, 3, 5, 7, 8, 11, 16, 50))
@@ -39,7 +39,7 @@ def split_small(recording: Recording, chance: Random, _: Another) -> Recording |
     )
 
 
-@relation("join")
+@relation("join", whole=True)
 def join(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Segments that follow each other go as one, which is sent when the last was."""
     share = chance.choice((0.2, 1.0))
@@ -59,7 +59,7 @@ def join(recording: Recording, chance: Random, _: Another) -> Recording | None:
     return recording.having(packet for packet in joined if packet) if None in joined else None
 
 
-@relation("duplicate")
+@relation("duplicate", whole=True)
 def duplicate(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Some packets are captured twice, the copy a little later."""
     packets = list(recording.packets)
@@ -70,7 +70,7 @@ def duplicate(recording: Recording, chance: Random, _: Another) -> Recording | N
     return recording.having(packets)
 
 
-@relation("duplicate-all")
+@relation("duplicate-all", whole=True)
 def duplicate_all(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Every packet is captured twice, as on two interfaces."""
     delay = chance.choice((0, 1_000, 50_000, 2_000_000))
@@ -78,7 +78,7 @@ def duplicate_all(recording: Recording, chance: Random, _: Another) -> Recording
     return recording.having(sorted([*recording.packets, *copies], key=lambda p: p.time))
 
 
-@relation("retransmit")
+@relation("retransmit", whole=True)
 def retransmit(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Octets are sent again later, with the acknowledgement of that time."""
     packets = list(recording.packets)
@@ -91,7 +91,7 @@ def retransmit(recording: Recording, chance: Random, _: Another) -> Recording | 
     return recording.having(packets)
 
 
-@relation("overlap")
+@relation("overlap", blinds=True)
 def overlap(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Segments repeat the end of what was sent before, and its acknowledgement."""
     share = chance.choice((0.1, 0.5, 1.0))
@@ -109,7 +109,7 @@ def overlap(recording: Recording, chance: Random, _: Another) -> Recording | Non
     return recording.having(packets)
 
 
-@relation("keep-alive")
+@relation("keep-alive", whole=True)
 def keep_alive(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """TCP asks whether the other is still there, with the sequence number of an old octet."""
     packets = list(recording.packets)
@@ -131,7 +131,7 @@ def keep_alive(recording: Recording, chance: Random, _: Another) -> Recording | 
     return recording.having(packets)
 
 
-@relation("sequence-wrap")
+@relation("sequence-wrap", whole=True)
 def sequence_wrap(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """Sequence numbers begin elsewhere, and pass 2^32 on the way."""
     shifts: dict[bytes, int] = {}
@@ -142,7 +142,7 @@ def sequence_wrap(recording: Recording, chance: Random, _: Another) -> Recording
     return recording.having(renumbered(packet, shifts) for packet in recording.packets)
 
 
-@relation("ack-zero")
+@relation("ack-zero", blinds=True)
 def ack_zero(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """A tool wrote acknowledgement numbers of zero: all, of one direction, or some."""
     key = chance.choice((None, some_direction(recording, chance)))
