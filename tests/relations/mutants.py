@@ -11,7 +11,7 @@ import losses  # noqa: F401
 import segmenting  # noqa: F401
 from linted import Found, lint, news
 from recording import Packet, Recording
-from relations import RELATIONS, RETIMING, Another, composed
+from relations import BLINDING, RELATIONS, RETIMING, Another, composed
 
 LONGEST = 20_000
 """Packets of a mutant at most: some relations make many of one."""
@@ -81,6 +81,8 @@ def simplest(mutant: Mutant, original: Recording, another: Another, found: Found
             if made is not None and accuses(made, found):
                 mutant = Mutant(mutant.original, mutant.seed, (step,), made)
                 break
+    if not BLINDING.isdisjoint(mutant.relations):
+        return mutant
     packets = fewer(mutant.recording, found)
     smaller = mutant.recording.having(packets)
     return Mutant(mutant.original, mutant.seed, mutant.relations, smaller)
