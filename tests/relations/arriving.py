@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from recording import SEQ, Packet, Recording, reverse
+from recording import REACH, SEQ, Packet, Recording, reverse
 from relations import Another, relation, some_direction
-from segmenting import REACH
 
 from amqpscope.stream import ACK
 

@@ -42,6 +42,8 @@ class Mutant:
 def breed(recording: Recording, seed: str, another: Another, names: tuple[str, ...]) -> Mutant:
     """A mutant by chance: one relation, sometimes two or three."""
     chance = Random(seed)
+    if not recording.orderly:
+        names = tuple(name for name in names if name not in BLINDING)
     while True:
         steps = composed(names, chance)
         again = f"{seed}/{chance.getrandbits(32)}"

@@ -24,7 +24,10 @@ from amqpscope.reassembly import Reassembler
 from amqpscope.stream import ACK, FIN, SERVER, SYN, Connection, Piece, Segment
 
 SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz", ".pcap.zst", ".pcapng.zst")
+FORGED = "dmg_bitflip"
 SEQ = 1 << 32
+REACH = 1 << 30
+"""How far ahead a sequence number may be."""
 SERVER_HELLO = 2
 
 Pair = frozenset[tuple[bytes, int]]
@@ -83,6 +86,8 @@ class Recording:
     plaintexts: dict[bytes, bytes] = field(default_factory=dict, repr=False)
     """TLS records and the application data inside them."""
     keylog: bytes = b""
+    orderly: bool = True
+    """Every octet is there, in the order in which it was sent and acknowledged."""
     form: Form | None = None
     """How to write it before it is read; None: the packets are read as they are."""
     errors: frozenset[Accusation] = frozenset()
@@ -131,8 +136,9 @@ class Learning(Decryptor):
 
 
 def captures_in(folder: Path) -> list[Path]:
-    """The captures in a directory, by name."""
-    return sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIXES))
+    """The captures in a directory, by name, but for those with octets that nobody has sent."""
+    found = (path for path in folder.iterdir() if path.name.endswith(SUFFIXES))
+    return sorted(path for path in found if not path.name.startswith(FORGED))
 
 
 def load(path: Path) -> Recording:
@@ -146,7 +152,9 @@ def load(path: Path) -> Recording:
     learning.close()
     plain = (c for p in pieces if (c := p.connection).tls is None and c.websocket is None)
     ports = frozenset(connection.server[1] for connection in plain)
-    return Recording(path.name, packets, ports, learning.plaintexts, keylog)
+    return Recording(
+        path.name, packets, ports, learning.plaintexts, keylog, orderly=is_orderly(packets)
+    )
 
 
 def read_packets(path: Path) -> tuple[tuple[Packet, ...], list[bytes]]:
@@ -204,6 +212,21 @@ def endpoints(connection: Connection) -> Pair:
         (ipaddress.ip_address(host).packed[-4:], port)
         for host, port in (connection.client, connection.server)
     )
+
+
+def is_orderly(packets: Iterable[Packet]) -> bool:
+    """Whether no octet is missing or late, and none is acknowledged before it was captured."""
+    reached: dict[bytes, int] = {}
+    for packet in packets:
+        expected = reached.get(packet.key, packet.seq)
+        acknowledged = reached.get(reverse(packet.key), packet.ack)
+        if packet.missing or 0 < (packet.seq - expected) % SEQ < REACH:
+            return False
+        if packet.flags & ACK and 0 < (packet.ack - acknowledged) % SEQ < REACH:
+            return False
+        if (packet.next_seq - expected) % SEQ < REACH:
+            reached[packet.key] = packet.next_seq
+    return True
 
 
 def initiators(packets: Iterable[Packet]) -> dict[Pair, bytes]:

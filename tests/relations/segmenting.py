@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from random import Random
 
-from recording import SEQ, Packet, Recording, reverse
+from recording import REACH, SEQ, Packet, Recording, reverse
 from relations import Another, places, relation, some_direction
 
 from amqpscope.stream import ACK, FIN, RST, SYN
-
-REACH = 1 << 30
-"""How far ahead an acknowledgement may be."""
 
 
 @relation("split", whole=True)
