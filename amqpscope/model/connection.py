@@ -126,6 +126,8 @@ class ConnectionEnd:
         self.open_mark: Mark | None = None
         self.close: Close | None = None
         self.close_mark: Mark | None = None
+        self.missed = False
+        """Octets of this peer are missing since its newest unit: it was not silent then."""
         self.frames = 0
         """Units seen from this peer."""
         self.amqp_frames = 0

@@ -201,6 +201,7 @@ class Tracker:
         own = event.own
         own.frames += 1
         own.last_mark = event.mark
+        own.missed = False
         unit = frame.unit
         if unit.faults:
             own.sound = 0
@@ -385,7 +386,9 @@ class Tracker:
         self.connection.shaken_until = time + GRACE
         # One of two attachments may have been detached in it.
         self.connection.rivals = []
-        self.forget(self.connection.ends[peer])
+        own = self.connection.ends[peer]
+        own.missed = True
+        self.forget(own)
 
     def shake(self, peer: int) -> None:
         """Octets inside a frame of a peer are missing: nothing is sure before its next frame."""

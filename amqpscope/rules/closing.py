@@ -44,6 +44,10 @@ def close_before_tcp_close(event: Event, report: Reporter) -> None:
         server: close
         server: FIN
         client: FIN
+
+    Good (opened):
+        server: GAP
+        client: FIN
     """
     own, partner = event.own, event.partner
     if own.finished not in {"fin", "rst"} or partner.finished or partner.close is not None:
@@ -73,8 +77,8 @@ def left_open(event: Event) -> bool:
     own, partner = event.own, event.partner
     if own.open is None or own.close is not None or not own.anchored or event.frame.cut:
         return False
-    if event.connection.sasl.failed:
-        return False
+    if event.connection.sasl.failed or partner.missed:
+        return False  # The cause may be among the octets that are missing.
     return not partner.damaged and differing(own, partner) is None
 
 
@@ -109,6 +113,14 @@ def idle_timeout_graceful_close(event: Event, report: Reporter) -> None:
         server: close error=error(condition=:amqp:resource-limit-exceeded description="idle")
         client: close
         server: FIN
+
+    Good:
+        client: header AMQP 1.0.0
+        server: header AMQP 1.0.0
+        client: open container-id="c"
+        server: open container-id="s" idle-time-out=1000
+        client: GAP
+        @3s server: FIN
     """
     own, partner = event.own, event.partner
     if own.finished not in {"fin", "rst"} or partner.finished or partner.close is not None:

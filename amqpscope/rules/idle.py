@@ -29,8 +29,11 @@ _TIMEOUT: Final = re.compile(r"idle|inactiv|heartbeat|time-?out|timed out|silen"
 
 
 def silence(quiet: ConnectionEnd, waiting: ConnectionEnd, now: int) -> int:
-    """Nanoseconds since a peer's last frame, or since both had opened, up to now."""
-    if quiet.open_mark is None or waiting.open_mark is None:
+    """Nanoseconds since a peer's last frame, or since both had opened, up to now.
+
+    None where octets of it are missing: what is in them was said in that time.
+    """
+    if quiet.open_mark is None or waiting.open_mark is None or quiet.missed:
         return 0
     return now - max(quiet.last_mark.time, quiet.open_mark.time, waiting.open_mark.time)
 
@@ -79,6 +82,14 @@ def idle_timeout_exceeded(event: Event, report: Reporter) -> None:
         @3.8s server: empty
         @5.7s server: empty
         @5.7s client: empty
+
+    Good:
+        client: header AMQP 1.0.0
+        server: header AMQP 1.0.0
+        client: open container-id="c"
+        server: open container-id="s" idle-time-out=2000
+        @4s client: GAP
+        @6s client: empty
     """
     own, partner = event.own, event.partner
     if own.finished:
@@ -88,8 +99,7 @@ def idle_timeout_exceeded(event: Event, report: Reporter) -> None:
         elif partner.last_mark.time > own.last_mark.time:
             judge(event, report, own, partner, partner.last_mark.time, own.last_mark)
     else:
-        if not event.frame.lost_before:
-            judge(event, report, own, partner, event.time, event.mark)
+        judge(event, report, own, partner, event.time, event.mark)
         if isinstance(event.body, Close) and partner.anchored and not early(event):
             judge(event, report, partner, own, event.time, partner.last_mark)
 

@@ -11,6 +11,9 @@ from relations import Another, places, relation, some_direction
 
 from amqpscope.stream import ACK, FIN, RST, SYN
 
+DELAY = 200_000_000
+"""Nanoseconds for which TCP holds octets back, to send them with others."""
+
 
 @relation("split", whole=True)
 def split(recording: Recording, chance: Random, _: Another) -> Recording | None:
@@ -190,7 +193,9 @@ def parts(packet: Packet, at: list[int]) -> Iterator[Packet]:
 
 
 def follows(first: Packet, second: Packet) -> bool:
-    """Whether two segments of one direction can go as one."""
+    """Whether two segments of one direction can go as one: octets do not wait for long."""
+    if second.time - first.time > DELAY:
+        return False
     plain = not (first.flags | second.flags) & (SYN | FIN | RST) and not first.missing
     return plain and bool(first.payload and second.payload) and first.next_seq == second.seq
 

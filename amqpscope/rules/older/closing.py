@@ -138,12 +138,18 @@ def socket_closed_without_handshake(event: OlderEvent, report: OlderReporter) ->
         server: connection.close-ok
         client: FIN
         server: FIN
+
+    Good (channel):
+        client: GAP
+        server: RST
     """
     own, partner, connection = event.own, event.partner, event.connection
     if own.finished not in ("fin", "rst") or partner.finished or connection.stage != stages.OPEN:
         return
-    if own.close is not None or partner.close is not None or not own.anchored:
+    if own.close is not None or partner.close is not None:
         return
+    if not own.anchored or not partner.anchored:
+        return  # The close, or its answer, may be among the octets that are missing.
     beat = connection.heartbeat
     if beat > 0 and partner.heard and event.time - partner.heard > 2 * beat * 1_000_000_000:
         return  # Its partner is dead: then it is right (A09-CON-20).
