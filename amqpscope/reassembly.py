@@ -122,6 +122,7 @@ class Reassembler:
             segment.flags & (FIN | SYN | RST | ACK) != ACK
             or segment.seq != flow.seq
             or behind >= SEQ_HALF
+            or not segment.ack
             or ack < flow.acked
             or flow.waiting
             or flow.fin >= 0
@@ -280,9 +281,7 @@ class Reassembler:
         if flow.ended and flow.peer.ended:
             return
         if flags & RST:
-            for side in (flow, flow.peer):
-                if not side.ended:
-                    self._end(side, "rst", segment, out)
+            self._reset(flow, segment, out)
             return
         if not flow.known:
             self._begin_midway(flow, segment)
@@ -293,6 +292,21 @@ class Reassembler:
             pass_on(flow, window, flow.offset, out)
         if not flow.ended:
             self._place(flow, segment, ack, out)
+
+    def _reset(self, flow: Flow, segment: Segment, out: list[Piece]) -> None:
+        """A RST ends both directions; its numbers show what is missing before it."""
+        self._lose_until(flow, segment.seq, segment, out)
+        if segment.flags & ACK:
+            self._lose_until(flow.peer, segment.ack, segment, out)
+        for side in (flow, flow.peer):
+            if not side.ended:
+                self._end(side, "rst", segment, out)
+
+    def _lose_until(self, side: Flow, seq: int, segment: Segment, out: list[Piece]) -> None:
+        """Give up the octets before a sequence number; zero is none that a peer has reached."""
+        ahead = distance(seq, side.seq)
+        if seq and side.known and not side.ended and 0 < ahead <= REACH_BACK:
+            self._order.lose(side, side.offset + ahead, segment, out)
 
     def _place(self, flow: Flow, segment: Segment, ack: int, out: list[Piece]) -> None:
         """Take the octets and the FIN of a segment."""
@@ -411,6 +425,9 @@ class Reassembler:
         if flow.ended:
             return
         self._order.flush(flow, segment, out)
+        peer = flow.peer
+        if not peer.ended and (peer.doubts or peer.excused > peer.offset):
+            flow.connection.unseen[peer.sender] = True
         last = segment if reason != "fin" or flow.fin_segment is None else flow.fin_segment
         end = End(flow.connection, flow.sender, reason, last.packet, last.time)
         pass_on(flow, end, flow.offset, out)

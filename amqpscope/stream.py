@@ -124,7 +124,7 @@ class Connection:
 
     __slots__ = (
         "anchored", "client", "disordered", "encrypted", "guessed", "opened", "server", "state",
-        "tls", "websocket",
+        "tls", "unseen", "websocket",
     )  # fmt: skip
 
     def __init__(self, client: tuple[str, int], server: tuple[str, int], complete: bool) -> None:
@@ -136,6 +136,9 @@ class Connection:
         """No SYN was captured and the ports do not tell either who is the client."""
         self.disordered = False
         """Segments came in another order than they were sent, or with a hole before them."""
+        self.unseen = [False, False]
+        """Of which peers the other one had read more when it ended than was captured by then:
+        octets, or only the FIN."""
         self.opened = 0
         """When the newest SYN of it passed; 0: none was captured."""
         self.encrypted = False

@@ -77,8 +77,11 @@ def left_open(event: Event) -> bool:
     own, partner = event.own, event.partner
     if own.open is None or own.close is not None or not own.anchored or event.frame.cut:
         return False
-    if event.connection.sasl.failed or partner.missed:
-        return False  # The cause may be among the octets that are missing.
+    carrier = event.connection.carrier
+    if partner.missed or (carrier is not None and carrier.unseen[partner.peer]):
+        return False  # The partner's close, or its FIN, may be among what is missing.
+    if event.connection.sasl.failed:
+        return False
     return not partner.damaged and differing(own, partner) is None
 
 

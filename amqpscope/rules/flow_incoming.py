@@ -72,6 +72,10 @@ def next_incoming_id_missing(event: Event, report: Reporter) -> None:
         client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
         server: begin[0] remote-channel=0 next-outgoing-id=7 incoming-window=9 outgoing-window=9
         client~1: flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9
+
+    Good (session):
+        client: GAP
+        server: flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
     session, body = event.session, event.body
     if session is None or not isinstance(body, Flow) or body.next_incoming_id is not None:
@@ -79,6 +83,8 @@ def next_incoming_id_missing(event: Event, report: Reporter) -> None:
     pair = session.pair
     if pair is None or unreadable(event) or session.assumed or "FLW-005" in session.told:
         return
+    if not pair.whole:
+        return  # The partner may have ended the session, after which some leave it out.
     text = f"no next-incoming-id, though the partner's begin on channel {pair.channel}"
     related = ((pair.mark, "the partner's begin"), (session.flow_mark, "the peer's flow before"))
     names = session.begin is not None and session.begin.remote_channel is not None

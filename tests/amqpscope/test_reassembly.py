@@ -277,6 +277,43 @@ def test_rst_gives_up_a_hole_and_delivers_what_waits(wire):
     ]
 
 
+def test_rst_shows_what_was_lost_before_it(wire):
+    wire.send(CLIENT, 0, b"abc")
+    assert told(wire.send(SERVER, 9, flags=RST | ACK, ack=7)) == [
+        ("server gap", 0, 9),
+        ("client gap", 3, 4),
+        ("server", "rst"),
+        ("client", "rst"),
+    ]
+
+
+def test_rst_without_numbers_shows_nothing():
+    wire = Wire(isn={CLIENT: 2**32 - 3, SERVER: 2**32 - 3})
+    wire.connect()
+    wire.send(CLIENT, 0, b"a")
+    # Sequence and ACK number are 0 here, which lie a little ahead.
+    assert told(wire.send(SERVER, 2, flags=RST | ACK, ack=2)) == [
+        ("server", "rst"),
+        ("client", "rst"),
+    ]
+
+
+@pytest.mark.parametrize(("ack", "unseen"), [(3, False), (4, True), (30, True)])
+def test_fin_tells_whether_its_sender_had_read_more_than_was_captured(wire, ack, unseen):
+    (chunk,) = wire.send(CLIENT, 0, b"abc")
+    wire.send(SERVER, 0, flags=FIN | ACK, ack=ack)
+    assert chunk.connection.unseen == [unseen, False]
+
+
+def test_zero_is_no_ack_number_where_the_peer_has_passed_it():
+    wire = Wire(isn={CLIENT: 2**32 - 3, SERVER: 5000})
+    wire.connect()
+    wire.send(CLIENT, 0, b"abcdef")
+    wire.send(SERVER, 0, b"x", ack=1)
+    (chunk,) = wire.send(SERVER, 1, b"y", ack=2)
+    assert chunk.ack == BEYOND
+
+
 def test_end_of_the_capture_ends_open_directions_only(wire):
     wire.send(CLIENT, 0, flags=ACK | FIN)
     assert told(wire.reassembler.finish()) == [("server", "capture")]

@@ -16,6 +16,7 @@ from recording import (
     reverse,
 )
 from relations import Another, relation
+from segmenting import renumbered
 from writing import LINKS
 
 from amqpscope.capture.packets import ETHERNET
@@ -59,7 +60,7 @@ def merge(recording: Recording, chance: Random, another: Another) -> Recording |
 
 @relation("reuse", retimes=True)
 def reuse(recording: Recording, chance: Random, another: Another) -> Recording | None:
-    """The same ports serve another conversation, before or after."""
+    """The same ports serve another conversation, before or after, with numbers of its own."""
     own = initiators(recording.packets)
     pair = chance.choice(sorted(own, key=sorted))
     other = only(another(chance), chance)
@@ -73,7 +74,9 @@ def reuse(recording: Recording, chance: Random, another: Another) -> Recording |
         shift = first - pause - other.packets[-1].time
     else:
         shift = last + pause - other.packets[0].time
-    moved = [p._replace(time=p.time + shift, key=keys[p.key]) for p in other.packets]
+    start = {key: chance.getrandbits(32) for key in keys}
+    own_numbers = (renumbered(p, start) for p in other.packets)
+    moved = [p._replace(time=p.time + shift, key=keys[p.key]) for p in own_numbers]
     packets = [*moved, *recording.packets] if before else [*recording.packets, *moved]
     renamed = replace(
         other,

@@ -111,24 +111,14 @@ def overlap(recording: Recording, chance: Random, _: Another) -> Recording | Non
 
 @relation("keep-alive", whole=True)
 def keep_alive(recording: Recording, chance: Random, _: Another) -> Recording | None:
-    """TCP asks whether the other is still there, with the sequence number of an old octet."""
-    packets = list(recording.packets)
-    place = chance.choice(places(recording))
-    old = packets[place]
-    again = min(place + chance.randint(1, 20), len(packets) - 1)
-    newest = max((p for p in packets[: again + 1] if p.key == old.key), key=lambda p: p.time)
-    packets.insert(
-        again + 1,
-        newest._replace(
-            time=packets[again].time + 1,
-            seq=(newest.next_seq - 1) % SEQ,
-            payload=chance.choice((b"", b"\0")),
-            missing=0,
-            flags=ACK,
-            ack=latest(packets, again, old.key),
-        ),
-    )
-    return recording.having(packets)
+    """TCP asks whether the other is still there: with the sequence number of an old octet."""
+    return with_keep_alive(recording, chance, b"")
+
+
+@relation("keep-alive-octet", blinds=True)
+def keep_alive_octet(recording: Recording, chance: Random, _: Another) -> Recording | None:
+    """TCP asks so with an octet of any value in the place of an old one."""
+    return with_keep_alive(recording, chance, b"\0")
 
 
 @relation("sequence-wrap", whole=True)
@@ -167,6 +157,24 @@ def reset(recording: Recording, chance: Random, _: Another) -> Recording | None:
     if chance.random() < 0.5:
         rest = [packet for packet in rest if packet.key not in (key, reverse(key))]
     return recording.having([*packets[: place + 1], fatal, *rest])
+
+
+def with_keep_alive(recording: Recording, chance: Random, payload: bytes) -> Recording:
+    """Let the sender of a packet ask a little later whether its peer is still there."""
+    packets = list(recording.packets)
+    place = chance.choice(places(recording))
+    key = packets[place].key
+    later = min(place + chance.randint(1, 20), len(packets) - 1)
+    newest = max((p for p in packets[: later + 1] if p.key == key), key=lambda p: p.time)
+    probe = newest._replace(
+        time=packets[later].time + 1,
+        seq=(newest.next_seq - 1) % SEQ,
+        payload=payload,
+        missing=0,
+        flags=ACK,
+        ack=latest(packets, later, key),
+    )
+    return recording.having([*packets[: later + 1], probe, *packets[later + 1 :]])
 
 
 def cuts(packet: Packet, chance: Random) -> list[int]:
