@@ -153,7 +153,7 @@ class Analyzer:
         """The rules to check; None to decode and follow only."""
         self.until = until
         """The last frame to take, 0 for all: the model then stands as of that frame."""
-        self.older_rules = None if rules is None else OlderRuleSet(rules.rules)
+        self.older_rules = None if rules is None else OlderRuleSet(rules)
         self.reporter = Reporter()
         self.late: list[Finding] = []
         """What was found about units that have been given already: an answer that did not come."""

@@ -16,8 +16,6 @@ from amqpscope.rules.catalogue import CHECKED, catalogue
 ALL: Final = "ALL"
 NEVER: Final = "never"
 FAIL_ON: Final = (*SEVERITIES, NEVER)
-BUILD_ON_OTHERS: Final = frozenset(("ERR-016", "ERR-022"))
-"""Rules that compare an error with all that was found before it."""
 NOT, ITS_ALL, ITS_GROUP, ITSELF = range(4)
 """How closely a word means a rule."""
 
@@ -40,11 +38,13 @@ class Choice:
     fail_on: str = ERROR
 
     def rules(self) -> RuleSet:
-        """The rules to run, with those on whose findings one of them builds."""
+        """The rules to report; the others run too, for what is found depends on all of them.
+
+        What follows from a violation is no error of the partner's, and some rules lead from an
+        error to its cause: neither may change with what the user wants to see.
+        """
         rules = list(load().values())
         wanted = [rule for rule in rules if self.wants(rule)]
-        if not any(rule.id in BUILD_ON_OTHERS for rule in wanted):
-            return RuleSet(wanted)
         return RuleSet(wanted, [rule for rule in rules if rule.default or self.wants(rule)])
 
     def wants(self, rule: Rule) -> bool:

@@ -25,7 +25,7 @@ NOTE: Final = "info"
 MAX_BREACHES: Final = 64
 """Places that a peer has broken the protocol in and that are told apart."""
 
-# What a violation has touched, beside the channel of a session and the number of a link (`of_link`).
+# What a violation has touched, beside the channel of a session and a link's number (`of_link`).
 CONNECTION: Final = -1
 """Versions, authentication and the limits of `open`."""
 EVERYTHING: Final = -2

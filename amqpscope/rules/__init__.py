@@ -288,6 +288,7 @@ class RuleSet:
     def __init__(self, rules: list[Rule], needed: list[Rule] | None = None) -> None:
         self.rules = rules
         everything = rules if needed is None else needed
+        self.running = everything
         self.masks = [(mask, rule) for rule in everything for mask in rule.masks]
         wanted = frozenset(rule.id for rule in rules)
         self.silent = frozenset(rule.id for rule in everything if rule.id not in wanted)

@@ -38,7 +38,7 @@ class Known:
     """Both ways between things and their names."""
 
     def __init__(self, rules: RuleSet) -> None:
-        self.rules = rules.rules
+        self.rules = rules
         self.things: dict[str, object] = {"rules": rules, "ids": rules.ids, **CONSTANTS}
         for rule in load().values():
             self.things[f"rule {rule.id}"] = rule

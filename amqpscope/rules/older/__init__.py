@@ -22,7 +22,7 @@ from amqpscope.model.connection import Fault
 from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
 from amqpscope.model.older.event import KIND, OlderEvent
-from amqpscope.rules import RULES, SURE, SUSPECT, Related, Reporter, Reporting, Rule
+from amqpscope.rules import RULES, SURE, SUSPECT, Related, Reporter, Reporting, Rule, RuleSet
 from amqpscope.rules.consequences import EARLIER, consequence
 from amqpscope.rules.older.consequences import STATELESS, cause_of, touched_by
 
@@ -187,15 +187,17 @@ class Recent:
 class OlderRuleSet:
     """The rules of the older family that run, found by the kinds and the name of an event."""
 
-    def __init__(self, rules: list[Rule]) -> None:
-        self.rules = [rule for rule in rules if isinstance(rule, OlderRule)]
+    def __init__(self, chosen: RuleSet) -> None:
+        self.rules = [rule for rule in chosen.running if isinstance(rule, OlderRule)]
+        self.silent = chosen.silent
+        """Rules that run because others build on what they find, and are not reported."""
         self.conditions = [
             (condition, rule) for rule in self.rules for condition in rule.conditions
         ]
         self.tables: dict[str, dict[int, dict[str, list[OlderRule]]]] = {}
         """By dialect, kinds and name."""
         self.recent: dict[str, Recent] = {}
-        self.ids = frozenset(rule.id for rule in rules)
+        self.ids = chosen.ids
 
     def of(self, dialect: str, kinds: int, name: str) -> list[OlderRule]:
         """The rules that look at such an event."""
@@ -230,3 +232,6 @@ class OlderRuleSet:
         for rule in recent.rules:
             reporter.rule = rule
             rule.look(event, reporter)
+        if self.silent and reporter.reports:
+            kept = [report for report in reporter.reports if report.rule.id not in self.silent]
+            reporter.reports = kept

@@ -16,6 +16,7 @@ from amqpscope.findings import Finding
 from amqpscope.frames_older import OlderFrame
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.older import OlderTalk
+from amqpscope.rules import RuleSet
 from amqpscope.rules.all import load
 from amqpscope.rules.older import OlderRuleSet
 from amqpscope.stream import Connection, End, Gap
@@ -120,7 +121,7 @@ def play(text: str, setup: str = "", *, complete: bool = True) -> Played:
 @cache
 def every_rule() -> OlderRuleSet:
     """All rules, also those that run only when they are asked for."""
-    return OlderRuleSet(list(load().values()))
+    return OlderRuleSet(RuleSet(list(load().values())))
 
 
 class Player(Pieces):
