@@ -379,6 +379,7 @@ class Analyzer:
         if conversation is None:
             suspect.holes[gap.sender] = True
             suspect.framers[gap.sender].lost = True
+            self.drop_header(suspect, gap.sender)
             return []
         self.gaps += 1
         conversation.gaps += 1
@@ -394,6 +395,12 @@ class Analyzer:
         elif not gap.snapped:
             conversation.tracker.shake(gap.sender)
         return steps
+
+    def drop_header(self, suspect: Suspect, sender: int) -> None:
+        """Forget the beginning of a header whose rest is missing: what follows is not its end."""
+        data = b"".join(held.data for held in suspect.held if held.sender == sender)
+        if data[:4] == MAGIC[: len(data)]:
+            suspect.held = [held for held in suspect.held if held.sender != sender]
 
     def older_gap(self, suspect: Suspect, older: OlderTalk, gap: Gap) -> list[Step]:
         """Octets of an older protocol are missing."""

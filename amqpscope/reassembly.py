@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from amqpscope.causality import pass_on, release_all
+from amqpscope.causality import pass_on, release_all, settle
 from amqpscope.flow import SEQ_HALF, SEQ_MASK, Flow, distance
 from amqpscope.ordering import MAX_WAITING, Order
 from amqpscope.roles import (
@@ -424,7 +424,8 @@ class Reassembler:
         self._decide(flow, out)
         if flow.ended:
             return
-        self._order.flush(flow, segment, out)
+        if flow.waiting or flow.fin != flow.offset:
+            self._order.flush(flow, segment, out)
         peer = flow.peer
         if not peer.ended and (peer.doubts or peer.excused > peer.offset):
             flow.connection.unseen[peer.sender] = True
@@ -432,7 +433,11 @@ class Reassembler:
         end = End(flow.connection, flow.sender, reason, last.packet, last.time)
         pass_on(flow, end, flow.offset, out)
         flow.ended = True
-        flow.doubts = 0
+        if flow.doubts:
+            # What acknowledges this FIN has waited for it.
+            flow.doubts = 0
+            flow.excused = max(flow.excused, flow.covered)
+            settle(flow, out)
         if flow.peer.ended:
             release_all(flow, out)
             self._open -= 1

@@ -77,12 +77,17 @@ def left_open(event: Event) -> bool:
     own, partner = event.own, event.partner
     if own.open is None or own.close is not None or not own.anchored or event.frame.cut:
         return False
-    carrier = event.connection.carrier
-    if partner.missed or (carrier is not None and carrier.unseen[partner.peer]):
+    if partner.missed or unseen(event, partner):
         return False  # The partner's close, or its FIN, may be among what is missing.
     if event.connection.sasl.failed:
         return False
     return not partner.damaged and differing(own, partner) is None
+
+
+def unseen(event: Event, end: ConnectionEnd) -> bool:
+    """A peer had said more, or had ended, when the other one ended, than was captured by then."""
+    carrier = event.connection.carrier
+    return carrier is not None and carrier.unseen[end.peer]
 
 
 def idle_limit_passed(event: Event) -> bool:
@@ -266,7 +271,7 @@ def tell_owed(
         debtor.close_told = True
         text = f"the {name} closes the socket without answering its partner's close"
         # Who reads that the partner's side of the socket is gone may give up on the answer.
-        level = INFO if waiting.finished else WARNING
+        level = INFO if waiting.finished or unseen(event, waiting) else WARNING
         if level == WARNING:
             report.sure(event, text, "close", peer=debtor.peer, mark=waiting.close_mark)
         else:

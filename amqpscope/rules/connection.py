@@ -233,6 +233,11 @@ def empty_frame_tolerated(event: Event, report: Reporter) -> None:
         server: empty
         server: close error=error(condition=:amqp:connection:forced description="stop")
         client: close
+
+    Good (session):
+        client: empty
+        client: GAP
+        server: close error=error(condition=:amqp:not-implemented description="what was that?")
     """
     own, partner, body = event.own, event.partner, event.body
     heartbeat = partner.empty_mark
@@ -240,6 +245,8 @@ def empty_frame_tolerated(event: Event, report: Reporter) -> None:
         return
     if heartbeat is None or partner.last_mark is not heartbeat or not event.knew(heartbeat):
         return
+    if event.ahead or partner.missed:
+        return  # Something came after the empty frame that was not captured: octets, or a FIN.
     if not isinstance(body, Close) or not isinstance(body.error, Body) or partner.close is not None:
         return
     condition = body.error[0]

@@ -34,6 +34,9 @@ def owes(event: Event, debtor: ConnectionEnd, mark: Mark | None) -> bool:
     """A frame has waited too long for its answer, and the answer cannot have been overlooked."""
     if mark is None or not mark.frame or event.time - mark.time < ANSWER:
         return False
+    carrier = event.connection.carrier
+    if carrier is not None and carrier.unseen[debtor.peer]:
+        return False
     return debtor.anchored and not debtor.damaged and debtor.open is not None
 
 

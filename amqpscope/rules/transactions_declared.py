@@ -274,7 +274,10 @@ def several_per_session(event: Event, report: Reporter) -> None:
 
 def live_in(event: Event, declare: Delivery) -> Transaction | None:
     """A live transaction of the session in which another was declared."""
-    for transaction in event.connection.transactions.known.values():
+    transactions = event.connection.transactions
+    if transactions.lost:
+        return None  # Its discharge may be in what was not captured.
+    for transaction in transactions.known.values():
         if transaction.state == LIVE and transaction.control.session is declare.link.session:
             return transaction
     return None

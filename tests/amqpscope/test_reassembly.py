@@ -305,6 +305,13 @@ def test_fin_tells_whether_its_sender_had_read_more_than_was_captured(wire, ack,
     assert chunk.connection.unseen == [unseen, False]
 
 
+def test_what_acknowledges_a_fin_comes_after_it(wire):
+    wire.send(CLIENT, 0, b"abc")
+    assert wire.send(SERVER, 0, b"x", ack=4) == []
+    fin = wire.send(CLIENT, 3, flags=FIN | ACK)
+    assert told(fin) == [("client", "fin"), ("server", 0, b"x")]
+
+
 def test_zero_is_no_ack_number_where_the_peer_has_passed_it():
     wire = Wire(isn={CLIENT: 2**32 - 3, SERVER: 5000})
     wire.connect()
