@@ -5,7 +5,7 @@ import pytest
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.stream import CLIENT, PEERS, SERVER
+from amqpscope.stream import CLIENT, PEERS, SERVER, Chunk, Connection, Gap
 
 LINKS = """
 client: attach name="a" handle=0 role=sender source=source() target=target(address="orders")
@@ -105,6 +105,15 @@ def test_the_header_is_enough_on_any_port(steps, recorded):
 def test_a_header_cut_in_two_segments(steps, recorded):
     path = recorded("client: octets 0x414d51\nclient: octets 0x5000010000\nclient: empty\n")
     assert [step.frame.unit.name for step in steps(path)] == ["header", "empty"]
+
+
+def test_a_header_whose_end_is_missing_is_not_completed_by_what_follows():
+    analyzer = Analyzer()
+    connection = Connection(("10.0.0.1", 40000), ("10.0.0.2", 5672), True)
+    analyzer.feed(Chunk(connection, CLIENT, 0, b"AMQP\0", 1, 0, 0))
+    analyzer.feed(Gap(connection, CLIENT, 5, 3, 1, 0))
+    analyzer.feed(Chunk(connection, CLIENT, 8, b"\x01\0\0", 2, 0, 0))
+    assert analyzer.protocols == []
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from recording import captures_in
 from relations import RELATIONS
 from running import Outcome, elapsed, run_all, tasks, usable
 
+from amqpscope.capture.source import CaptureError
+
 CAPTURES = Path(__file__).parent.parent.parent / "captures"
 
 
@@ -27,7 +29,10 @@ def arguments():
     parser.add_argument("--seed", type=int, help="a number to find the same mutants again")
     parser.add_argument("--mutants", type=int, default=5000)
     parser.add_argument("-j", "--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--relation", action="append", help="only these: see --list")
+    parser.add_argument(
+        "--relation", action="append", choices=list(RELATIONS), metavar="NAME",
+        help="only this one, or these: see --list",
+    )  # fmt: skip
     parser.add_argument("--save", type=Path, metavar="DIR", help="save what shows a new error")
     parser.add_argument("--warnings", action="store_true", help="print new warnings too")
     parser.add_argument("--list", action="store_true", help="list the relations and end")
@@ -86,4 +91,9 @@ def summary(total):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except CaptureError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
