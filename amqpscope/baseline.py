@@ -77,7 +77,7 @@ class Baseline:
         """What is known and was looked for, but not found any more, and how often."""
         names = self.names([each.path for each in checked])
         read = {names[each.path]: each.path for each in checked if each.error is None}
-        running = choice.rules().ids
+        running = {rule.id for rule in choice.rules().rules}
         return {
             key: count
             for key, count in sorted((self.known - self.seen).items())

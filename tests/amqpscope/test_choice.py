@@ -173,3 +173,10 @@ def test_the_command_line_wins_over_the_configuration():
     merged = config.merged(select=("SES",), ignore=(), strict=True, fail_on=None)
     assert (merged.select, merged.ignore) == (("SES",), ("MSG",))
     assert (merged.strict, merged.fail_on) == (True, "warning")
+
+
+def test_rules_that_prove_violations_run_unreported_beside_those_that_are_selected():
+    rules = Choice(select=("FLW-017",)).rules()
+    assert [rule.id for rule in rules.rules] == ["FLW-017"]
+    assert {"SES-002", "A09-CHN-03"} <= rules.silent
+    assert "FLW-017" not in rules.silent

@@ -3,6 +3,8 @@
 import pytest
 from exchange import play
 
+from amqpscope.choice import Choice
+from amqpscope.linting import Work, check
 from amqpscope.rules.all import load
 from amqpscope.rules.consequences import (
     HARMLESS,
@@ -181,3 +183,9 @@ server: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0 outgoi
         handle=0 delivery-count=9 link-credit=10
 """
     assert errors(text, "sending") == {("OUT-004", "client"), ("FLW-014", "server")}
+
+
+def test_what_is_not_selected_is_still_known_to_be_broken(root):
+    path = root / "captures/accused/R9-cascade-second-begin-of-server-FLW-017-client.pcap"
+    found = check(str(path), Work(Choice(select=("FLW",)))).findings
+    assert {(f.rule, f.severity) for f in found} == {("FLW-017", "warning")}

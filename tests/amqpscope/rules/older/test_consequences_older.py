@@ -1,7 +1,12 @@
 """What follows from one peer's violation is no error of the other, in the older protocols too."""
 
 import pytest
-from exchange_older import play
+from conversation import happenings, record
+from exchange_older import SETUPS, play
+
+from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.choice import Choice
+from amqpscope.linting import Work, check
 
 OPENED_TWICE = """
 client: queue.declare[1] queue="q"
@@ -62,3 +67,12 @@ server: connection.open-ok
 """
     assert errors(text, "") == {("A09-CON-01", "client")}
     assert ("A09-CON-01", "server") in suspects(text, "")
+
+
+def test_what_is_not_selected_is_still_known_to_be_broken(tmp_path):
+    path = tmp_path / "twice.pcapng"
+    with path.open("wb") as file:
+        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 50000), ("10.0.0.2", 5672))
+        record(happenings(SETUPS["channel"] + OPENED_TWICE), talk)
+    found = check(str(path), Work(Choice(select=("A09-CHN-05",)))).findings
+    assert {(f.rule, f.severity) for f in found} == {("A09-CHN-05", "warning")}
