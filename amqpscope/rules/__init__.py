@@ -268,7 +268,7 @@ class Reporter(Reporting[Event, SessionEnd | LinkEnd]):
                 related = (*related, (cause.mark, EARLIER))
         event.connection.blame(fault)
         name = "" if link is None else link.name
-        if about is None:
+        if about is None and mark is None:
             name = link_name(event) or name
         self.write(fault, severity, message, path, channel, name, related)
 

@@ -14,7 +14,7 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.serial import unwrap, wire
 from amqpscope.rules import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.flow import unreadable
-from dissectors.v1_0.bodies import Attach, End, Flow
+from dissectors.v1_0.bodies import Attach, Close, End, Flow
 
 
 @rule("FLW-010", "sender-delivery-count-missing", "2.7.4", MUST, ERROR, on="odd-flow sender-flow")
@@ -145,7 +145,7 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
     nothing breaks while senders start at 0; where the sender starts elsewhere it is an error,
     since credit then counts from the wrong place. Only a link's first attachment is judged, and
     what does no harm is told once for all links of a peer. Where the sender never attaches it is
-    told at the end.
+    told at the end; a count other than 0, which nobody can have had then, is an error.
 
     Bad (session):
         client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
@@ -154,6 +154,14 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10   # <- FLW-012
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
                 initial-delivery-count=5
+
+    Bad (session):
+        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
+                target=target()
+        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=5 link-credit=10   # <- FLW-012
+        client: end[0]
+        server: end[0]
 
     Good (session):
         client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
@@ -219,12 +227,16 @@ def say_too_early(
 ) -> None:
     """Report a count that was sent too early, at the flow that had it."""
     wrong = initial is not None and initial != count
+    if initial is None and isinstance(event.body, End | Close):
+        wrong = count != 0
     peer = link.session.owner.peer
     once = f"FLW-012 {peer}"
     if not wrong and once in event.connection.told:
         return
     event.connection.told.add(once)
-    told = f"; the sender starts at {initial}" if wrong else ""
+    told = ""
+    if wrong:
+        told = "; it never came" if initial is None else f"; the sender starts at {initial}"
     report.sure(
         event,
         f"receiver {link.label()} states delivery-count {count} before it can know the sender's"
@@ -235,6 +247,7 @@ def say_too_early(
         severity=ERROR if wrong else "",
         peer=peer,
         mark=mark,
+        about=link,
     )  # fmt: skip
 
 

@@ -103,8 +103,9 @@ def delivery_tag_missing(event: Event, report: Reporter) -> None:
 def message_format_missing(event: Event, report: Reporter) -> None:
     """The first transfer of a delivery says in which format the message is.
 
-    A receiver that is not told has to guess that it is the standard's. On single transfers many
-    stacks leave it out, and that is only noted, once per link.
+    A receiver that is not told has to guess that it is the standard's. Where several transfers make
+    up a message it is an error; on single ones many stacks leave it out, and that is only noted,
+    once per link.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" settled=true more=true
@@ -125,7 +126,7 @@ def message_format_missing(event: Event, report: Reporter) -> None:
     text = f"sender {link.label()} begins a message without message-format"
     if body.more:
         text = f"{text}, and more transfers are to follow"
-        report.sure(event, text, "transfer.message-format")
+        report.sure(event, text, "transfer.message-format", severity=ERROR)
     elif "DLV-003" not in link.told:
         link.told.add("DLV-003")
         report.sure(event, text, "transfer.message-format", severity=INFO)

@@ -72,8 +72,8 @@ def resume_unknown_tag(event: Event, report: Reporter) -> None:
     """A sender resumes only deliveries that are in its own list of unsettled ones.
 
     Told when the list is there and complete, or when the link was never attached before and so can
-    have nothing to resume. A delivery that is resumed says so on its first transfer; what began as
-    a new one cannot become another later.
+    have nothing to resume. Once resumed, a delivery is in use again, and not to be resumed a second
+    time. It says so on its first transfer; what began as a new one cannot become another later.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
@@ -83,6 +83,19 @@ def resume_unknown_tag(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 more=true
                 | data(b"7")
         client: transfer[0] handle=0 resume=true | data(b"8")   # <- RES-006
+
+    Bad (session):
+        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
+                unsettled={b"7"=null} initial-delivery-count=0
+        server: attach[0] name="s" handle=0 role=receiver source=source()
+                target=target(address="q")
+                unsettled={b"7"=received(section-number=0 section-offset=0)}
+        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
+                | data(b"7")
+        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"7" message-format=0 resume=true
+                | data(b"7")   # <- RES-006
 
     Good (session):
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
@@ -111,7 +124,9 @@ def resume_unknown_tag(event: Event, report: Reporter) -> None:
             return
         where = "the link is new and lists none"
     elif lists(own, tag):
-        return
+        if tag not in link.resumed or link.lost or not event.own.anchored:
+            return
+        where = "it has been resumed on this attachment before"
     else:
         where = f"its list has {len(own)} other(s)"
     report.sure(

@@ -83,7 +83,7 @@ def unknown_control_body(event: Event, report: Reporter) -> None:
     """A message to a coordinator is a declare or a discharge.
 
     A described type that the standard does not know may be an extension that both peers share, so
-    it only arouses suspicion.
+    it only arouses suspicion; any other value is an error.
 
     Bad (control):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
@@ -103,9 +103,8 @@ def unknown_control_body(event: Event, report: Reporter) -> None:
         report.suspect(event, "a control message holds an unknown described type", "amqp-value")
     else:
         name = type_of(found.value)
-        report.sure(
-            event, f"a control message holds {a(name)}, not declare or discharge", "amqp-value"
-        )
+        text = f"a control message holds {a(name)}, not declare or discharge"
+        report.sure(event, text, "amqp-value", severity=ERROR)
 
 
 @rule(
@@ -127,7 +126,8 @@ def not_single_value(event: Event, report: Reporter) -> None:
     if found is None or not found.bodies or found.bodies == [AMQP_VALUE]:
         return
     names = ", ".join(SECTIONS[code] for code in found.bodies[:4])
-    report.sure(event, f"the body of a control message is {names}, not one amqp-value", "message")
+    text = f"the body of a control message is {names}, not one amqp-value"
+    report.sure(event, text, "message", severity=ERROR)
 
 
 @rule("TXN-007", "declare-sent-settled", "4.2", MUST, ERROR, on="message coordinator")
