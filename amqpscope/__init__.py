@@ -2,9 +2,8 @@
 
 The bytes are read by `dissectors`; this package follows the conversation and shows it.
 
-    with amqpscope.proxied("amqp://localhost:5672") as proxy:
+    with amqpscope.proxied("amqp://localhost:5672", fail_on="warning") as proxy:
         run_the_client(proxy.url)
-    assert not proxy.findings
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from amqpscope.proxying import NotChecked as NotChecked
+    from amqpscope.proxying import Violation as Violation
     from amqpscope.proxying import proxied as proxied
 
 __version__ = "0.1.0"
@@ -33,8 +34,8 @@ def build() -> str:
 
 def __getattr__(name: str) -> object:
     """What is heavy to import comes when it is asked for."""
-    if name == "proxied":
-        from amqpscope.proxying import proxied
+    if name in ("NotChecked", "Violation", "proxied"):
+        from amqpscope import proxying
 
-        return proxied
+        return getattr(proxying, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ from amqpscope.checked import Checked
 from amqpscope.choice import Choice
 from amqpscope.findings import Finding
 from amqpscope.linting import excerpt
+from amqpscope.stream import SERVER
 
 
 class Batch(NamedTuple):
@@ -78,10 +79,14 @@ class Gathered:
     def __init__(self, follower: Follower) -> None:
         self.follower = follower
         self.checked = Checked(follower.path)
+        self.answered = False
+        """The server has sent a frame."""
 
     def take(self, batch: Batch) -> None:
         """Keep what is worth keeping."""
         checked = self.checked
+        if not self.answered:
+            self.answered = any(step.frame.sender == SERVER for step in batch.steps)
         for step in batch.steps:
             if step.findings:
                 checked.findings.extend(step.findings)

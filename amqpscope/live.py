@@ -47,6 +47,12 @@ class Wishes:
     """Nobody named the recording."""
     screen: bool = False
     """Not lines, but the screen."""
+    allow_empty: bool = False
+    """With `lint`: fine also when no AMQP passes."""
+    command: bool = False
+    """A command runs beside, and standard output is its own."""
+    output: str = ""
+    """Where to write what is printed; empty: not to a file."""
 
 
 class Live:
@@ -70,6 +76,8 @@ class Live:
         self.lines = self.reading.lines()
         self.detail = self.reading.detail()
         self.heading = [self.lines.heading()] if isinstance(self.lines, TextLines) else []
+        self.number = 0
+        """Of the file that is read, in a rotated recording."""
 
     def run(self) -> Checked:
         """Print as it comes; all that was found, when the relay is gone."""
@@ -78,8 +86,12 @@ class Live:
                 self.gathered.take(batch)
             else:
                 self.print(batch)
+            capture = self.follower.pieces.capture
+            if capture.number != self.number:
+                self.number = capture.number
+                self.watch.reading(self.number)
             self.hear()
-            self.lag.look(self.follower.pieces.capture.position)
+            self.lag.look(capture.position)
         self.hear()
         self.follower.close()
         return self.result()
@@ -129,14 +141,16 @@ class Live:
     def result(self) -> Checked:
         """What `lint` says of the recording."""
         checked = self.gathered.result()
-        lost = self.follower.pieces.capture.lost_files
-        if lost:
-            files = "1 file" if lost == 1 else f"{lost} files"
-            checked.notes.append(f"{files} of it were removed before they were analysed")
         if not self.wishes.lint or not checked.findings or self.rotated:
             return checked
         # Frames that turned out to matter after they had passed are found by reading once more.
-        return check(checked.path, Work(self.wishes.choice))
+        again = check(checked.path, Work(self.wishes.choice))
+        return checked if again.error is not None else again
+
+    @property
+    def lost_files(self) -> int:
+        """Files of the recording that were removed before they were read."""
+        return self.follower.pieces.capture.lost_files
 
     @property
     def rotated(self) -> bool:

@@ -1,11 +1,13 @@
 """The proxy for programs and tests:
 
-    with amqpscope.proxied("amqp://localhost:5672") as proxy:
+    with amqpscope.proxied("amqp://localhost:5672", fail_on="warning") as proxy:
         run_the_client(proxy.url)
-    assert not proxy.findings
 
 The relay is a process of its own. Findings are worked out here, from the recording, when they are
 asked for: inside the block those of the traffic so far, after it all of them.
+
+A block that says nothing has checked something: it ends with `NotChecked` when no AMQP passed, or
+not all of it was recorded and analysed, and with `Violation` when `fail_on` says so.
 """
 
 from __future__ import annotations
@@ -18,28 +20,45 @@ from contextlib import contextmanager
 from subprocess import Popen
 
 from amqpscope.checked import Checked
-from amqpscope.choice import Choice, resolve
+from amqpscope.choice import FAIL_ON, Choice, resolve
 from amqpscope.findings import Finding
 from amqpscope.following import Follower, Gathered
-from amqpscope.proxy.address import AddressError, parse_upstream
+from amqpscope.gate import emptiness, shortfalls
+from amqpscope.proxy.address import AddressError, parse_upstream, scheme_of
 from amqpscope.proxy.channel import Watch
 from amqpscope.proxy.process import Settings, StartError, start_process
 from amqpscope.proxy.relay import Status
 from amqpscope.proxy.tls_policy import TlsOptions
+from amqpscope.report.lint_text import LintText
 
 ANY_PORT = "127.0.0.1:0"
+
+
+class NotChecked(Exception):
+    """Not all that passed could be checked, or nothing passed; one line for each reason."""
+
+
+class Violation(AssertionError):
+    """Something that passed breaks a rule that counts; the text is that of `lint`."""
 
 
 class Proxied:
     """A running proxy."""
 
-    def __init__(self, process: Popen[bytes], watch: Watch, status: Status, choice: Choice) -> None:
+    def __init__(
+        self,
+        process: Popen[bytes],
+        watch: Watch,
+        status: Status,
+        choice: Choice,
+        scheme: str = "amqp",
+    ) -> None:
         self.address = status.listening[0]
         """`HOST:PORT` to connect to."""
         host, _, port = self.address.rpartition(":")
         self.host = host.strip("[]")
         self.port = int(port)
-        self.url = f"amqp://{self.address}"
+        self.url = f"{scheme}://{self.address}"
         self.recording = status.first
         """The capture that is written; with rotation, its first file."""
         self.choice = choice
@@ -55,7 +74,10 @@ class Proxied:
         """How the relay is doing, or was at the end."""
         if not self._watch.ended:
             self._watch.status()
-        return self._watch.latest or self._first_status
+        status = self._watch.latest or self._first_status
+        if self._watch.ended and not self._watch.in_order and status.problem is None:
+            return status._replace(problem="the relay has died")
+        return status
 
     @property
     def findings(self) -> list[Finding]:
@@ -86,6 +108,22 @@ class Proxied:
             self._gathered.take(batch)
         self._follower.close()
 
+    def shortfalls(self, *, allow_empty: bool = False) -> list[str]:
+        """Why not all of the traffic counts as checked, after the block; a line each."""
+        checked, watch = self.checked, self._watch
+        status = watch.latest or self._first_status
+        short = shortfalls(checked, status, in_order=watch.in_order)
+        if not allow_empty:
+            empty = emptiness(checked, status, answered=self._gathered.answered)
+            short.extend([f"{empty}: nothing was checked"] if empty else [])
+        return short
+
+    def judge(self) -> None:
+        """Raise Violation if a finding is bad enough for `fail_on`."""
+        checked = self.checked
+        if any(map(self.choice.fails, checked.findings)):
+            raise Violation("\n" + "\n".join(LintText().lines([checked])))
+
 
 @contextmanager
 def proxied(
@@ -97,11 +135,18 @@ def proxied(
     ignore: tuple[str, ...] | list[str] = (),
     choice: Choice | None = None,
     tls: TlsOptions | None = None,
+    fail_on: str | None = None,
+    allow_empty: bool = False,
 ) -> Iterator[Proxied]:
     """Relay to `upstream` inside the block; without `write` the recording is removed after it.
 
-    `StartError` when it cannot begin: a port in use, a host that is not known.
+    `fail_on` is a severity (error, warning, info): the block ends with `Violation` if there is a
+    finding like that, or worse. `StartError` when it cannot begin: a port in use, a host that is
+    not known. `NotChecked` at the end when not all was recorded and analysed; also when no AMQP
+    passed or the upstream never answered, unless `allow_empty`.
     """
+    if fail_on is not None and fail_on not in FAIL_ON:
+        raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(FAIL_ON)}")
     if tls is None:
         try:
             target = parse_upstream(upstream)
@@ -109,13 +154,14 @@ def proxied(
             raise StartError(str(error)) from error
         tls = TlsOptions(target.tls, target.host, target.port)
     chosen = (choice or Choice()).merged(
-        select=resolve(tuple(select)), ignore=resolve(tuple(ignore))
+        select=resolve(tuple(select)), ignore=resolve(tuple(ignore)), fail_on=fail_on
     )
     folder = None if write is not None else tempfile.mkdtemp(prefix="amqpscope-")
     path = os.fspath(write) if write is not None else os.path.join(str(folder), "proxied.pcapng")
     try:
         process, watch, status = start_process(Settings(upstream, path, (listen,), tls=tls))
-        proxy = Proxied(process, watch, status, chosen)
+        websocket = scheme_of(upstream) in ("ws", "wss")
+        proxy = Proxied(process, watch, status, chosen, "ws" if websocket else "amqp")
         try:
             yield proxy
         finally:
@@ -125,6 +171,10 @@ def proxied(
             process.kill()  # it has ended by now, or never will
             process.wait()
             proxy.finish()
+        if short := proxy.shortfalls(allow_empty=allow_empty):
+            raise NotChecked("; ".join(short))
+        if fail_on is not None:
+            proxy.judge()
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)

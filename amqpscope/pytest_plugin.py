@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,23 +67,49 @@ def lint(
 def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
     """Put a proxy before a broker: fails the test at its end if what passed broke a rule.
 
-    The first argument is the upstream, the others are those of `amqp_lint`, and `write` for a
-    file to record to. What it gives has `url`, `host`, `port`, `findings` and `recording`.
+    It fails too when nothing could be checked: no AMQP passed, the upstream never answered, or not
+    all was recorded; `allow_empty=True` lets a test pass in which nothing passes. The first
+    argument is the upstream, the others are those of `amqp_lint`, and `write` for a file to record
+    to. What it gives has `url`, `host`, `port`, `findings` and `recording`.
     """
+    __tracebackhide__ = True
     open_ones: list[tuple[Proxied, Choice]] = []
+    failures: list[str] = []
     with ExitStack() as stack:
 
-        def start(upstream: str, *, write: str | Path | None = None, **how: Any) -> Proxied:
+        def start(
+            upstream: str,
+            *,
+            write: str | Path | None = None,
+            allow_empty: bool = False,
+            **how: Any,
+        ) -> Proxied:
             from amqpscope.proxying import proxied
 
             choice = chosen(pytestconfig.rootpath, **how)
-            proxy = stack.enter_context(proxied(upstream, write=write, choice=choice))
+            stack.enter_context(collected(failures))
+            proxy = stack.enter_context(
+                proxied(upstream, write=write, choice=choice, allow_empty=allow_empty)
+            )
             open_ones.append((proxy, choice))
             return proxy
 
         yield start
+    if failures:
+        pytest.fail("amqp_proxy: " + "\n".join(failures), pytrace=False)
     for proxy, choice in open_ones:
         judge(proxy.checked, choice)
+
+
+@contextmanager
+def collected(failures: list[str]) -> Iterator[None]:
+    """Keep why a proxy could not check all, until every proxy of the test has ended."""
+    from amqpscope.proxying import NotChecked
+
+    try:
+        yield
+    except NotChecked as error:
+        failures.append(str(error))
 
 
 def chosen(

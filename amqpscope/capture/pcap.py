@@ -23,7 +23,7 @@ from typing import Final
 from amqpscope.capture.formats import PCAP_MAGICS, SECTION_MAGIC, Damage, Format, Pcap, Pcapng
 from amqpscope.capture.packets import Packets
 from amqpscope.capture.ring import Readable, Ring, Trouble
-from amqpscope.capture.source import CaptureError, Source, number_of
+from amqpscope.capture.source import CaptureError, Source, later_than, number_of
 from amqpscope.stream import Segment
 
 __all__ = ["Capture", "CaptureError", "open_capture"]
@@ -77,7 +77,7 @@ class Capture:
             self._rest = list(reversed(given.files))
             self._next_file()
         else:
-            self._source = Source(given, follow=follow)
+            self._source = self._followed(given) if follow else Source(given)
             self.size = self._source.size
 
     @property
@@ -94,6 +94,11 @@ class Capture:
     def position(self) -> int:
         """Octets of the file read so far; of a rotated capture those of all its files."""
         return self._octets_before + (0 if self._source is None else self._source.position)
+
+    @property
+    def number(self) -> int:
+        """Of a rotated recording, the number of the file that is read now; else 0."""
+        return 0 if self._source is None else number_of(self._source.path)
 
     @property
     def problem(self) -> str | None:
@@ -259,9 +264,9 @@ class Capture:
     def _opened(self, before: Source | None) -> Source | None:
         """The next file that can be opened."""
         if before is not None and before.successor:
-            source = Source(before.successor, follow=True)
+            self.lost_files += number_of(before.successor) - number_of(before.path) - 1
+            source = self._followed(before.successor)
             source.ending = before.ending
-            self.lost_files += number_of(source.path) - number_of(before.path) - 1
             return source
         while self._rest:
             path = self._rest.pop()
@@ -270,3 +275,15 @@ class Capture:
             except CaptureError as error:
                 self.troubles.append(Trouble(path, error.message, True))
         return None
+
+    def _followed(self, path: str) -> Source:
+        """A file to follow; if it is gone, the oldest one after it in its series."""
+        while True:
+            try:
+                return Source(path, follow=True)
+            except CaptureError:
+                later = "" if os.path.exists(path) else later_than(path)
+                if not later:
+                    raise
+                self.lost_files += number_of(later) - number_of(path)
+                path = later

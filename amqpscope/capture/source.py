@@ -224,6 +224,14 @@ def number_of(path: str) -> int:
     return 0 if name is None else int(name[2])
 
 
+def later_than(path: str) -> str:
+    """The oldest file after this one in the same series; none when it belongs to no series."""
+    name = SERIES.fullmatch(path)
+    with contextlib.suppress(OSError):
+        return "" if name is None else oldest_after(name)
+    return ""
+
+
 def oldest_after(name: re.Match[str]) -> str:
     """The file with the lowest number above this one's in the same series."""
     folder, before = os.path.split(name[1])

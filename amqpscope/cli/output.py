@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +44,15 @@ def silence() -> None:
 def complain(message: str) -> None:
     """One line on standard error."""
     click.echo(f"amqpscope: {message}", err=True)
+
+
+def try_to_complain(message: str) -> None:
+    """One line on standard error, if it takes one without making us wait."""
+    poll = select.poll()
+    with contextlib.suppress(OSError, ValueError):
+        poll.register(sys.stderr, select.POLLOUT)
+        if poll.poll(0):
+            complain(message)
 
 
 def terminal_width(terminal: bool) -> int:

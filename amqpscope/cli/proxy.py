@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from amqpscope.cli.options import parse_filter
-from amqpscope.cli.output import UNREADABLE, ascii_alone, coloured, complain, terminal_width
+from amqpscope.cli.output import UNREADABLE, ascii_alone, coloured, complain
 from amqpscope.cli.read import screen_wanted
 from amqpscope.cli.tls_options import make_tls, tls_options
 
@@ -39,6 +39,7 @@ UNITS: Final = {
     "h": (0, 3600),
     "d": (0, 86400),
 }
+LINT_FORMATS: Final = ("json", "sarif", "junit", "github", "html")
 SMALLEST: Final = 100_000
 """Octets of a file, at least: a turn of the relay may write a megabyte at once."""
 
@@ -93,6 +94,32 @@ def parse_rotate(
     is_flag=True,
     help="Print findings alone, at the end, and exit as `lint` does.",
 )
+@click.option(
+    "--allow-empty", is_flag=True, help="With --lint: exit 0 also when no AMQP was answered."
+)
+@click.option(
+    "--connect-timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    help="Give an upstream so long to take a connection; 0: for ever.",
+)
+@click.option(
+    "--handshake-timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=30.0,
+    show_default=True,
+    help="Give TLS so long to begin, on both sides; 0: for ever.",
+)
+@click.option(
+    "--idle-timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="Close connections on which nothing passed for so long.  [default: never]",
+)
 @click.option("--select", multiple=True, metavar="RULES", help="Check only these rules.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
 @click.option("--strict", is_flag=True, help="What SHOULD be is an error too.")
@@ -108,9 +135,16 @@ def parse_rotate(
     "--output-format",
     "-T",
     "form",
-    type=click.Choice(("text", "jsonl")),
+    type=click.Choice(("text", "jsonl", *LINT_FORMATS)),
     default="text",
-    help="jsonl: one JSON object per frame and per finding.",
+    help="jsonl: one JSON object per frame and per finding. The others are those of `lint`, "
+    "and go with --lint.",
+)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="Print there instead of standard output (with a COMMAND: instead of standard error).",
 )
 @click.option(
     "-Y",
@@ -142,19 +176,25 @@ def proxy(**options: Any) -> None:
     amqpscope proxy amqp://broker --lint --fail-on warning -- pytest tests/
 
     Let the client connect to 127.0.0.1:5673 instead of the broker. Everything passes unchanged,
-    AMQP or not, and into a capture that Wireshark opens. Ctrl-C ends it.
+    AMQP or not, and into a capture that Wireshark opens. It holds passwords and tokens as clients
+    send them, so only you can read it: mind where you upload it. Ctrl-C ends it.
 
-    With a COMMAND that is run, and all ends with it; it finds the proxy in AMQPSCOPE_PROXY_URL,
-    AMQPSCOPE_PROXY_HOST and AMQPSCOPE_PROXY_PORT. Its exit code is ours, unless that is 0 and
-    --lint has found something.
+    With a COMMAND that is run, and all ends with it; it finds the proxy in AMQPSCOPE_PROXY_URL
+    (amqp://, or ws:// for WebSocket; amqps:// and wss:// with --cert or --pass-tls),
+    AMQPSCOPE_PROXY_HOST and AMQPSCOPE_PROXY_PORT. Standard output is its own: what the proxy
+    prints goes to standard error, or to --output. Its exit code is ours, unless that is 0 and
+    --lint has found something. Ctrl-C lets it clean up first.
 
     With --lint the exit code is 0 when nothing is found at or above --fail-on, 1 when something
-    is, and 2 when not all could be recorded and checked.
+    is, and 2 when not all could be recorded and checked: also when no client came, or the
+    upstream never answered, unless --allow-empty. Without --lint it is 2 when not all could be
+    recorded.
     """  # fmt: skip
     from amqpscope.choice import ConfigError
     from amqpscope.cli.proxy_run import ProxyRun
     from amqpscope.proxy.address import AddressError
 
+    require_lint(options)
     try:
         settings, wishes = make_settings(options), make_wishes(options)
     except (ConfigError, AddressError) as error:
@@ -163,14 +203,28 @@ def proxy(**options: Any) -> None:
     sys.exit(ProxyRun(settings, wishes, options["command"]).run())
 
 
+def require_lint(options: dict[str, Any]) -> None:
+    """Say so when an option without --lint would do nothing, unnoticed."""
+    if options["lint"]:
+        return
+    for name in ("fail_on", "allow_empty"):
+        if options[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --lint")
+    if options["form"] in LINT_FORMATS:
+        raise click.UsageError(f"--format {options['form']} goes with --lint")
+
+
 def make_settings(options: dict[str, Any]) -> Settings:
     """What the relay has to know."""
     from amqpscope.proxy.address import DEFAULT_LISTEN, parse_listen, parse_upstream
     from amqpscope.proxy.process import Settings
+    from amqpscope.proxy.relay import Limits
 
     listen = options["listen"] or (DEFAULT_LISTEN,)
     tls = make_tls(parse_upstream(options["upstream"]), parse_listen(listen[0])[0], options)
     octets, seconds = options["rotate"]
+    if options["write"] == "-":
+        raise click.UsageError("--write wants a file, not standard output: the analysis reads it")
     if options["keep"] and not (octets or seconds):
         raise click.UsageError("--keep goes with --rotate")
     return Settings(
@@ -183,6 +237,7 @@ def make_settings(options: dict[str, Any]) -> Settings:
         options["exit_when_idle"] or 0.0,
         tls,
         options["keylog"] if tls is None else None,
+        Limits(options["connect_timeout"], options["handshake_timeout"], options["idle_timeout"]),
     )
 
 
@@ -199,7 +254,8 @@ def make_wishes(options: dict[str, Any]) -> Wishes:
     from amqpscope.live import Wishes
     from amqpscope.reading import Options
 
-    terminal = sys.stdout.isatty()
+    printed_to = sys.stderr if options["command"] else sys.stdout
+    terminal = printed_to.isatty() and not options["output"]
     shown = Options(
         form=options["form"],
         where=options["where"],
@@ -209,11 +265,20 @@ def make_wishes(options: dict[str, Any]) -> Wishes:
         show_secrets=options["show_secrets"],
         colour=coloured(options["color"], terminal),
         plain=ascii_alone(),
-        width=terminal_width(terminal),
+        width=os.get_terminal_size(printed_to.fileno()).columns if terminal else 0,
     )
-    printed = options["lint"] or options["command"]
+    printed = options["lint"] or options["command"] or options["output"]
     screen = not printed and screen_wanted(options, options["no_tui"])
-    return Wishes(shown, chosen(options), options["lint"], not options["write"], screen)
+    return Wishes(
+        shown,
+        chosen(options),
+        options["lint"],
+        not options["write"],
+        screen,
+        options["allow_empty"],
+        bool(options["command"]),
+        options["output"] or "",
+    )
 
 
 def chosen(options: dict[str, Any]) -> Choice:

@@ -40,21 +40,43 @@ class Upstream(NamedTuple):
 
 def parse_upstream(text: str) -> Upstream:
     """`amqp://broker:5672`, or just `broker:5672`; credentials and path are left to the client."""
-    url = text if "://" in text else f"amqp://{text}"
+    scheme = scheme_of(text)
+    named = hidden(text)
     try:
-        parts = urlsplit(url)
-        port = parts.port
+        parts = urlsplit(text if "://" in text else f"{scheme}://{text}")
+        host = parts.hostname
     except ValueError as error:
-        raise AddressError(f"{text!r}: {error}".lower()) from error
-    if parts.scheme not in SCHEMES:
+        # What the error quotes may be part of a password.
+        raise AddressError(f"{named!r}: not a URL, expected amqp://HOST:PORT") from error
+    if scheme not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-        raise AddressError(f"{parts.scheme}:// is not known, expected one of {known}")
-    if not parts.hostname:
-        raise AddressError(f"{text!r} names no host, expected amqp://HOST:PORT")
-    default, tls = SCHEMES[parts.scheme]
-    if port == 0:
-        raise AddressError(f"{text!r}: port 0, expected 1 to 65535")
-    return Upstream(parts.hostname, port or default, tls)
+        raise AddressError(f"{scheme}:// is not known, expected one of {known}")
+    if not host:
+        raise AddressError(f"{named!r} names no host, expected amqp://HOST:PORT")
+    default, tls = SCHEMES[scheme]
+    try:
+        port = default if parts.port is None else parts.port
+    except ValueError:
+        port = 0
+    if not port:
+        raise AddressError(f"{named!r}: port out of range or no number, expected 1 to 65535")
+    return Upstream(host, port, tls)
+
+
+def scheme_of(text: str) -> str:
+    """`amqps` of `amqps://broker`; a URL without a scheme is meant for AMQP."""
+    return text.partition("://")[0].lower() if "://" in text else "amqp"
+
+
+def hidden(text: str) -> str:
+    """A URL as it may be shown: without credentials, and without what may be one."""
+    scheme, there, rest = text.rpartition("://") if "://" in text else ("", "", text)
+    if "@" in rest:
+        rest = "***@" + rest.rpartition("@")[2]
+    host, colon, port = rest.partition("/")[0].rpartition(":")
+    if colon and not rest.endswith("]") and not (port.isascii() and port.isdigit()):
+        rest = f"{host}:***"
+    return f"{scheme}{there}{rest}"
 
 
 def parse_listen(text: str) -> Address:

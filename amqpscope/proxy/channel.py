@@ -15,10 +15,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from amqpscope.proxy.connection import IN
-from amqpscope.proxy.relay import Relay, Status
+from amqpscope.proxy.relay import QUIET, Relay, Status
 
 STATUS: Final = "status"
 STOP: Final = "stop"
+READING: Final = "reading"
 ENDED: Final = "ended"
 ANSWER_SECONDS: Final = 5.0
 """A relay that does not answer for so long is stuck in a write to a slow disk."""
@@ -87,7 +88,10 @@ class Channel:
             if word == STATUS.encode():
                 self.send({STATUS: relay.status()._asdict()})
             elif word == STOP.encode():
-                relay.stop()
+                relay.drain(quiet=QUIET)
+            elif word.startswith(READING.encode()):
+                relay.recording.files.reading(int(word.split()[1]))
+                relay.tell_news()
         return bool(octets)
 
 
@@ -125,6 +129,10 @@ class Watch:
     def stop(self) -> None:
         """Let the relay end."""
         self._say(STOP)
+
+    def reading(self, number: int) -> None:
+        """Report which file of a rotated recording is read now: those before it may go."""
+        self._say(f"{READING} {number}")
 
     def told(self) -> list[str]:
         """The lines that came since the last call."""

@@ -10,19 +10,27 @@ import contextlib
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from amqpscope.proxy.address import shown
 from amqpscope.proxy.connection import EDGE, ERR, IN, OUT, close_at_once
 from amqpscope.proxy.crossing import Crossing
+from amqpscope.proxy.files import AS_IT_WAS
+from amqpscope.proxy.lines import Repeats
 from amqpscope.proxy.record import END, RESET, TLS_REMOVED, Address, Flow, Recording
 from amqpscope.proxy.tls import TlsError
 from amqpscope.stream import CLIENT, SERVER
+
+if TYPE_CHECKING:
+    from amqpscope.proxy.relay import Limits
 
 RECEIVE: Final = 256 * 1024
 ENOUGH: Final = 64 * 1024
 """Octets waiting for a side: then the other is not read."""
 _U32: Final = 0xFFFFFFFF
 NAMES: Final = ("client", "upstream")
+HOLD: Final = 2.0
+"""Seconds for which a beginning too short to tell TLS from anything else is held back."""
 
 
 class Relaying(Protocol):
@@ -30,7 +38,14 @@ class Relaying(Protocol):
 
     recording: Recording
     later: list[Callable[[], None]]
-    tell: Callable[[str], None]
+    repeats: Repeats
+    limits: Limits
+
+    def shaking(self, connection: Crossed, seconds: float) -> None:
+        """A connection has so long to begin TLS."""
+
+    def shaken(self, connection: Crossed) -> None:
+        """TLS has begun on a connection, or there is none."""
 
     def register(self, fd: int, mask: int, handler: Callable[[int], None]) -> None:
         """Call a handler with the events of a descriptor."""
@@ -75,6 +90,12 @@ class Crossed:
         self.server = server
         self.ends = (client, server)
         self.client_address = client.address
+        self.begun = False
+        """The client has said something."""
+        self.ready = False
+        """Every handshake is through."""
+        self.hurried = False
+        """What was held back is TLS, and its time runs."""
         for end in self.ends:
             end.flow.interface = TLS_REMOVED
 
@@ -110,7 +131,31 @@ class Crossed:
     def take(self, side: int, octets: bytes) -> None:
         """Octets from a socket, none at its end."""
         crossing = self.crossing
+        if side == CLIENT and octets and not self.begun:
+            self.begun = True
+            limit = self.relay.limits.handshake
+            self.relay.shaking(self, min(HOLD, limit) if limit else HOLD)
         self.give(side, crossing.feed(side, octets) if octets else crossing.end(side))
+
+    def late(self) -> None:
+        """The clock says that TLS should have begun by now."""
+        if self.crossing.undecided:
+            self.attempt(CLIENT, self.let_go)
+            return
+        limit, since = self.relay.limits.handshake, HOLD
+        if not limit:
+            return
+        if limit > since and not self.hurried:
+            self.hurried = True
+            self.relay.shaking(self, limit - since)
+            return
+        side = SERVER if self.crossing.waits_for_upstream else CLIENT
+        text = f"no TLS handshake within {limit:g} s (--handshake-timeout)"
+        self.fail(TlsError(text, side))
+
+    def let_go(self) -> None:
+        """Pass on what was held back: it may be anything, and goes on unchanged."""
+        self.give(CLIENT, self.crossing.step_aside())
 
     def attempt(self, side: int, action: Callable[[], None]) -> None:
         """Do something that may fail for reasons of TLS, then send what came of it."""
@@ -120,14 +165,31 @@ class Crossed:
         except TlsError as error:
             with contextlib.suppress(TlsError):
                 self.give(side, error.plain)
-            self.fail(error)
+            self.fail(self.blamed(error))
+            # It leads here by its traceback, so neither would go before a collector comes.
+            error.__traceback__ = None
+            return
+        except OSError as error:
+            # Not of the sockets: no descriptors or no memory for a certificate.
+            self.fail(TlsError(f"no TLS: {(error.strerror or str(error)).lower()}", CLIENT))
             return
         self.pass_on()
+
+    def blamed(self, error: TlsError) -> TlsError:
+        """An error on one side that the other one has caused is the other's."""
+        other = 1 - error.side
+        if not self.crossing.truncated(other):
+            return error
+        answer = f"closed TLS without close_notify, which the {NAMES[error.side]} answers"
+        return TlsError(f"{answer}: {error}", other, quiet=error.quiet)
 
     def give(self, side: int, plain: bytes) -> None:
         """Record plaintext, then let it go to the other side."""
         if not plain:
             return
+        if not self.ready and self.crossing.transparent:
+            for end in self.ends:
+                end.flow.interface = AS_IT_WAS
         self.relay.recording.data(self.ends[side].flow, plain)
         self.relay.recording.flush()
         self.ends[1 - side].unsent += len(plain)
@@ -152,8 +214,12 @@ class Crossed:
             except OSError:
                 self.reset(side)
                 return
+        if not self.ready and self.crossing.settled:
+            self.ready = True
+            self.relay.shaken(self)
         if self.client.shut and self.server.shut and self.client.ended and self.server.ended:
             self.relay.leave(self)
+            self.crossing.forget()
             return
         for side in (CLIENT, SERVER):
             end, other = self.ends[side], self.ends[1 - side]
@@ -186,8 +252,7 @@ class Crossed:
         """TLS cannot go on: let both peers know, each in its own way."""
         end = self.ends[error.side]
         if not error.quiet:
-            host, port = end.address
-            self.relay.tell(f"{NAMES[error.side]} {host}:{port}: {error}")
+            self.relay.repeats.say(f"{NAMES[error.side]} {shown(end.address)}", str(error))
         for side in (CLIENT, SERVER):
             with contextlib.suppress(OSError):
                 self.send(side)
@@ -195,11 +260,13 @@ class Crossed:
                 self.ends[side].socket.shutdown(socket.SHUT_WR)
         self.relay.recording.add(end.flow, 0, 0, RESET)
         self.relay.leave(self)
+        self.crossing.forget()
 
     def reset(self, side: int) -> None:
         """The connection broke on this side: it breaks on the other, as it would without us."""
         self.relay.recording.add(self.ends[side].flow, 0, 0, RESET)
         close_at_once(self.ends[1 - side].socket)
         self.relay.leave(self)
+        self.crossing.forget()
         if side == SERVER:
             self.relay.vanished(self)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.proxy.opening import IN_BAND_TLS_HEADER, Kind, Opening, sniff
+from amqpscope.proxy.opening import IN_BAND_TLS_HEADER, Kind, Opening, may_be_anything, sniff
 from amqpscope.proxy.tls import TlsEnd, TlsError
 from amqpscope.proxy.tls_policy import TlsPolicy
 from amqpscope.stream import CLIENT, SERVER
@@ -172,6 +172,27 @@ class Crossing:
         return self._opening is not None and self._upstream_ready() and self._client_ready()
 
     @property
+    def undecided(self) -> bool:
+        """Octets of the client are held that may be the beginning of TLS, and of anything else."""
+        begun = self._opening is not None or self._client_asked
+        return not begun and may_be_anything(self._held[CLIENT])
+
+    @property
+    def waits_for_upstream(self) -> bool:
+        """Whether the client has said what it wants, and it is upstream's turn."""
+        return self._asking or (self._opening is not None and not self._upstream_ready())
+
+    def step_aside(self) -> bytes:
+        """Stop waiting for the rest of a beginning: it is not TLS; what was held."""
+        self._opening = Opening(Kind.OTHER)
+        self._go_on()
+        return self._release(CLIENT)
+
+    def forget(self) -> None:
+        """The connection is over: let go of both ends, which hold memory and key logs."""
+        self._ends = [None, None]
+
+    @property
     def transparent(self) -> bool:
         """Plain on both sides, and nothing is held: there is nothing to do here any more."""
         return (
@@ -183,6 +204,11 @@ class Crossing:
     def encrypted(self, side: int) -> bool:
         """Whether a side speaks TLS."""
         return self._ends[side] is not None
+
+    def truncated(self, side: int) -> bool:
+        """Whether a side's TLS ended without a word."""
+        end = self._ends[side]
+        return end is not None and end.truncated
 
     def describe(self) -> str:
         """Who speaks what: `TLSv1.3 -> plain`; empty where nobody speaks TLS."""

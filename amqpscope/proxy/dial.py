@@ -56,6 +56,8 @@ class Dial:
         self.upstream: socket.socket | None = None
         self.reason = "no address"
         """Why the last attempt failed."""
+        self.own_fault = False
+        """It is not the upstream that is to blame."""
         self.tell: Callable[[Dial], None] = lambda dial: None
         """Called when the attempt under way has ended, either way."""
 
@@ -74,7 +76,9 @@ class Dial:
                 self.upstream = prepared(socket.socket(family, socket.SOCK_STREAM))
             except OSError as error:
                 self.reason = reason_of(error)
+                self.own_fault = True
                 continue
+            self.own_fault = False
             code = self.upstream.connect_ex(address)
             if code in _UNDER_WAY:
                 return self.upstream
@@ -96,7 +100,11 @@ class Dial:
 
     def failed(self, code: int) -> None:
         """This address does not do."""
-        self.reason = os.strerror(code).lower()
+        self.give_up(os.strerror(code).lower())
+
+    def give_up(self, reason: str) -> None:
+        """Close an attempt that failed, or takes too long."""
+        self.reason = reason
         if self.upstream is not None:
             self.upstream.close()
             self.upstream = None

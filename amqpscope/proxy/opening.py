@@ -15,6 +15,7 @@ IN_BAND_TLS_HEADER: Final = b"AMQP\x02\x01\x00\x00"
 MAX_HELLO: Final = 65536
 """Octets of a ClientHello worth waiting for; OpenSSL takes no longer one either."""
 
+_LARGEST_RECORD: Final = 16384
 _HANDSHAKE: Final = 0x16
 _CLIENT_HELLO: Final = 1
 _SERVER_NAME: Final = 0
@@ -59,26 +60,37 @@ def sniff(data: bytes | bytearray) -> Opening | None:
     return Opening(Kind.OTHER)
 
 
+def may_be_anything(data: bytes | bytearray) -> bool:
+    """Whether first octets that `sniff` waits for more of are too few to be more likely TLS."""
+    hello = len(data) > 5 and data[0] == _HANDSHAKE and data[5] == _CLIENT_HELLO
+    return bool(data) and not hello
+
+
 def _sniff_hello(data: bytes) -> Opening | None:
-    if len(data) > 1 and data[1] != 3:
-        return Opening(Kind.OTHER)
+    """Only what is a ClientHello as far as it goes; anything else is not for us to answer."""
+    other = Opening(Kind.OTHER)
     message = bytearray()
     at = 0
-    while at + 5 <= len(data):
-        if data[at] != _HANDSHAKE or data[at + 1] != 3:
-            return Opening(Kind.TLS)
+    while at < len(data):
+        kind, major, minor = (data[at : at + 3] + b"\x16\x03\x01"[len(data) - at :])[:3]
+        if kind != _HANDSHAKE or major != 3 or minor > 4:
+            return other
+        if len(data) - at < 5:
+            return None
         size = int.from_bytes(data[at + 3 : at + 5])
+        if not 0 < size <= _LARGEST_RECORD:
+            return other
         message += data[at + 5 : at + 5 + size]
         at += 5 + size
         if message and message[0] != _CLIENT_HELLO:
-            return Opening(Kind.TLS)
+            return other
         if len(message) >= 4:
-            need = int.from_bytes(message[1:4])
-            if len(message) >= 4 + need:
-                return _hello(_Octets(bytes(message[4 : 4 + need])))
+            need = 4 + int.from_bytes(message[1:4])
             if need > MAX_HELLO:
-                return Opening(Kind.TLS)
-    return None if len(data) < MAX_HELLO else Opening(Kind.TLS)
+                return other
+            if len(message) >= need:
+                return _hello(_Octets(bytes(message[4:need]))) or other
+    return None if len(data) < MAX_HELLO else other
 
 
 class _Octets:
@@ -86,8 +98,11 @@ class _Octets:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.short = False
+        """More was asked for than there was."""
 
     def skip(self, size: int) -> None:
+        self.short = self.short or size > len(self.data)
         self.data = self.data[size:]
 
     def number(self, width: int) -> int:
@@ -102,12 +117,17 @@ class _Octets:
         return part
 
 
-def _hello(body: _Octets) -> Opening:
+def _hello(body: _Octets) -> Opening | None:
+    """What a ClientHello says; None when it is none."""
     body.skip(2 + 32)  # legacy_version, random
-    body.part(1)  # legacy_session_id
-    body.part(2)  # cipher_suites
-    body.part(1)  # legacy_compression_methods
+    session = body.part(1)  # legacy_session_id
+    ciphers = body.part(2)
+    compressions = body.part(1)  # legacy_compression_methods
+    if not compressions.data or len(ciphers.data) % 2 or not ciphers.data:
+        return None
     extensions = body.part(2)
+    if body.short or extensions.short or body.data or len(session.data) > 32:
+        return None
     sni = ""
     alpn: tuple[str, ...] = ()
     while extensions.data:

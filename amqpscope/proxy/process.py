@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -24,12 +24,14 @@ from amqpscope.proxy.address import (
     loopback,
     parse_listen,
     parse_upstream,
+    scheme_of,
 )
 from amqpscope.proxy.channel import Channel, Watch
 from amqpscope.proxy.dial import Targets, listen_on
+from amqpscope.proxy.entrance import raise_descriptor_limit
 from amqpscope.proxy.files import Files, RecordingError
 from amqpscope.proxy.record import Recording
-from amqpscope.proxy.relay import Relay, Status, raise_descriptor_limit
+from amqpscope.proxy.relay import Limits, Relay, Status
 from amqpscope.proxy.secrets import KeyLog
 from amqpscope.proxy.tls import TlsError
 from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
@@ -57,6 +59,7 @@ class Settings:
     """None: TLS is passed on like anything else."""
     keylog: str | None = None
     """TLS secrets for the recording, from a peer that writes them there."""
+    limits: Limits = field(default_factory=Limits)
 
 
 def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
@@ -83,7 +86,17 @@ def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
     if policy is not None:
         policy.prepare()
     keylog = None if settings.keylog is None else KeyLog(settings.keylog)
-    return Relay(listeners, targets, recording, tell, settings.idle_seconds, policy, keylog)
+    return Relay(
+        listeners,
+        targets,
+        recording,
+        tell,
+        settings.idle_seconds,
+        policy,
+        keylog,
+        settings.limits,
+        scheme_of(settings.upstream),
+    )
 
 
 def exposed(relay: Relay) -> list[str]:
@@ -126,6 +139,7 @@ def run_process(fd: int) -> None:
         table = json.loads(file.readline())
     channel = Channel(end, lambda line: None)
     table["listen"] = tuple(table["listen"])
+    table["limits"] = Limits(*table["limits"])
     table["tls"] = table["tls"] and TlsOptions(**table["tls"])
     try:
         relay = make_relay(Settings(**table), channel.tell)

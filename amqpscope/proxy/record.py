@@ -4,20 +4,31 @@ Octets are received right into the arena, behind the room for their headers, so 
 packets are one contiguous write without a copy. The section is big-endian: then the headers of
 pcapng, Ethernet, IP and TCP are one call of `struct`.
 
+A disk that is full, a file that is removed or cut: the traffic goes on, the user is told at once,
+what is lost is counted, and recording goes on as soon as it can.
+
 A packet's ACK number says what had been written to its sender before its octets were read: so much
 and no more may the sender have known.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import os
 import struct
 import time
 from typing import Final
 
-from amqpscope.proxy.files import AS_IT_WAS, TLS_REMOVED, Files, RecordingError, secrets_block
+from amqpscope.proxy.files import (
+    AS_IT_WAS,
+    NEVER,
+    SECOND,
+    TLS_REMOVED,
+    Files,
+    RecordingError,
+    secrets_block,
+    whole_blocks,
+)
 from amqpscope.stream import ACK, FIN, RST, SYN
 
 __all__ = ["TLS_REMOVED", "Flow", "Recording", "flows"]
@@ -111,15 +122,36 @@ class Recording:
         self.view = memoryview(self.buffer)
         """What is received lands here, `head` octets behind `position`."""
         self.position = 0
+        self.waiting = 0
+        """Packets in the arena."""
         self.packets = 0
+        """Written to all files so far."""
+        self.lost = 0
+        """Packets that are in no file, and should be."""
         self.octets = 0
         """Written to all files so far."""
+        self.news: list[str] = files.news
+        """What the user should know, one line each."""
         self.problem: str | None = None
-        """Why recording stopped."""
+        """Why the recording is not whole; None while it is."""
         self.time = time.time_ns()
         self._fd, self._size = files.begin()
+        self._held = 0
+        """Packets in the file that is written now."""
+        self._stopped = False
+        """What passes cannot be written at present."""
+        self._lost_before = 0
+        self._gone = False
+        """Somebody has removed the file that is written now."""
         self.octets = self._size
+        self._limit = files.octets
+        """Octets at which the next file is due."""
         self._deadline = self.time + files.nanoseconds
+        """When it is due in any case."""
+        self._overdue = False
+        """It could not be begun when it was due."""
+        self._due = min(self._deadline, self.time + SECOND)
+        """When to look at the file again, or at the clock after a failure."""
 
     def add(self, flow: Flow, size: int, advance: int, bits: int) -> None:
         """A packet whose `size` octets behind the headers lie in the arena already.
@@ -150,7 +182,7 @@ class Recording:
             )  # fmt: skip
         _TAILS[captured & 3].pack_into(self.buffer, at + flow.head + size, total)
         self.position = at + total
-        self.packets += 1
+        self.waiting += 1
 
     def opened(self, client: Flow, server: Flow) -> None:
         """The handshake of a connection."""
@@ -195,14 +227,33 @@ class Recording:
     def flush(self) -> None:
         """Write the turn's packets; after this they survive us."""
         size = self.position
-        if size:
-            self.position = 0
-            self._write(self.view[:size])
+        if not size:
+            return
+        self.position = 0
+        count = self.waiting
+        self.waiting = 0
+        if not self._write(self.view[:size]):
+            self.lost += count
+            return
+        self.packets += count
+        self._held += count
+        if self._size >= self._limit or self.time >= self._due:
+            self._look()
+
+    def held(self) -> int:
+        """How many packets the files hold that are there now."""
+        now = 0 if self._gone else self._held
+        return now + sum(each.packets for each in self.files.kept())
 
     def close(self) -> None:
         """Write what is left, and close the file."""
         self.flush()
-        self.forget()
+        if self._fd >= 0:
+            self._inspect()
+            if not self._gone and not same_file(self.files.path, self._fd):
+                self.news.append(f"{self.files.path}: was renamed, and holds the recording still")
+            self._close(self._fd)
+            self._fd = -1
 
     def forget(self) -> None:
         """Close the file as it is: another process writes it."""
@@ -210,9 +261,10 @@ class Recording:
             os.close(self._fd)
             self._fd = -1
 
-    def _write(self, octets: memoryview | bytes) -> None:
-        if self._fd < 0:
-            return
+    def _write(self, octets: memoryview | bytes) -> bool:
+        """Append to the file; False when that cannot be."""
+        if self._fd < 0 or (self._stopped and not self._try_again()):
+            return False
         written = 0
         try:
             # Mostly once; what is written in part says why only when the rest is tried.
@@ -220,26 +272,125 @@ class Recording:
                 written += os.write(self._fd, octets[written:] if written else octets)
         except OSError as error:
             self._stop((error.strerror or str(error)).lower())
-            return
+            return False
         self._size += written
         self.octets += written
-        if self._size >= self.files.octets or self.time >= self._deadline:
+        if self._stopped:
+            self._go_on()
+        return True
+
+    # What happens to files, seldom.
+
+    def _look(self) -> None:
+        """Begin the next file if it is due; else see whether this one is as we wrote it."""
+        if self._size >= self._limit or self.time >= self._deadline:
             self._rotate()
+        else:
+            self._inspect()
+        self._due = min(self._deadline, self.time + SECOND)
 
     def _rotate(self) -> None:
-        os.close(self._fd)
-        self._fd = -1
+        path = self.files.path
         try:
-            self._fd, self._size = self.files.begin()
+            fd, size = self.files.begin()
         except RecordingError as error:
-            self.problem = str(error)
+            if not self._overdue:
+                self._overdue = True
+                self.news.append(f"{error}; the recording goes on in {path}")
+            # Again in a second, and not with every packet.
+            self._limit = NEVER
+            self._deadline = self.time + SECOND
             return
-        self.octets += self._size
+        self._overdue = False
+        self._inspect_at(path)
+        self._close(self._fd)
+        self._fd = fd
+        self.files.finished(path, 0 if self._gone else self._held, self._size)
+        self._size = size
+        self._held = 0
+        self._gone = False
+        self.octets += size
+        self._limit = self.files.octets
         self._deadline = self.time + self.files.nanoseconds
+
+    def _close(self, fd: int) -> None:
+        """Close a file; some file systems say only then what they could not store."""
+        try:
+            os.close(fd)
+        except OSError as error:
+            self._fail(f"{self.files.path}: {(error.strerror or str(error)).lower()}")
 
     def _stop(self, reason: str) -> None:
         """Keep the file valid, and let the traffic go on without it."""
-        self.problem = f"{self.files.path}: {reason}"
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._fd, self._size)
-        self.forget()
+        self._cut_back()
+        self._due = self.time + SECOND
+        if not self._stopped:
+            self._stopped = True
+            self._lost_before = self.lost
+            problem = f"{self.files.path}: {reason}"
+            self.problem = self.problem or problem
+            self.news.append(f"recording stopped: {problem}; traffic goes on, not recorded")
+
+    def _cut_back(self) -> bool:
+        """Remove a packet that was written in part."""
+        try:
+            if os.fstat(self._fd).st_size > self._size:
+                os.ftruncate(self._fd, self._size)
+        except OSError:
+            return False
+        return True
+
+    def _try_again(self) -> bool:
+        return self.time >= self._due and self._cut_back()
+
+    def _go_on(self) -> None:
+        """There is room again."""
+        self._stopped = False
+        lost = self.lost - self._lost_before
+        packets = "1 packet" if lost == 1 else f"{lost:,} packets"
+        self.news.append(f"recording goes on in {self.files.path}; {packets} are not in it")
+
+    def _fail(self, problem: str) -> None:
+        self.problem = self.problem or problem
+        self.news.append(problem)
+
+    def _inspect(self) -> None:
+        self._inspect_at(self.files.path)
+
+    def _inspect_at(self, path: str) -> None:
+        """Notice when somebody has removed our file, or cut it."""
+        if self._gone or self._fd < 0:
+            return
+        state = os.fstat(self._fd)
+        if state.st_nlink == 0:
+            self._gone = True
+            self.lost += self._held
+            self.packets -= self._held
+            self._fail(f"{path}: was removed while it was written: what was in it is lost")
+        elif state.st_size < self._size:
+            self._mend(path)
+
+    def _mend(self, path: str) -> None:
+        """Our file was cut: keep what is whole in it, and go on behind that."""
+        try:
+            size, packets = whole_blocks(path)
+            os.ftruncate(self._fd, size)
+            if not size:
+                size = os.write(self._fd, self.files.head())
+        except OSError as error:
+            self._stop((error.strerror or str(error)).lower())
+            return
+        cut = self._held - packets
+        self.lost += cut
+        self.packets -= cut
+        self._held = packets
+        self._size = size
+        self._fail(f"{path}: was cut while it was written: {cut:,} packets of it are lost")
+
+
+def same_file(path: str, fd: int) -> bool:
+    """Whether a path leads to an open file."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except OSError:
+        return False

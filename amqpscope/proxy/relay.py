@@ -7,8 +7,6 @@ not have. Slow things (accepting, connecting, TLS, questions about our state) co
 
 from __future__ import annotations
 
-import errno
-import resource
 import select
 import socket
 import time
@@ -17,27 +15,39 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from amqpscope.proxy.address import shown
-from amqpscope.proxy.connection import EDGE, IN, OUT, Connection, Side, close_at_once
+from amqpscope.proxy.connection import EDGE, Connection, Side
 from amqpscope.proxy.crossed import Crossed, End
 from amqpscope.proxy.crossing import Crossing
-from amqpscope.proxy.dial import Dial, Targets, prepared, reason_of
+from amqpscope.proxy.dial import Dial, Targets
+from amqpscope.proxy.entrance import NEVER, Entrance
+from amqpscope.proxy.lines import Repeats
 from amqpscope.proxy.opening import MAX_HELLO, Kind, sniff
-from amqpscope.proxy.record import FULL, Recording, flows
+from amqpscope.proxy.record import END, FULL, Address, Recording
 from amqpscope.proxy.secrets import KeyLog
 from amqpscope.proxy.tls_policy import TlsPolicy
 
-ACCEPTS: Final = 64
-"""Connections taken in one turn."""
-BACK_OFF: Final = 0.2
-"""Seconds without accepting after we ran out of descriptors."""
 ONE_LINE: Final = 1.0
 """Seconds in which connections that the upstream breaks off are worth one line."""
-TICK: Final = 0.1
-"""Seconds between two looks at the clock, while there is a reason to look."""
+TICK: Final = 0.05
+"""Seconds between two looks at connections that are to end."""
 FOR_EVER: Final = -1.0
-_OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+SECONDS_TO_END: Final = 3.0
+"""For what is under way when the relay is asked to end."""
+QUIET: Final = 0.25
+"""Seconds without an octet after which nothing is under way any more."""
 
 Handler = Callable[[int], None]
+
+
+class Limits(NamedTuple):
+    """How long things may take, in seconds; 0: for ever."""
+
+    connect: float = 10.0
+    """Until the upstream takes a connection."""
+    handshake: float = 30.0
+    """Until TLS has begun, on both sides."""
+    idle: float = 0.0
+    """Without an octet in either direction. AMQP allows silence, so there is no limit unasked."""
 
 
 class Status(NamedTuple):
@@ -58,7 +68,9 @@ class Status(NamedTuple):
     refused: int
     """Connections that the upstream did not take."""
     problem: str | None
-    """Why nothing is recorded any more."""
+    """Why the recording is not whole; None while it is."""
+    lost: int = 0
+    """Packets that passed and are not in the recording."""
 
 
 class Relay:
@@ -73,18 +85,22 @@ class Relay:
         idle_seconds: float = 0.0,
         policy: TlsPolicy | None = None,
         keylog: KeyLog | None = None,
+        limits: Limits | None = None,
+        scheme: str = "amqp",
     ) -> None:
         self.listeners = listeners
         self.names = [shown(listener.getsockname()) for listener in listeners]
-        self.targets = targets
         self.upstream = targets.upstream
         self.recording = recording
         self.tell = tell
         """Says one line to the user; must not wait."""
+        self.repeats = Repeats(tell)
         self.policy = policy
         """Who speaks TLS to whom; None: it is passed on like anything else."""
         self.keylog = keylog
         """Where a peer writes the secrets of TLS that is passed on."""
+        self.limits = limits or Limits()
+        self.websocket = scheme in ("ws", "wss")
         self.epoll = select.epoll()
         self.handlers: dict[int, Handler] = {}
         self.queue: list[tuple[Side, memoryview | None]] = []
@@ -92,25 +108,28 @@ class Relay:
         self.later: list[Callable[[], None]] = []
         """What waits for the end of the turn."""
         self.open: set[Connection | Crossed] = set()
-        self.dialling: set[Dial] = set()
-        self.accepted = 0
-        self.refused = 0
-        self.unanswered = 0
-        """Connections refused since the upstream last took one."""
         self.vanished_at = 0.0
         self.vanished_too = 0
         """Connections that the upstream broke off and nobody was told of yet."""
         self.running = True
-        self.told_problem = False
         self.idle_seconds = idle_seconds
         """End when no connection was open for so long, after the first; 0: never."""
-        self.timeout = TICK if idle_seconds else FOR_EVER
         self.idle_since = 0.0
         self.stop_at = 0.0
-        self.resume_at = 0.0
-        """When to accept again after we ran out of descriptors."""
-        for listener in listeners:
-            self.register(listener.fileno(), IN, partial(self.defer_accept, listener))
+        """When to end, at the latest; 0: when asked to."""
+        self.quiet_seconds = 0.0
+        """... and end as soon as nothing passed for so long; 0: when the last one has closed."""
+        self.quiet_since = 0.0
+        self.passed = 0
+        self.waiting: dict[Crossed, float] = {}
+        """Connections whose TLS has not begun, and when it must have; the first one first."""
+        self.looks: dict[Connection | Crossed, tuple[int, float]] = {}
+        """With a limit for idle connections: what had passed on each when, at the last look."""
+        self.look_idle_at = NEVER
+        self.alarms: list[tuple[float, Callable[[], None]]] = []
+        self.next_look = NEVER
+        self.timeout = FOR_EVER
+        self.entrance = Entrance(self, listeners, targets, self.limits.connect)
 
     def run(self) -> None:
         """Relay until stopped."""
@@ -126,7 +145,7 @@ class Relay:
                 self.end_turn()
             if self.later:
                 self.do_later()
-            if self.timeout > 0:
+            if self.timeout >= 0:
                 self.tick()
 
     def end_turn(self) -> None:
@@ -144,8 +163,8 @@ class Relay:
                 side.reset()
             self.broken.clear()
             recording.flush()
-        if recording.problem is not None:
-            self.tell_problem()
+        if recording.news:
+            self.tell_news()
 
     def do_later(self) -> None:
         """The slow part of a turn; what it records is written before the next."""
@@ -158,28 +177,32 @@ class Relay:
         """End after this turn."""
         self.running = False
 
-    def drain(self, seconds: float) -> None:
-        """End when the last connection has closed, or after so many seconds."""
-        self.stop_at = time.monotonic() + seconds
-        self.timeout = TICK
+    def drain(self, seconds: float = SECONDS_TO_END, quiet: float = 0.0) -> None:
+        """End when the last connection has closed, or after so many seconds.
+
+        With `quiet`: nobody new is taken, and it ends too when nothing passed for so long.
+        """
+        now = time.monotonic()
+        self.stop_at = now + seconds
+        self.quiet_seconds, self.quiet_since = quiet, now
+        if quiet:
+            self.entrance.close()
+        self.set_clock()
 
     def close(self) -> None:
         """Close everything; the recording is complete after that."""
         if self.vanished_too:
             self.tell(f"upstream {self.upstream} has reset {self.vanished_too:,} more connections")
+        self.repeats.close()
         self.recording.close()
+        self.tell_news()
         for connection in list(self.open):
             self.leave(connection)
-        for dial in self.dialling:
-            dial.client.close()
-            if dial.upstream is not None:
-                dial.upstream.close()
         self.forget()
 
     def forget(self) -> None:
         """Close listeners, epoll and file, in a process that does not relay."""
-        for listener in self.listeners:
-            listener.close()
+        self.entrance.forget()
         self.epoll.close()
         self.recording.forget()
 
@@ -194,9 +217,10 @@ class Relay:
             recording.octets,
             recording.packets,
             len(self.open),
-            self.accepted,
-            self.refused,
+            self.entrance.accepted,
+            self.entrance.refused,
             recording.problem,
+            recording.lost,
         )
 
     # Sockets and their events.
@@ -221,60 +245,50 @@ class Relay:
             self.handlers.pop(side.fd, None)
             side.socket.close()
         self.open.discard(connection)
+        if isinstance(connection, Crossed):
+            self.waiting.pop(connection, None)
+        self.looks.pop(connection, None)
         self.idle_since = time.monotonic()
+        if self.idle_seconds or self.stop_at:
+            self.set_clock()
 
     # New connections.
 
-    def defer_accept(self, listener: socket.socket, _: int) -> None:
-        """Accept after the turn: a descriptor that was closed in it may come again."""
-        self.later.append(partial(self.accept, listener))
+    @property
+    def reserved(self) -> int:
+        """Connections that we cannot have because TLS needs the descriptors."""
+        return 0 if self.policy is None else (self.policy.descriptors + 1) // 2
 
-    def accept(self, listener: socket.socket) -> None:
-        """Take the clients that wait."""
-        for _ in range(ACCEPTS):
-            try:
-                client, address = listener.accept()
-            except OSError as error:
-                if error.errno in _OUT_OF_DESCRIPTORS:
-                    self.back_off(reason_of(error))
-                return
-            self.accepted += 1
-            dial = Dial(self.accepted, prepared(client), address[:2], self.targets.addresses)
-            dial.tell = self.dialled
-            self.dialling.add(dial)
-            self.dial(dial)
+    @property
+    def scheme(self) -> str:
+        """What clients should speak to us: TLS only where we pass it on, or show a certificate."""
+        policy = self.policy
+        tls = self.upstream.tls if policy is None else policy.options.cert is not None
+        return ("wss" if tls else "ws") if self.websocket else ("amqps" if tls else "amqp")
 
-    def dial(self, dial: Dial) -> None:
-        """Try the next address for a client."""
-        upstream = dial.next()
-        if upstream is None:
-            self.refuse(dial)
-        else:
-            self.register(upstream.fileno(), OUT, dial.event)
+    @property
+    def recorded_port(self) -> int:
+        """The port of the upstream as the recording has it.
 
-    def dialled(self, dial: Dial) -> None:
-        """An attempt to connect has ended; go on after the turn."""
-        if dial.upstream is not None:
-            self.handlers.pop(dial.upstream.fileno(), None)
-            self.epoll.unregister(dial.upstream.fileno())
-        self.later.append(partial(self.go_on, dial))
+        What was inside TLS stands there in the clear, and Wireshark goes by the port.
+        """
+        if self.policy is None or not self.policy.options.encrypted:
+            return self.upstream.port
+        return 80 if self.websocket else 5672
 
-    def go_on(self, dial: Dial) -> None:
-        """Let client and upstream talk, or try the next address."""
-        if not dial.connected() or dial.upstream is None:
-            self.dial(dial)
-            return
-        self.dialling.discard(dial)
-        if self.unanswered:
-            self.tell(f"upstream {self.upstream} takes connections again")
-            self.unanswered = 0
-        self.connection(dial, dial.upstream)
+    def recorded(self, address: Address) -> Address:
+        """The address of the upstream as the recording has it."""
+        return address[0], self.recorded_port
 
     def connection(self, dial: Dial, upstream: socket.socket) -> None:
         """Let a client and its upstream talk, in the right way."""
         sockets = (dial.client, upstream)
-        connection = Connection(self, dial.number, sockets, dial.client_address, dial.target)
+        server = self.recorded(dial.target)
+        connection = Connection(self, dial.number, sockets, dial.client_address, server)
         self.open.add(connection)
+        if self.limits.idle and self.look_idle_at == NEVER:
+            self.look_idle_at = time.monotonic() + self.limits.idle / 4
+            self.set_clock()
         if self.policy is not None:
             if self.policy.options.encrypted:
                 # At once: not an octet may go upstream in the clear.
@@ -318,21 +332,6 @@ class Relay:
         self.open.add(crossed)
         crossed.begin()
 
-    def refuse(self, dial: Dial) -> None:
-        """The client sees what it would see without us."""
-        self.dialling.discard(dial)
-        self.refused += 1
-        self.unanswered += 1
-        self.idle_since = time.monotonic()
-        client, server = flows(dial.client_address, dial.target, dial.number)
-        self.recording.refused(client, server)
-        if self.unanswered == 1:
-            name, address = str(self.upstream), shown(dial.target)
-            where = name if name == address else f"{name} ({address})"
-            self.tell(f"upstream {where}: {dial.reason}; clients get a reset")
-        close_at_once(dial.client)
-        self.targets.refresh()
-
     def vanished(self, connection: Connection | Crossed) -> None:
         """The upstream broke a connection off; many at once are one line."""
         now = time.monotonic()
@@ -346,39 +345,99 @@ class Relay:
 
     # What happens by the clock.
 
+    def call_later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something after a while."""
+        self.alarms.append((time.monotonic() + seconds, action))
+        self.set_clock()
+
+    def shaking(self, connection: Crossed, seconds: float) -> None:
+        """A connection has so long to begin TLS."""
+        self.waiting.pop(connection, None)
+        if seconds:
+            self.waiting[connection] = time.monotonic() + seconds
+        self.set_clock()
+
+    def shaken(self, connection: Crossed) -> None:
+        """TLS has begun on a connection, or there is none."""
+        if self.waiting.pop(connection, None) is not None:
+            self.set_clock()
+
+    def set_clock(self) -> None:
+        """See when the clock must be looked at next, if at all."""
+        due = min(
+            self.entrance.due(),
+            min(self.waiting.values(), default=NEVER),
+            min((when for when, _ in self.alarms), default=NEVER),
+            self.look_idle_at,
+        )
+        if self.stop_at:
+            due = min(due, time.monotonic() + TICK)
+        if self.idle_seconds and self.entrance.accepted and not self.busy:
+            due = min(due, self.idle_since + self.idle_seconds)
+        self.next_look = due
+        self.timeout = FOR_EVER if due == NEVER else max(0.0, due - time.monotonic())
+
+    @property
+    def busy(self) -> bool:
+        """Whether a connection is open, or about to be."""
+        return bool(self.open or self.entrance.dialling)
+
     def tick(self) -> None:
         """Look at the clock."""
         now = time.monotonic()
-        if 0 < self.resume_at <= now:
-            self.resume_at = 0.0
-            for listener in self.listeners:
-                self.epoll.modify(listener.fileno(), IN)
-            self.timeout = TICK if self.idle_seconds or self.stop_at else FOR_EVER
-        busy = bool(self.open or self.dialling)
-        if self.idle_seconds and self.accepted and not busy:
+        if now < self.next_look:
+            self.timeout = self.next_look - now
+            return
+        self.entrance.look(now)
+        for connection in [each for each, when in self.waiting.items() if when <= now]:
+            self.waiting.pop(connection, None)
+            connection.late()
+        for alarm in [each for each in self.alarms if each[0] <= now]:
+            self.alarms.remove(alarm)
+            alarm[1]()
+        if now >= self.look_idle_at:
+            self.look_for_idle(now)
+        if self.idle_seconds and self.entrance.accepted and not self.busy:
             self.running = self.running and now - self.idle_since < self.idle_seconds
-        if self.stop_at and (not busy or now >= self.stop_at):
+        if self.stop_at:
+            self.look_for_the_end(now)
+        self.recording.flush()
+        self.set_clock()
+
+    def look_for_the_end(self, now: float) -> None:
+        """End if nothing is under way any more, or it takes too long."""
+        passed = self.recording.packets + self.recording.lost
+        if passed != self.passed or any(map(is_pending, self.open)):
+            self.passed, self.quiet_since = passed, now
+        quiet = 0 < self.quiet_seconds <= now - self.quiet_since
+        if not self.busy or quiet or now >= self.stop_at:
             self.stop()
 
-    def back_off(self, reason: str) -> None:
-        """Leave clients waiting for a moment: we cannot take them now."""
-        if not self.resume_at:
-            self.tell(f"cannot take more connections for now: {reason}")
-        self.resume_at = time.monotonic() + BACK_OFF
-        self.timeout = TICK
-        for listener in self.listeners:
-            self.epoll.modify(listener.fileno(), EDGE)
+    def look_for_idle(self, now: float) -> None:
+        """Close connections on which nothing has passed for too long."""
+        limit = self.limits.idle
+        for connection in list(self.open):
+            passed = connection.client.flow.seq + connection.server.flow.seq
+            before, since = self.looks.get(connection, (-1, now))
+            if passed != before:
+                self.looks[connection] = (passed, now)
+            elif now - since >= limit:
+                client = shown(connection.client_address)
+                text = f"idle for {limit:g} s, closed (--idle-timeout)"
+                self.repeats.say(f"client {client}", text)
+                for side in (connection.client, connection.server):
+                    if not side.ended:
+                        self.recording.add(side.flow, 0, 1, END)
+                self.leave(connection)
+        self.look_idle_at = now + limit / 4 if self.open else NEVER
 
-    def tell_problem(self) -> None:
-        """Say once that nothing is recorded any more."""
-        if not self.told_problem:
-            self.told_problem = True
-            problem = self.recording.problem
-            self.tell(f"recording stopped: {problem}; traffic goes on, not recorded")
+    def tell_news(self) -> None:
+        """Report what happened to the recording."""
+        for line in self.recording.news:
+            self.tell(line)
+        self.recording.news.clear()
 
 
-def raise_descriptor_limit() -> None:
-    """As many connections as the system allows us."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+def is_pending(connection: Connection | Crossed) -> bool:
+    """Whether octets wait to be passed on."""
+    return bool(connection.client.pending or connection.server.pending)

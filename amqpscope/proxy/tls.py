@@ -58,7 +58,8 @@ class TlsEnd:
         self._troubles = troubles
         self._unsent: list[bytes] = []
         self._closing = False
-        self._failure: TlsError | None = None
+        self._failure = ""
+        """Why it cannot go on. Not the exception, whose traceback would lead back here."""
         self.done = False
         """The handshake is through."""
         self.eof = False
@@ -74,8 +75,8 @@ class TlsEnd:
 
     def receive(self, data: bytes) -> bytes:
         """Take octets from the socket; the plaintext that they complete."""
-        if self._failure is not None:
-            raise self._failure
+        if self._failure:
+            raise TlsError(self._failure, self._troubles.side)
         self._received.write(data)
         if not self.done and not self._handshake():
             return b""
@@ -87,11 +88,10 @@ class TlsEnd:
 
     def receive_eof(self) -> None:
         """Take the end of the socket."""
-        if self._failure is not None:
-            raise self._failure
-        if not self.done:
-            self._failure = TlsError(self._troubles.cut(), self._troubles.side)
-            raise self._failure
+        if not self._failure and not self.done:
+            self._failure = self._troubles.cut()
+        if self._failure:
+            raise TlsError(self._failure, self._troubles.side)
         self.truncated = not self.eof
         self.eof = True
 
@@ -197,9 +197,9 @@ class TlsEnd:
         return sent
 
     def _failed(self, error: OSError) -> TlsError:
-        text = self._troubles.explain(error, shown_certificate(self._tls))
-        self._failure = TlsError(text, self._troubles.side)
-        return self._failure
+        self._failure = self._troubles.explain(error, shown_certificate(self._tls))
+        error.__traceback__ = None
+        return TlsError(self._failure, self._troubles.side)
 
 
 def shown_certificate(tls: ssl.SSLObject) -> bytes | None:

@@ -102,6 +102,13 @@ class TlsPolicy:
                 "anybody in between can read and change the traffic"
             )
 
+    @property
+    def descriptors(self) -> int:
+        """Descriptors that contexts hold: each has the key log open."""
+        if self.options.keylog is None:
+            return 0
+        return len(self._upstream) + len(self._given) + len(self._leaves)
+
     def prepare(self) -> None:
         """Make ready for clients that speak TLS, if there is a local CA already."""
         if self.options.cert is None:
@@ -144,6 +151,8 @@ class TlsPolicy:
         # Not ssl.create_default_context: it would log secrets to SSLKEYLOGFILE by itself.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        # RFC 9525, 6.3: a common name is no host's name, whatever it looks like.
+        context.hostname_checks_common_name = False
         if options.insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -192,6 +201,9 @@ class Leaves:
         self._contexts: OrderedDict[
             tuple[tuple[str, ...], str], tuple[ssl.SSLContext, datetime.datetime]
         ] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._contexts)
 
     def prepare(self) -> list[str]:
         """Load the CA if there is one; what the user should know of it."""

@@ -61,7 +61,7 @@ def test_findings_are_there_while_the_proxy_runs_and_after(bad):
 
 
 def test_the_url_is_one_to_connect_to(bad):
-    with package.proxied(f"amqp://{bad}") as proxy:
+    with package.proxied(f"amqp://{bad}", allow_empty=True) as proxy:
         assert proxy.url == f"amqp://127.0.0.1:{proxy.port}"
         assert proxy.address == f"127.0.0.1:{proxy.port}"
 
@@ -95,12 +95,18 @@ def test_what_goes_wrong_inside_is_seen_outside_and_the_relay_ends(bad):
 
 
 def test_a_relay_that_dies_leaves_what_was_recorded(bad):
-    with package.proxied(f"amqp://{bad}") as proxy:
-        hold(proxy)
-        proxy.process.kill()
-        proxy.process.wait()
-        assert proxy.frames == len(LINES)
-    assert proxy.frames == len(LINES)
+    def go():
+        with package.proxied(f"amqp://{bad}") as proxy:
+            kept.append(proxy)
+            hold(proxy)
+            proxy.process.kill()
+            proxy.process.wait()
+            assert proxy.frames == len(LINES)
+
+    kept = []
+    with pytest.raises(package.NotChecked, match="the relay has died"):
+        go()
+    assert kept[0].frames == len(LINES)
 
 
 def test_what_cannot_begin_says_why():
@@ -111,7 +117,7 @@ def test_what_cannot_begin_says_why():
 def test_the_relay_complains_in_words():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with package.proxied(f"amqp://127.0.0.1:{port}") as proxy:
+    with package.proxied(f"amqp://127.0.0.1:{port}", allow_empty=True) as proxy:
         with pytest.raises(ConnectionResetError):
             socket.create_connection((proxy.host, proxy.port), PATIENCE).recv(1)
         assert proxy.status.refused == 1

@@ -1,0 +1,66 @@
+"""The screen of `proxy`, and the terminal under it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import termios
+from typing import Any
+
+from amqpscope.cli.output import UNREADABLE, complain
+from amqpscope.live import Wishes
+from amqpscope.proxy.channel import Watch
+
+
+def show_screen(path: str, watch: Watch, wishes: Wishes) -> int:
+    """Open the screen on the recording; when the user leaves it, the relay ends too."""
+    from amqpscope.tui import run
+
+    told: list[str] = []
+
+    def status() -> str:
+        told.extend(watch.told())
+        watch.ask()
+        return status_words(watch, told)
+
+    options = wishes.options
+    where = "" if options.where is None else options.where.text
+    trouble, _ = run(
+        path, follow=True, where=where, show_secrets=options.show_secrets, status=status
+    )
+    watch.stop()
+    watch.wait_for_end()
+    for line in (*told, *watch.told(), trouble):
+        if line:
+            complain(line)
+    whole = watch.latest is None or watch.latest.problem is None
+    return UNREADABLE if trouble or not watch.in_order or not whole else 0
+
+
+def status_words(watch: Watch, told: list[str]) -> str:
+    """How the relay stands, in a few words; its last trouble first."""
+    status = watch.latest
+    if watch.ended or status is None:
+        return "the relay has ended" if watch.ended else ""
+    connections = "1 connection" if status.open == 1 else f"{status.open:,} connections"
+    words = f"{status.listening[0]} to {status.upstream}, {connections} open"
+    return f"{told[-1]} | {words}" if told else words
+
+
+class Terminal:
+    """The state of the terminal, for when the screen dies and leaves it as it was for itself."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        self.state: list[Any] | None = None
+        if wanted:
+            with contextlib.suppress(termios.error, OSError):
+                self.state = termios.tcgetattr(sys.stdin.fileno())
+
+    def restore(self) -> None:
+        """As it was; and off the second page, with a cursor, and no reports of the mouse."""
+        if self.state is None:
+            return
+        with contextlib.suppress(termios.error, OSError):
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self.state)
+            sys.stdout.write("\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?2004l")
+            sys.stdout.flush()
