@@ -29,11 +29,11 @@ class Batch(NamedTuple):
 class Follower:
     """One recording on its way."""
 
-    def __init__(self, path: str, choice: Choice) -> None:
+    def __init__(self, path: str, choice: Choice, fd: int = -1) -> None:
         self.path = path
         self.choice = choice
         self.analyzer = Analyzer(rules=choice.rules())
-        self.pieces = Pieces(path, follow=True)
+        self.pieces = Pieces(path, follow=True, fd=fd)
         self._batches = self._read()
 
     def __iter__(self) -> Iterator[Batch]:

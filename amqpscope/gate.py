@@ -36,9 +36,8 @@ def shortfalls(
     short = []
     if not in_order:
         short.append(f"the relay has died; what it passed on up to then is in {checked.path}")
-    if status is not None and status.problem is not None:
-        lost = counted(status.lost, "packet")
-        short.append(f"the recording is not whole, {lost} lost: {status.problem}")
+    if lost := lost_packets(status):
+        short.append(lost)
     if lost_files:
         files = counted(lost_files, "file")
         short.append(f"{checked.path}: {files} of it removed before they were analysed")
@@ -51,6 +50,14 @@ def shortfalls(
     if ONLY_HEADERS in checked.protocols:
         short.append(f"{ONLY_HEADERS} is not checked beyond its protocol header")
     return short
+
+
+def lost_packets(status: Status | None) -> str:
+    """Why the recording is not whole; nothing when it is."""
+    if status is None or status.problem is None:
+        return ""
+    lost = counted(status.lost, "packet")
+    return f"the recording is not whole, {lost} lost: {status.problem}"
 
 
 def counted(number: int, noun: str) -> str:

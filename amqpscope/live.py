@@ -65,11 +65,12 @@ class Live:
         wishes: Wishes,
         out: TextIO,
         complain: Callable[[str], None],
+        fd: int = -1,
     ) -> None:
         self.watch = watch
         self.wishes = wishes
         self.complain = complain
-        self.follower = Follower(path, wishes.choice)
+        self.follower = Follower(path, wishes.choice, fd)
         self.gathered = Gathered(self.follower)
         self.lag = Lag(watch, complain)
         self.reading = Reading(wishes.options, out, complain)

@@ -34,9 +34,12 @@ EXPECTED: Final = (
 )
 
 
-def open_capture(given: Readable, *, follow: bool = False) -> Capture:
-    """Open a capture file, standard input for `-`, or a ring; CaptureError when it is none."""
-    capture = Capture(given, follow=follow)
+def open_capture(given: Readable, *, follow: bool = False, fd: int = -1) -> Capture:
+    """Open a capture file, standard input for `-`, or a ring; CaptureError when it is none.
+
+    `fd` is that of a file to follow that is open already: then it may even be gone by its name.
+    """
+    capture = Capture(given, follow=follow, fd=fd)
     if not follow:
         try:
             capture.recognise()
@@ -49,7 +52,7 @@ def open_capture(given: Readable, *, follow: bool = False) -> Capture:
 class Capture:
     """A capture being read: batches of segments, and what is known about the whole."""
 
-    def __init__(self, given: Readable, *, follow: bool = False) -> None:
+    def __init__(self, given: Readable, *, follow: bool = False, fd: int = -1) -> None:
         self.path = str(given)
         self.size = 0
         """Octets of the file or of all files, 0 when unknown."""
@@ -77,7 +80,7 @@ class Capture:
             self._rest = list(reversed(given.files))
             self._next_file()
         else:
-            self._source = self._followed(given) if follow else Source(given)
+            self._source = self._followed(given, fd) if follow else Source(given)
             self.size = self._source.size
 
     @property
@@ -265,7 +268,7 @@ class Capture:
         """The next file that can be opened."""
         if before is not None and before.successor:
             self.lost_files += number_of(before.successor) - number_of(before.path) - 1
-            source = self._followed(before.successor)
+            source = self._followed(before.successor, -1)
             source.ending = before.ending
             return source
         while self._rest:
@@ -276,11 +279,11 @@ class Capture:
                 self.troubles.append(Trouble(path, error.message, True))
         return None
 
-    def _followed(self, path: str) -> Source:
+    def _followed(self, path: str, fd: int) -> Source:
         """A file to follow; if it is gone, the oldest one after it in its series."""
         while True:
             try:
-                return Source(path, follow=True)
+                return Source(path, follow=True, fd=fd)
             except CaptureError:
                 later = "" if os.path.exists(path) else later_than(path)
                 if not later:

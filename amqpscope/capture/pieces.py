@@ -36,6 +36,7 @@ class Pieces:
         follow: bool = False,
         keylogs: Iterable[bytes] = (),
         server_ports: Iterable[int] = (),
+        fd: int = -1,
     ) -> None:
         self._ports = frozenset(server_ports)
         self._spool: str | None = None
@@ -46,7 +47,7 @@ class Pieces:
             self._source = self._spool_pipe(str(given))
             again = True
         try:
-            self.capture: Capture = open_capture(self._source, follow=follow)
+            self.capture: Capture = open_capture(self._source, follow=follow, fd=fd)
         except CaptureError as error:
             self._remove_spool()
             raise CaptureError(str(given), error.message) from error

@@ -64,7 +64,7 @@ class Decompressor(Protocol):
 class Source:
     """The octets of one capture, block by block."""
 
-    def __init__(self, path: str, *, follow: bool = False) -> None:
+    def __init__(self, path: str, *, follow: bool = False, fd: int = -1) -> None:
         self.path = path
         self.size = 0
         """Octets of the file, 0 when that cannot be told (a pipe)."""
@@ -78,7 +78,7 @@ class Source:
         """Whoever writes has stopped: follow to the end of what is there, and no longer."""
         self.successor = ""
         """The file of a series in which a followed one goes on, when this one is over."""
-        self._fd = _open(path)
+        self._fd = _open(path) if fd < 0 else fd
         self._owned = path != STDIN
         status = os.fstat(self._fd)
         regular = stat.S_ISREG(status.st_mode)
@@ -153,7 +153,7 @@ class Source:
             return ""
         number = int(name[2]) + 1
         path = f"{name[1]}{number:05}{name[3]}"
-        if os.path.exists(path):
+        if os.path.isfile(path):
             return path
         # Removed before we came to it, and others behind it too?
         return "" if os.path.exists(self.path) else oldest_after(name)

@@ -12,7 +12,7 @@ from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import CaptureError, later_than
 from amqpscope.checked import Checked
 from amqpscope.cli.output import UNREADABLE, complain, printing, silence
-from amqpscope.gate import counted, emptiness, shortfalls
+from amqpscope.gate import counted, emptiness, lost_packets, shortfalls
 from amqpscope.live import Live, Wishes
 from amqpscope.proxy.channel import Watch
 from amqpscope.report.lint import finding_object
@@ -21,20 +21,26 @@ from amqpscope.report.lint_text import LintText
 ALLOW: Final = "nothing was checked (--allow-empty if that is meant)"
 
 
-def analyse(path: str, watch: Watch, wishes: Wishes, out: TextIO) -> int:
-    """Follow the recording to its end and print; the exit code."""
+def analyse(path: str, watch: Watch, wishes: Wishes, out: TextIO, fd: int = -1) -> int:
+    """Follow the recording to its end and print; the exit code.
+
+    `fd` is that of the recording's first file, if it is open already.
+    """
     try:
         with printing():
-            live = Live(path, watch, wishes, out, complain)
+            live = Live(path, watch, wishes, out, complain, fd)
             checked = live.run()
     except CaptureError as error:
+        for line in watch.told():
+            complain(line)
         complain(f"{error}; what passes is not analysed")
         return UNREADABLE
     # It may be the recording that ended, and not the relay.
     in_order = watch.in_order or not watch.ended
     short = shortfalls(checked, watch.latest, in_order=in_order, lost_files=live.lost_files)
     for line in short:
-        complain(line)
+        if line != lost_packets(watch.latest):  # which is said where the recording is
+            complain(line)
     if not wishes.lint:
         if checked.packets and not checked.frames and not checked.notes:
             complain(f"{checked.path}: no AMQP in {counted(checked.packets, 'packet')}")

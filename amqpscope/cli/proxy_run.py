@@ -21,7 +21,7 @@ from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, try_to_compl
 from amqpscope.cli.proxy_command import TO_END, Command
 from amqpscope.cli.proxy_report import analyse, standard
 from amqpscope.cli.proxy_screen import Terminal, show_screen
-from amqpscope.gate import counted
+from amqpscope.gate import counted, lost_packets
 from amqpscope.live import Wishes
 from amqpscope.proxy.channel import Channel, Watch
 from amqpscope.proxy.connection import IN
@@ -76,12 +76,15 @@ class ProxyRun:
         announce(relay, self.wishes)
         if not self.wishes.screen:
             relay.recording.files.needed = 1
+        # Opened now: by the time that it is read it may be gone.
+        file = os.open(relay.recording.files.first, os.O_RDONLY)
         sys.stdout.flush()
         self.child = os.fork()
         if self.child == 0:
             ours.close()
             relay.forget()
-            self.be_child(relay.recording.files.first, Watch(theirs))
+            self.be_child(relay.recording.files.first, Watch(theirs), file)
+        os.close(file)
         theirs.close()
         channel.serve(relay, partial(self.child_left, relay))
         code = self.command.start(relay)
@@ -99,7 +102,7 @@ class ProxyRun:
 
     # The child
 
-    def be_child(self, path: str, watch: Watch) -> None:
+    def be_child(self, path: str, watch: Watch, file: int) -> None:
         """Analyse until the relay is gone; this never returns."""
         code = UNREADABLE
         try:
@@ -113,7 +116,7 @@ class ProxyRun:
                 # Asked to end, the relay ends first, and says so: the handlers that it has do
                 # nothing by themselves. (Not ignored: programs that we start would ignore them.)
                 os.nice(NICENESS)
-                code = analyse(path, watch, self.wishes, self.out)
+                code = analyse(path, watch, self.wishes, self.out, file)
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else UNREADABLE
         except BaseException as error:
@@ -129,6 +132,7 @@ class ProxyRun:
         code = os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
         self.child = 0
         relay.recording.files.reading(NEVER)
+        relay.tell_news()
         if not relay.running or relay.stop_at:
             return  # it asked for the end itself
         self.terminal.restore()
@@ -258,7 +262,9 @@ class ProxyRun:
         relay.call_later(TO_END, self.command.kill)
 
     def tell_recording(self, relay: Relay) -> None:
-        """Where the recording is, unless nothing is in it that anyone wants."""
+        """Where the recording is, unless nothing is in it that anyone wants; and what is not."""
+        if missing := lost_packets(relay.status()):
+            complain(missing)
         recording, files = relay.recording, relay.recording.files
         held, lost = recording.held(), recording.lost
         if self.wishes.temporary and not recording.packets and not lost:

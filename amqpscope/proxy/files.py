@@ -217,7 +217,7 @@ def whole_blocks(path: str) -> tuple[int, int]:
         while len(head := file.read(8)) == 8:
             kind, length = struct.unpack(">II", head)
             body = file.read(length - 8) if 12 <= length <= LARGEST_BLOCK else b""
-            known = kind in (_INTERFACE, _PACKET, _SECRETS, _SECTION)
+            known = kind in ((_INTERFACE, _PACKET, _SECRETS) if size else (_SECTION,))
             if not known or len(body) < length - 8 or body[-4:] != head[4:]:
                 break
             size += length

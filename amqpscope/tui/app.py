@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import select
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TextIO
 
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
@@ -81,6 +84,8 @@ class Scope(App[int]):
         """Why it ended, if it was not the user's wish."""
         self.message = ""
         self.asked_to_leave = False
+        self.terminal = hang_up_of(sys.__stdin__)
+        """Tells when the terminal is gone; None where there is none."""
         # Kept here, because asking the application for them looks at what lies on top only.
         self.tabs = Tabs(id="tabs")
         self.status = Bar(id="status")
@@ -132,6 +137,9 @@ class Scope(App[int]):
         """Take what is new, and show it."""
         if not self.is_running or not self.frames.is_attached:
             return  # it is being closed
+        if self.terminal is not None and self.terminal.poll(0):
+            self.exit(0)  # it is gone, and nobody looks any more
+            return
         changed = self.store.update()
         if self.looking.update() or changed or self.store.source.follow:
             if self.view is not self.frames:
@@ -363,6 +371,15 @@ class Scope(App[int]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """All that keys do, for the command palette."""
         return commands(self, self.view)
+
+
+def hang_up_of(terminal: TextIO | None) -> select.poll | None:
+    """Something to ask whether a terminal has been closed; None when it is no terminal."""
+    if terminal is None or terminal.closed or not os.isatty(terminal.fileno()):
+        return None
+    poll = select.poll()
+    poll.register(terminal.fileno(), 0)  # a hang-up is reported in any case
+    return poll
 
 
 def load_screens() -> None:

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope.proxy.opening import IN_BAND_TLS_HEADER, MAX_HELLO, Kind, Opening, sniff
+from amqpscope.proxy.opening import (
+    IN_BAND_TLS_HEADER,
+    MAX_HELLO,
+    Kind,
+    Opening,
+    may_be_anything,
+    sniff,
+)
 
 
 def hello(name=None, alpn=()):
@@ -74,17 +81,56 @@ def test_client_hello_in_many_records(size):
 
 def test_an_endless_client_hello_is_not_waited_for():
     octets = b"\x16\x03\x01\x00\x04\x01\xff\xff\xff"
-    assert sniff(octets) == Opening(Kind.TLS)
-    dripping = b"\x16\x03\x01\x00\x04\x01\x00\xff\xff" + b"\x16\x03\x01\x00\x00" * (MAX_HELLO // 5)
-    assert sniff(dripping) == Opening(Kind.TLS)
+    assert sniff(octets) == Opening(Kind.OTHER)
+    part = b"\x16\x03\x01\x00\x01\x00"
+    dripping = b"\x16\x03\x01\x00\x04\x01\x00\xff\xff" + part * (MAX_HELLO // len(part))
+    assert sniff(dripping) == Opening(Kind.OTHER)
 
 
-@pytest.mark.parametrize("cut", range(0, 400, 7))
-def test_damaged_client_hello_is_still_tls(cut):
+@pytest.mark.parametrize("at", [9, 10, 11, 30, 42])
+def test_a_client_hello_with_another_version_or_random_is_still_tls(at):
     octets = bytearray(hello("broker.example", ["amqp"]))
-    at = 9 + cut % (len(octets) - 9)
     octets[at] ^= 0xFF
     assert sniff(octets).kind is Kind.TLS
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"\x16\x03\x05",
+        b"\x16\x03\x01\x00\x00",
+        b"\x16\x03\x01\xff\xff\x01",
+        b"\x16\x03\x01\x00\x05\x02\x00\x00\x01\x00",
+        b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00",
+        b"\x16\x03\x01\x00\x06\x01\x00\x01\x00\x00\x00hello",
+        b"\x16\x03 are the first octets of something else",
+    ],
+)
+def test_what_is_no_client_hello_is_not_tls(octets):
+    assert sniff(octets) == Opening(Kind.OTHER)
+
+
+@pytest.mark.parametrize("broken", [43, 76, 77])
+def test_a_client_hello_whose_lengths_do_not_fit_is_not_tls(broken):
+    octets = bytearray(hello("broker.example", ["amqp"]))
+    octets[broken] ^= 0xFF
+    assert sniff(octets) == Opening(Kind.OTHER)
+
+
+@pytest.mark.parametrize(
+    ("octets", "anything"),
+    [
+        (b"", False),
+        (b"A", True),
+        (b"AMQP\x02\x01\x00", True),
+        (b"\x16", True),
+        (b"\x16\x03\x01\x02", True),
+        (b"\x16\x03\x01\x02\x00\x01", False),
+    ],
+)
+def test_a_beginning_too_short_to_be_more_likely_tls(octets, anything):
+    assert sniff(octets) is None
+    assert may_be_anything(octets) is anything
 
 
 @given(st.binary(max_size=200))

@@ -313,8 +313,12 @@ def test_rude_clients_are_a_line_at_most_and_others_go_on(proxy, server, wrapped
         assert receive(good, 8) == HEADER
         command.connect().close()
         with command.connect() as rude:
+            rude.sendall(tls_peers.Peer(tls_peers.client(None), "localhost").turn(b""))
+            rude.sendall(b"\x17\x03\x03\x00\x10" + bytes(16))
+            assert receive_all(rude)[:1] == b"\x16"
+        with command.connect() as rude:
             rude.sendall(b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00")
-            assert receive_all(rude)[:1] == b"\x15"  # an alert
+            assert receive(rude, 10) == b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"
         with command.connect() as rude:
             rude.sendall(b"\x16\x03\x01\x00\x80\x01")
         command.wait_for("client 127.0.0.1")
