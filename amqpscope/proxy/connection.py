@@ -58,11 +58,13 @@ class Connection:
         sockets: tuple[socket.socket, socket.socket],
         client: Address,
         server: Address,
+        recorded: Address,
     ) -> None:
         self.number = number
         self.client_address = client
         self.server_address = server
-        there, back = flows(client, server, number)
+        # The server as the recording has it, which may be another port.
+        there, back = flows(client, recorded, number)
         host.recording.opened(there, back)
         self.client = Side(host, self, sockets[0], there)
         self.server = Side(host, self, sockets[1], back)

@@ -283,8 +283,10 @@ class Relay:
     def connection(self, dial: Dial, upstream: socket.socket) -> None:
         """Let a client and its upstream talk, in the right way."""
         sockets = (dial.client, upstream)
-        server = self.recorded(dial.target)
-        connection = Connection(self, dial.number, sockets, dial.client_address, server)
+        recorded = self.recorded(dial.target)
+        connection = Connection(
+            self, dial.number, sockets, dial.client_address, dial.target, recorded
+        )
         self.open.add(connection)
         if self.limits.idle and self.look_idle_at == NEVER:
             self.look_idle_at = time.monotonic() + self.limits.idle / 4
