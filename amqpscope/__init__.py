@@ -2,7 +2,7 @@
 
 The bytes are read by `dissectors`; this package follows the conversation and shows it.
 
-    with amqpscope.proxied("amqp://localhost:5672", fail_on="warning") as proxy:
+    with amqpscope.proxied("amqp://localhost:5672", fail_on="error") as proxy:
         run_the_client(proxy.url)
 """
 

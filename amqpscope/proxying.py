@@ -1,6 +1,6 @@
 """The proxy for programs and tests:
 
-    with amqpscope.proxied("amqp://localhost:5672", fail_on="warning") as proxy:
+    with amqpscope.proxied("amqp://localhost:5672", fail_on="error") as proxy:
         run_the_client(proxy.url)
 
 The relay is a process of its own. Findings are worked out here, from the recording, when they are

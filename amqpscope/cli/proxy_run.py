@@ -73,7 +73,7 @@ class ProxyRun:
             complain(str(error))
             return UNREADABLE
         self.heed_signals(relay)
-        announce(relay, self.wishes)
+        announce(relay)
         if not self.wishes.screen:
             relay.recording.files.needed = 1
         # Opened now: by the time that it is read it may be gone.
@@ -288,9 +288,14 @@ def open_output(path: str) -> TextIO:
         raise StartError(f"{path}: {(error.strerror or str(error)).lower()}") from error
 
 
-def announce(relay: Relay, wishes: Wishes) -> None:
-    """Where clients can connect, who else could, and what the recording holds."""
-    complain(f"listening on {', '.join(relay.names)}, upstream {relay.upstream}")
+def announce(relay: Relay) -> None:
+    """Where clients can connect, what the recording will hold, and who else could connect."""
+    told = f"listening on {', '.join(relay.names)}, upstream {relay.upstream}"
+    told += "; the recording will hold passwords and tokens as clients send them"
+    if relay.recorded_port != relay.upstream.port:
+        # TLS is taken off in it, and Wireshark goes by the port.
+        told += f", and port {relay.recorded_port} for {relay.upstream.port}, which Wireshark knows"
+    complain(told)
     for warning in [] if relay.policy is None else relay.policy.warnings:
         complain(f"warning: {warning}")
     for host in exposed(relay):
@@ -298,10 +303,3 @@ def announce(relay: Relay, wishes: Wishes) -> None:
             f"warning: {host} is not loopback: whoever reaches this machine reaches the upstream"
             " through it, unasked, and is recorded"
         )
-    if relay.recorded_port != relay.upstream.port:
-        complain(
-            f"the recording has port {relay.recorded_port} for {relay.upstream.port}, "
-            "for TLS is taken off in it, and Wireshark goes by the port"
-        )
-    path = "the temporary recording" if wishes.temporary else relay.recording.files.path
-    complain(f"{path} will hold passwords and tokens as clients send them")

@@ -140,17 +140,18 @@ def rhea():
 def test_proton_through_the_proxy_gets_what_it_gets_directly(broker):
     exchange = (sys.executable, SCRIPTS / "exchange.py")
     direct = run(*exchange, f"127.0.0.1:{broker}", "direct", MESSAGES)
-    with package.proxied(f"amqp://127.0.0.1:{broker}") as proxy:
+    with package.proxied(f"amqp://127.0.0.1:{broker}", fail_on="error") as proxy:
         relayed = run(*exchange, proxy.address, "relayed", MESSAGES)
         assert proxy.frames > 4 * MESSAGES
     assert relayed == direct
-    assert [finding for finding in proxy.findings if finding.severity == "error"] == []
+    # As in the README: what real clients do is worth a remark, and fails nothing.
+    assert proxy.findings
 
 
 def test_rhea_through_the_proxy_gets_what_it_gets_directly(rhea, broker):
     exchange = ("node", SCRIPTS / "exchange.js", "127.0.0.1")
     direct = run(*exchange, broker, "js-direct", MESSAGES, RHEA=str(rhea))
-    with package.proxied(f"amqp://127.0.0.1:{broker}") as proxy:
+    with package.proxied(f"amqp://127.0.0.1:{broker}", fail_on="error") as proxy:
         relayed = run(*exchange, proxy.port, "js-relayed", MESSAGES, RHEA=str(rhea))
     assert relayed == direct
     assert proxy.frames > 2 * MESSAGES
@@ -160,7 +161,7 @@ def test_rabbitmq_serves_both_families_of_clients_through_the_proxy(rabbitmq):
     publish = (sys.executable, SCRIPTS / "publish.py", "localhost")
     exchange = (sys.executable, SCRIPTS / "exchange.py")
     plain = rabbitmq.port
-    with package.proxied(f"amqp://127.0.0.1:{plain}") as proxy:
+    with package.proxied(f"amqp://127.0.0.1:{plain}", fail_on="error") as proxy:
         assert run(*publish, proxy.port, "a", MESSAGES) == run(*publish, plain, "b", MESSAGES)
         if find_spec("proton") is not None:
             relayed = run(*exchange, proxy.address, "/queue/relayed", MESSAGES)
