@@ -136,10 +136,12 @@ class Recording:
         """Why the recording is not whole; None while it is."""
         self.time = time.time_ns()
         self._fd, self._size = files.begin()
-        self._held = 0
-        """Packets in the file that is written now."""
+        self._before = 0
+        """Packets in the files before the one that is written now."""
         self._stopped = False
         """What passes cannot be written at present."""
+        self._failed = ""
+        """The last thing that went wrong beside writing."""
         self._lost_before = 0
         self._gone = False
         """Somebody has removed the file that is written now."""
@@ -236,13 +238,12 @@ class Recording:
             self.lost += count
             return
         self.packets += count
-        self._held += count
         if self._size >= self._limit or self.time >= self._due:
             self._look()
 
     def held(self) -> int:
         """How many packets the files hold that are there now."""
-        now = 0 if self._gone else self._held
+        now = 0 if self._gone else self.packets - self._before
         return now + sum(each.packets for each in self.files.kept())
 
     def close(self) -> None:
@@ -250,9 +251,11 @@ class Recording:
         self.flush()
         if self._fd >= 0:
             self._inspect()
-            if not self._gone and not same_file(self.files.path, self._fd):
+            if self._gone:
+                self._drop()
+            elif not same_file(self.files.path, self._fd):
                 self.news.append(f"{self.files.path}: was renamed, and holds the recording still")
-            self._close(self._fd)
+            self._close(self.files.path)
             self._fd = -1
 
     def forget(self) -> None:
@@ -303,22 +306,24 @@ class Recording:
             return
         self._overdue = False
         self._inspect_at(path)
-        self._close(self._fd)
+        self._close(path)
         self._fd = fd
-        self.files.finished(path, 0 if self._gone else self._held, self._size)
+        if self._gone:
+            self._drop()
+        self.files.finished(path, self.packets - self._before, self._size)
         self._size = size
-        self._held = 0
+        self._before = self.packets
         self._gone = False
         self.octets += size
         self._limit = self.files.octets
         self._deadline = self.time + self.files.nanoseconds
 
-    def _close(self, fd: int) -> None:
-        """Close a file; some file systems say only then what they could not store."""
+    def _close(self, path: str) -> None:
+        """Close the file; some file systems say only then what they could not store."""
         try:
-            os.close(fd)
+            os.close(self._fd)
         except OSError as error:
-            self._fail(f"{self.files.path}: {(error.strerror or str(error)).lower()}")
+            self._fail(f"{path}: {(error.strerror or str(error)).lower()}")
 
     def _stop(self, reason: str) -> None:
         """Keep the file valid, and let the traffic go on without it."""
@@ -351,8 +356,11 @@ class Recording:
         self.news.append(f"recording goes on in {self.files.path}; {packets} are not in it")
 
     def _fail(self, problem: str) -> None:
-        self.problem = self.problem or problem
-        self.news.append(problem)
+        """The recording is not whole; each reason is said once."""
+        if problem != self._failed:
+            self._failed = problem
+            self.problem = self.problem or problem
+            self.news.append(problem)
 
     def _inspect(self) -> None:
         self._inspect_at(self.files.path)
@@ -361,14 +369,22 @@ class Recording:
         """Notice when somebody has removed our file, or cut it."""
         if self._gone or self._fd < 0:
             return
-        state = os.fstat(self._fd)
+        try:
+            state = os.fstat(self._fd)
+        except OSError as error:
+            self._fail(f"{path}: {(error.strerror or str(error)).lower()}")
+            return
         if state.st_nlink == 0:
             self._gone = True
-            self.lost += self._held
-            self.packets -= self._held
+            self._drop()
             self._fail(f"{path}: was removed while it was written: what was in it is lost")
         elif state.st_size < self._size:
             self._mend(path)
+
+    def _drop(self) -> None:
+        """What was written to this file is lost."""
+        self.lost += self.packets - self._before
+        self.packets = self._before
 
     def _mend(self, path: str) -> None:
         """Our file was cut: keep what is whole in it, and go on behind that."""
@@ -380,10 +396,9 @@ class Recording:
         except OSError as error:
             self._stop((error.strerror or str(error)).lower())
             return
-        cut = self._held - packets
+        cut = self.packets - self._before - packets
         self.lost += cut
         self.packets -= cut
-        self._held = packets
         self._size = size
         self._fail(f"{path}: was cut while it was written: {cut:,} packets of it are lost")
 
