@@ -217,8 +217,8 @@ def require_lint(options: dict[str, Any]) -> None:
 def make_settings(options: dict[str, Any]) -> Settings:
     """What the relay has to know."""
     from amqpscope.proxy.address import DEFAULT_LISTEN, parse_listen, parse_upstream
+    from amqpscope.proxy.clock import Limits
     from amqpscope.proxy.process import Settings
-    from amqpscope.proxy.relay import Limits
 
     listen = options["listen"] or (DEFAULT_LISTEN,)
     tls = make_tls(parse_upstream(options["upstream"]), parse_listen(listen[0])[0], options)

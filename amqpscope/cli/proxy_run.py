@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 CLEAN_UP: Final = 30.0
 """Seconds that a command has after Ctrl-C."""
-SHORT_END: Final = 1.0
+SHORT_END: Final = 2.0
 """Seconds for what is under way when we are told to end, not asked."""
-ANALYSIS_TO_END: Final = 4.0
+ANALYSIS_TO_END: Final = 3.0
 """Seconds for the rest of the analysis, then."""
 NICENESS: Final = 10
 """Of the analysis: where processors are scarce the traffic comes first."""
@@ -133,7 +133,7 @@ class ProxyRun:
         self.child = 0
         relay.recording.files.reading(NEVER)
         relay.tell_news()
-        if not relay.running or relay.stop_at:
+        if not relay.running or relay.ending:
             return  # it asked for the end itself
         self.terminal.restore()
         if code == 0:
@@ -228,7 +228,7 @@ class ProxyRun:
 
     def command_ended(self, relay: Relay) -> None:
         """The command has ended: let what is under way arrive."""
-        if not relay.stop_at:
+        if not relay.ending:
             relay.drain(SECONDS_TO_END)
 
     def interrupt(self, relay: Relay) -> None:
@@ -241,7 +241,7 @@ class ProxyRun:
                 relay.stop()
         elif self.interrupts == 1:
             try_to_complain("interrupted: the command may clean up; Ctrl-C again to terminate it")
-            relay.call_later(CLEAN_UP, partial(self.end_command, relay))
+            relay.clock.call_later(CLEAN_UP, partial(self.end_command, relay))
         else:
             self.end_command(relay)
 
@@ -259,7 +259,7 @@ class ProxyRun:
     def end_command(self, relay: Relay) -> None:
         """Ask the command to end, and do not wait for ever."""
         self.command.terminate()
-        relay.call_later(TO_END, self.command.kill)
+        relay.clock.call_later(TO_END, self.command.kill)
 
     def tell_recording(self, relay: Relay) -> None:
         """Where the recording is, unless nothing is in it that anyone wants; and what is not."""

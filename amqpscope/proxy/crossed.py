@@ -22,7 +22,7 @@ from amqpscope.proxy.tls import TlsError
 from amqpscope.stream import CLIENT, SERVER
 
 if TYPE_CHECKING:
-    from amqpscope.proxy.relay import Limits
+    from amqpscope.proxy.clock import Clock, Limits
 
 RECEIVE: Final = 256 * 1024
 ENOUGH: Final = 64 * 1024
@@ -40,12 +40,7 @@ class Relaying(Protocol):
     later: list[Callable[[], None]]
     repeats: Repeats
     limits: Limits
-
-    def shaking(self, connection: Crossed, seconds: float) -> None:
-        """A connection has so long to begin TLS."""
-
-    def shaken(self, connection: Crossed) -> None:
-        """TLS has begun on a connection, or there is none."""
+    clock: Clock
 
     def register(self, fd: int, mask: int, handler: Callable[[int], None]) -> None:
         """Call a handler with the events of a descriptor."""
@@ -134,7 +129,7 @@ class Crossed:
         if side == CLIENT and octets and not self.begun:
             self.begun = True
             limit = self.relay.limits.handshake
-            self.relay.shaking(self, min(HOLD, limit) if limit else HOLD)
+            self.relay.clock.shaking(self, min(HOLD, limit) if limit else HOLD)
         self.give(side, crossing.feed(side, octets) if octets else crossing.end(side))
 
     def late(self) -> None:
@@ -147,7 +142,7 @@ class Crossed:
             return
         if limit > since and not self.hurried:
             self.hurried = True
-            self.relay.shaking(self, limit - since)
+            self.relay.clock.shaking(self, limit - since)
             return
         side = SERVER if self.crossing.waits_for_upstream else CLIENT
         text = f"no TLS handshake within {limit:g} s (--handshake-timeout)"
@@ -216,7 +211,7 @@ class Crossed:
                 return
         if not self.ready and self.crossing.settled:
             self.ready = True
-            self.relay.shaken(self)
+            self.relay.clock.shaken(self)
         if self.client.shut and self.server.shut and self.client.ended and self.server.ended:
             self.relay.leave(self)
             self.crossing.forget()

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.proxy.address import shown
+from amqpscope.proxy.clock import NEVER
 from amqpscope.proxy.connection import EDGE, IN, OUT, close_at_once
 from amqpscope.proxy.dial import Dial, Targets, prepared, reason_of
 from amqpscope.proxy.record import flows
@@ -30,7 +31,6 @@ BACK_OFF: Final = 0.2
 RESERVE: Final = 16
 """Descriptors that no connection gets: files of the recording, certificates, the resolver."""
 OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-NEVER: Final = float("inf")
 
 
 class Entrance:
@@ -98,7 +98,7 @@ class Entrance:
             dial = Dial(self.accepted, prepared(client), address[:2], self.targets.addresses)
             dial.tell = self.dialled
             self.dialling[dial] = time.monotonic() + self.seconds if self.seconds else NEVER
-            self.relay.set_clock()
+            self.relay.clock.set()
             self.dial(dial)
 
     def back_off(self, reason: str) -> None:
@@ -107,7 +107,7 @@ class Entrance:
             self.short = True
             self.relay.tell(f"cannot take more connections for now: {reason}; clients wait")
         self.resume_at = time.monotonic() + BACK_OFF
-        self.relay.set_clock()
+        self.relay.clock.set()
         for listener in self.listeners:
             self.relay.change(listener.fileno(), EDGE)
 
@@ -146,8 +146,8 @@ class Entrance:
     def done(self, dial: Dial) -> None:
         """A client is connected, or has been refused."""
         self.dialling.pop(dial, None)
-        self.relay.idle_since = time.monotonic()
-        self.relay.set_clock()
+        self.relay.clock.idle_since = time.monotonic()
+        self.relay.clock.set()
 
     def refuse(self, dial: Dial) -> None:
         """The client sees what it would see without us."""

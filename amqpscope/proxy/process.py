@@ -27,11 +27,12 @@ from amqpscope.proxy.address import (
     scheme_of,
 )
 from amqpscope.proxy.channel import Channel, Watch
+from amqpscope.proxy.clock import Limits
 from amqpscope.proxy.dial import Targets, listen_on
 from amqpscope.proxy.entrance import raise_descriptor_limit
 from amqpscope.proxy.files import Files, RecordingError
 from amqpscope.proxy.record import Recording
-from amqpscope.proxy.relay import Limits, Relay, Status
+from amqpscope.proxy.relay import Relay, Status
 from amqpscope.proxy.secrets import KeyLog
 from amqpscope.proxy.tls import TlsError
 from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy

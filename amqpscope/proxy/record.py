@@ -13,14 +13,12 @@ and no more may the sender have known.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import struct
 import time
 from typing import Final
 
 from amqpscope.proxy.files import (
-    AS_IT_WAS,
     NEVER,
     SECOND,
     TLS_REMOVED,
@@ -29,20 +27,16 @@ from amqpscope.proxy.files import (
     secrets_block,
     whole_blocks,
 )
+from amqpscope.proxy.flow import HEADERS_4, U32, Address, Flow, flows
 from amqpscope.stream import ACK, FIN, RST, SYN
 
-__all__ = ["TLS_REMOVED", "Flow", "Recording", "flows"]
-
-Address = tuple[str, int]
+__all__ = ["TLS_REMOVED", "Address", "Flow", "Recording", "flows"]
 
 PAYLOAD: Final = 65_495
 """Octets of payload in one packet: IPv4 can count so many behind 40 octets of headers."""
 ARENA: Final = 1 << 20
 FULL: Final = ARENA - 2 * (PAYLOAD + 256)
 """Beyond this the arena must be written before more is received."""
-
-HEADERS_4: Final = 28 + 14 + 20 + 20
-HEADERS_6: Final = 28 + 14 + 40 + 20
 
 NO_OPTIONS: Final = 0x5000
 WITH_OPTIONS: Final = 0x7000
@@ -56,61 +50,12 @@ WINDOW: Final = 65535
 OPTIONS: Final = b"\x02\x04\xff\xd7\x01\x03\x03\x0e"
 """Our segment size, and the largest window scale: we do not see windows, so none may look full."""
 
-_U32: Final = 0xFFFFFFFF
 _ENHANCED_PACKET: Final = 6
 _MACS: Final = b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01"
 _PACKET_4: Final = struct.Struct(">IIIIIII12sHHHHHHH8sHHIIHHHH")
 _PACKET_6: Final = struct.Struct(">IIIIIII12sHIHH32sHHIIHHHH")
 _TAILS: Final = [struct.Struct(f">{-size & 3}xI") for size in range(4)]
 """Padding and the block's length once more."""
-
-
-class Flow:
-    """One direction of a connection: what the headers of its packets say."""
-
-    __slots__ = (
-        "ack", "addresses", "checksum", "head", "interface", "seq", "source", "target",
-    )  # fmt: skip
-
-    def __init__(self, addresses: bytes, source: int, target: int, isn: int, ack: int) -> None:
-        self.addresses = addresses
-        """Of the sender and the receiver, both IPv4 or both IPv6."""
-        self.source = source
-        self.target = target
-        self.seq = isn
-        """The next sequence number."""
-        self.ack = ack
-        """What has been written to this direction's sender, as its ACK number."""
-        self.interface = AS_IT_WAS
-        self.head = HEADERS_4 if len(addresses) == 8 else HEADERS_6
-        # The sum of the words in an IPv4 header that stay the same.
-        self.checksum = 0x4500 + 0x4000 + 0x4006
-        if self.head == HEADERS_4:
-            self.checksum += sum(struct.unpack(">4H", addresses))
-
-
-def flows(client: Address, server: Address, number: int) -> tuple[Flow, Flow]:
-    """Both directions of a connection, the client's first."""
-    left, right = packed(client[0]), packed(server[0])
-    if len(left) != len(right):
-        left, right = mapped(left), mapped(right)
-    # Other numbers for each connection: a port pair may come again.
-    isn = (number * 0x01000193 + 1000) & _U32
-    back = (isn + 0x40000000) & _U32
-    return (
-        Flow(left + right, client[1], server[1], isn, 0),
-        Flow(right + left, server[1], client[1], back, 0),
-    )
-
-
-def packed(host: str) -> bytes:
-    """The octets of an IP address."""
-    return ipaddress.ip_address(host.partition("%")[0]).packed
-
-
-def mapped(address: bytes) -> bytes:
-    """An address as IPv6, whatever it is."""
-    return address if len(address) == 16 else bytes(10) + b"\xff\xff" + address
 
 
 class Recording:
@@ -163,7 +108,7 @@ class Recording:
         now = time.time_ns()
         self.time = now
         seq = flow.seq
-        flow.seq = (seq + advance) & _U32
+        flow.seq = (seq + advance) & U32
         at = self.position
         captured = size + flow.head - 28
         total = (captured + 3 & ~3) + 32
@@ -172,13 +117,13 @@ class Recording:
             check = (check & 0xFFFF) + (check >> 16)
             check = ~((check & 0xFFFF) + (check >> 16)) & 0xFFFF
             _PACKET_4.pack_into(
-                self.buffer, at, _ENHANCED_PACKET, total, flow.interface, now >> 32, now & _U32,
+                self.buffer, at, _ENHANCED_PACKET, total, flow.interface, now >> 32, now & U32,
                 captured, captured, _MACS, 0x0800, 0x4500, size + 40, 0, 0x4000, 0x4006, check,
                 flow.addresses, flow.source, flow.target, seq, flow.ack, bits, WINDOW, 0, 0,
             )  # fmt: skip
         else:
             _PACKET_6.pack_into(
-                self.buffer, at, _ENHANCED_PACKET, total, flow.interface, now >> 32, now & _U32,
+                self.buffer, at, _ENHANCED_PACKET, total, flow.interface, now >> 32, now & U32,
                 captured, captured, _MACS, 0x86DD, 0x60000000, size + 20, 0x0640,
                 flow.addresses, flow.source, flow.target, seq, flow.ack, bits, WINDOW, 0, 0,
             )  # fmt: skip

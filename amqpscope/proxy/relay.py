@@ -15,39 +15,26 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from amqpscope.proxy.address import shown
+from amqpscope.proxy.clock import FOR_EVER, Clock, Limits
 from amqpscope.proxy.connection import EDGE, Connection, Side
 from amqpscope.proxy.crossed import Crossed, End
 from amqpscope.proxy.crossing import Crossing
 from amqpscope.proxy.dial import Dial, Targets
-from amqpscope.proxy.entrance import NEVER, Entrance
+from amqpscope.proxy.entrance import Entrance
 from amqpscope.proxy.lines import Repeats
 from amqpscope.proxy.opening import MAX_HELLO, Kind, sniff
-from amqpscope.proxy.record import END, FULL, Address, Recording
+from amqpscope.proxy.record import FULL, Address, Recording
 from amqpscope.proxy.secrets import KeyLog
 from amqpscope.proxy.tls_policy import TlsPolicy
 
 ONE_LINE: Final = 1.0
 """Seconds in which connections that the upstream breaks off are worth one line."""
-TICK: Final = 0.05
-"""Seconds between two looks at connections that are to end."""
-FOR_EVER: Final = -1.0
 SECONDS_TO_END: Final = 3.0
 """For what is under way when the relay is asked to end."""
 QUIET: Final = 0.25
 """Seconds without an octet after which nothing is under way any more."""
 
 Handler = Callable[[int], None]
-
-
-class Limits(NamedTuple):
-    """How long things may take, in seconds; 0: for ever."""
-
-    connect: float = 10.0
-    """Until the upstream takes a connection."""
-    handshake: float = 30.0
-    """Until TLS has begun, on both sides."""
-    idle: float = 0.0
-    """Without an octet in either direction. AMQP allows silence, so there is no limit unasked."""
 
 
 class Status(NamedTuple):
@@ -112,23 +99,9 @@ class Relay:
         self.vanished_too = 0
         """Connections that the upstream broke off and nobody was told of yet."""
         self.running = True
-        self.idle_seconds = idle_seconds
-        """End when no connection was open for so long, after the first; 0: never."""
-        self.idle_since = 0.0
-        self.stop_at = 0.0
-        """When to end, at the latest; 0: when asked to."""
-        self.quiet_seconds = 0.0
-        """... and end as soon as nothing passed for so long; 0: when the last one has closed."""
-        self.quiet_since = 0.0
-        self.passed = 0
-        self.waiting: dict[Crossed, float] = {}
-        """Connections whose TLS has not begun, and when it must have; the first one first."""
-        self.looks: dict[Connection | Crossed, tuple[int, float]] = {}
-        """With a limit for idle connections: what had passed on each when, at the last look."""
-        self.look_idle_at = NEVER
-        self.alarms: list[tuple[float, Callable[[], None]]] = []
-        self.next_look = NEVER
         self.timeout = FOR_EVER
+        """Seconds to wait for events; the clock sets it."""
+        self.clock = Clock(self, idle_seconds)
         self.entrance = Entrance(self, listeners, targets, self.limits.connect)
 
     def run(self) -> None:
@@ -146,7 +119,7 @@ class Relay:
             if self.later:
                 self.do_later()
             if self.timeout >= 0:
-                self.tick()
+                self.clock.tick()
 
     def end_turn(self) -> None:
         """Write what was received, then pass it on."""
@@ -182,12 +155,19 @@ class Relay:
 
         With `quiet`: nobody new is taken, and it ends too when nothing passed for so long.
         """
-        now = time.monotonic()
-        self.stop_at = now + seconds
-        self.quiet_seconds, self.quiet_since = quiet, now
         if quiet:
             self.entrance.close()
-        self.set_clock()
+        self.clock.end(seconds, quiet)
+
+    @property
+    def ending(self) -> bool:
+        """Whether it was asked to end."""
+        return self.clock.stop_at > 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a connection is open, or about to be."""
+        return bool(self.open or self.entrance.dialling)
 
     def close(self) -> None:
         """Close everything; the recording is complete after that."""
@@ -245,12 +225,7 @@ class Relay:
             self.handlers.pop(side.fd, None)
             side.socket.close()
         self.open.discard(connection)
-        if isinstance(connection, Crossed):
-            self.waiting.pop(connection, None)
-        self.looks.pop(connection, None)
-        self.idle_since = time.monotonic()
-        if self.idle_seconds or self.stop_at:
-            self.set_clock()
+        self.clock.left(connection)
 
     # New connections.
 
@@ -288,9 +263,7 @@ class Relay:
             self, dial.number, sockets, dial.client_address, dial.target, recorded
         )
         self.open.add(connection)
-        if self.limits.idle and self.look_idle_at == NEVER:
-            self.look_idle_at = time.monotonic() + self.limits.idle / 4
-            self.set_clock()
+        self.clock.opened()
         if self.policy is not None:
             if self.policy.options.encrypted:
                 # At once: not an octet may go upstream in the clear.
@@ -345,101 +318,8 @@ class Relay:
         self.vanished_at, self.vanished_too = now, 0
         self.tell(f"upstream {self.upstream} has reset the connection of client {client}{more}")
 
-    # What happens by the clock.
-
-    def call_later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Do something after a while."""
-        self.alarms.append((time.monotonic() + seconds, action))
-        self.set_clock()
-
-    def shaking(self, connection: Crossed, seconds: float) -> None:
-        """A connection has so long to begin TLS."""
-        self.waiting.pop(connection, None)
-        if seconds:
-            self.waiting[connection] = time.monotonic() + seconds
-        self.set_clock()
-
-    def shaken(self, connection: Crossed) -> None:
-        """TLS has begun on a connection, or there is none."""
-        if self.waiting.pop(connection, None) is not None:
-            self.set_clock()
-
-    def set_clock(self) -> None:
-        """See when the clock must be looked at next, if at all."""
-        due = min(
-            self.entrance.due(),
-            min(self.waiting.values(), default=NEVER),
-            min((when for when, _ in self.alarms), default=NEVER),
-            self.look_idle_at,
-        )
-        if self.stop_at:
-            due = min(due, time.monotonic() + TICK)
-        if self.idle_seconds and self.entrance.accepted and not self.busy:
-            due = min(due, self.idle_since + self.idle_seconds)
-        self.next_look = due
-        self.timeout = FOR_EVER if due == NEVER else max(0.0, due - time.monotonic())
-
-    @property
-    def busy(self) -> bool:
-        """Whether a connection is open, or about to be."""
-        return bool(self.open or self.entrance.dialling)
-
-    def tick(self) -> None:
-        """Look at the clock."""
-        now = time.monotonic()
-        if now < self.next_look:
-            self.timeout = self.next_look - now
-            return
-        self.entrance.look(now)
-        for connection in [each for each, when in self.waiting.items() if when <= now]:
-            self.waiting.pop(connection, None)
-            connection.late()
-        for alarm in [each for each in self.alarms if each[0] <= now]:
-            self.alarms.remove(alarm)
-            alarm[1]()
-        if now >= self.look_idle_at:
-            self.look_for_idle(now)
-        if self.idle_seconds and self.entrance.accepted and not self.busy:
-            self.running = self.running and now - self.idle_since < self.idle_seconds
-        if self.stop_at:
-            self.look_for_the_end(now)
-        self.recording.flush()
-        self.set_clock()
-
-    def look_for_the_end(self, now: float) -> None:
-        """End if nothing is under way any more, or it takes too long."""
-        passed = self.recording.packets + self.recording.lost
-        if passed != self.passed or any(map(is_pending, self.open)):
-            self.passed, self.quiet_since = passed, now
-        quiet = 0 < self.quiet_seconds <= now - self.quiet_since
-        if not self.busy or quiet or now >= self.stop_at:
-            self.stop()
-
-    def look_for_idle(self, now: float) -> None:
-        """Close connections on which nothing has passed for too long."""
-        limit = self.limits.idle
-        for connection in list(self.open):
-            passed = connection.client.flow.seq + connection.server.flow.seq
-            before, since = self.looks.get(connection, (-1, now))
-            if passed != before:
-                self.looks[connection] = (passed, now)
-            elif now - since >= limit:
-                client = shown(connection.client_address)
-                text = f"idle for {limit:g} s, closed (--idle-timeout)"
-                self.repeats.say(f"client {client}", text)
-                for side in (connection.client, connection.server):
-                    if not side.ended:
-                        self.recording.add(side.flow, 0, 1, END)
-                self.leave(connection)
-        self.look_idle_at = now + limit / 4 if self.open else NEVER
-
     def tell_news(self) -> None:
         """Report what happened to the recording."""
         for line in self.recording.news:
             self.tell(line)
         self.recording.news.clear()
-
-
-def is_pending(connection: Connection | Crossed) -> bool:
-    """Whether octets wait to be passed on."""
-    return bool(connection.client.pending or connection.server.pending)

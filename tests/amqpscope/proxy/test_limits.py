@@ -13,8 +13,8 @@ from relaying import PATIENCE, descriptors, memory, receive, receive_all, talks,
 from tls_peers import NOW, Certified
 
 from amqpscope.proxy.ca import load_or_make_ca
+from amqpscope.proxy.clock import Limits
 from amqpscope.proxy.lines import Repeats
-from amqpscope.proxy.relay import Limits
 from amqpscope.proxy.tls_policy import TlsOptions
 
 HEADER = b"AMQP\x00\x01\x00\x00"

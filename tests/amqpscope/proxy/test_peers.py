@@ -161,7 +161,7 @@ def test_rabbitmq_serves_both_families_of_clients_through_the_proxy(rabbitmq):
     publish = (sys.executable, SCRIPTS / "publish.py", "localhost")
     exchange = (sys.executable, SCRIPTS / "exchange.py")
     plain = rabbitmq.port
-    with package.proxied(f"amqp://127.0.0.1:{plain}", fail_on="error") as proxy:
+    with package.proxied(f"amqp://127.0.0.1:{plain}") as proxy:
         assert run(*publish, proxy.port, "a", MESSAGES) == run(*publish, plain, "b", MESSAGES)
         if find_spec("proton") is not None:
             relayed = run(*exchange, proxy.address, "/queue/relayed", MESSAGES)
