@@ -160,8 +160,8 @@ def proxied(
     path = os.fspath(write) if write is not None else os.path.join(str(folder), "proxied.pcapng")
     try:
         process, watch, status = start_process(Settings(upstream, path, (listen,), tls=tls))
-        websocket = scheme_of(upstream) in ("ws", "wss")
-        proxy = Proxied(process, watch, status, chosen, "ws" if websocket else "amqp")
+        scheme = "ws" if scheme_of(upstream) in ("ws", "wss") else "amqp"
+        proxy = Proxied(process, watch, status, chosen, scheme + "s" * (tls.cert is not None))
         try:
             yield proxy
         finally:

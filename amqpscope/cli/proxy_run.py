@@ -74,8 +74,7 @@ class ProxyRun:
             return UNREADABLE
         self.heed_signals(relay)
         announce(relay)
-        if not self.wishes.screen:
-            relay.recording.files.needed = 1
+        relay.recording.files.needed = 1
         # Opened now: by the time that it is read it may be gone.
         file = os.open(relay.recording.files.first, os.O_RDONLY)
         sys.stdout.flush()

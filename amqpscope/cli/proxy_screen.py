@@ -26,7 +26,12 @@ def show_screen(path: str, watch: Watch, wishes: Wishes) -> int:
     options = wishes.options
     where = "" if options.where is None else options.where.text
     trouble, _ = run(
-        path, follow=True, where=where, show_secrets=options.show_secrets, status=status
+        path,
+        follow=True,
+        where=where,
+        show_secrets=options.show_secrets,
+        status=status,
+        begun=watch.reading,
     )
     watch.stop()
     watch.wait_for_end()

@@ -22,13 +22,15 @@ def run(
     decode_as: dict[int, str] | None = None,
     show_secrets: bool = False,
     status: Callable[[], str] | None = None,
+    begun: Callable[[int], None] | None = None,
     place: str = "",
 ) -> tuple[str, int]:
     """Show a capture until the user leaves.
 
     `follow` goes on as the file grows; `status` tells in a few words how whatever writes it stands;
-    `place` says which of several captures it is. Gives why it could not be read (or nothing), and
-    whether the user wants the next capture (1), the one before (-1), or has seen enough (0).
+    `begun` is called with the number of each file of a rotated recording that is begun; `place`
+    says which of several captures it is. Gives why it could not be read (or nothing), and whether
+    the user wants the next capture (1), the one before (-1), or has seen enough (0).
     """
     from amqpscope.tui.opening import Reading, Source
     from amqpscope.tui.processes import calm_collector, settle_collector
@@ -42,7 +44,7 @@ def run(
     from amqpscope.tui.store import Store
 
     store = Store(reading)
-    app = Scope(store, where=where, status=status, place=place)
+    app = Scope(store, where=where, status=status, begun=begun, place=place)
     settle_collector()
     turn = app.run()
     return app.fault or store.trouble, turn or 0

@@ -60,6 +60,7 @@ class Scope(App[int]):
         *,
         where: str = "",
         status: Callable[[], str] | None = None,
+        begun: Callable[[int], None] | None = None,
         place: str = "",
     ) -> None:
         super().__init__()
@@ -70,6 +71,9 @@ class Scope(App[int]):
         """The filter to begin with."""
         self.said = status
         """Tells how whatever records the capture stands."""
+        self.begun = begun
+        """Hears which file of a rotated recording is read."""
+        self.file = 0
         self.marks = Marks()
         self.frame = 0
         """The number of the selected frame; 0 before there is one."""
@@ -141,6 +145,10 @@ class Scope(App[int]):
             self.exit(0)  # it is gone, and nobody looks any more
             return
         changed = self.store.update()
+        number = int(self.store.status.get("file", 0))
+        if self.begun is not None and number != self.file:
+            self.file = number
+            self.begun(number)
         if self.looking.update() or changed or self.store.source.follow:
             if self.view is not self.frames:
                 self.frames.updated()

@@ -321,6 +321,7 @@ class Indexer:
             "problem": capture.problem,
             "unreadable": capture.unreadable,
             "notes": pieces.notes[:20],
+            "file": capture.number,
         }
 
     def run(self, *, follow: bool, keylogs: list[bytes], ports: dict[int, str]) -> None:

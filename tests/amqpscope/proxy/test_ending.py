@@ -5,6 +5,7 @@ import os
 import pty
 import resource
 import signal
+import socket
 import stat
 import struct
 import sys
@@ -13,7 +14,7 @@ import threading
 import time
 
 import pytest
-from relaying import PATIENCE, noise, receive, receive_all
+from relaying import PATIENCE, noise, receive, receive_all, split
 
 SOON = 13
 """Seconds within which SIGTERM ends everything, on a busy machine."""
@@ -185,7 +186,7 @@ def on_terminal(proxy, server):
     """The proxy with its screen on a terminal of its own; and the other end of that terminal."""
     ends = []
 
-    def start(*, leads):
+    def start(*arguments, leads):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
 
@@ -195,7 +196,8 @@ def on_terminal(proxy, server):
 
         pipes = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
         environment = {**os.environ, "TERM": "xterm-256color"}
-        run = proxy(server(), env=environment, preexec_fn=lead if leads else None, **pipes)
+        how = {"env": environment, "preexec_fn": lead if leads else None, **pipes}
+        run = proxy(server(), *arguments, **how)
         os.close(theirs)
         screen = Screen(ours)
         ends.append(screen)
@@ -251,3 +253,21 @@ def test_sigterm_ends_the_screen_and_leaves_the_terminal_as_it_was(on_terminal):
     assert run.process.wait(SOON) == 0
     assert is_gone(child)
     screen.wait_for(b"\x1b[?1049l")
+
+
+def test_files_wait_for_the_screen_and_go_when_it_has_read_them(on_terminal, tmp_path):
+    run, screen = on_terminal("--rotate", "0.05s", "--keep", "2", "-w", "f.pcapng", leads=True)
+    address = split(screen.seen.decode().partition("listening on ")[2].partition(",")[0])
+    oldest = []
+    with socket.create_connection(address, PATIENCE) as client:
+        until = time.monotonic() + PATIENCE
+        while not oldest or oldest[-1] < "f-00010.pcapng":
+            assert time.monotonic() < until, oldest
+            client.sendall(b"x")
+            assert client.recv(1) == b"x"
+            time.sleep(0.06)
+            oldest.append(min(path.name for path in tmp_path.glob("f-*.pcapng")))
+    run.process.send_signal(signal.SIGTERM)
+    assert run.process.wait(SOON) == 0
+    assert b"removed before" not in screen.seen
+    assert len(list(tmp_path.glob("f-*.pcapng"))) == 2
