@@ -12,7 +12,7 @@ from typing import Final
 from amqpscope.findings import Finding, make_findings
 from amqpscope.frames import Frame, Framer, frame_of
 from amqpscope.frames_older import OlderFrame
-from amqpscope.model.delivery import Delivery
+from amqpscope.model.delivery import NO_PARTS, Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.older.event import OlderEvent
@@ -87,6 +87,8 @@ class Step:
         """Transfers of the delivery up to this one."""
         self.octets = 0 if delivery is None else delivery.size
         """Octets of its payload up to here."""
+        self.earlier = NO_PARTS if delivery is None else delivery.parts
+        """Payloads of the delivery that goes on: up to this one, and those that came since."""
         self.message = event.message
         self.parts = event.parts
         """The message by its sections, where rules have looked into it."""
@@ -111,6 +113,7 @@ class OlderStep(Step):
         self.delivery = None
         self.transfers = 0
         self.octets = 0
+        self.earlier = NO_PARTS
         self.message = event.message
         self.parts = None
         self.covered = []

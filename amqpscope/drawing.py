@@ -32,6 +32,7 @@ from amqpscope.report.refusals import Refusal, refusal
 from amqpscope.report.summary import summary
 from amqpscope.statistics import Statistics
 from amqpscope.stream import End
+from dissectors.secrets import clean_name
 
 if TYPE_CHECKING:
     from amqpscope.filter import Filter
@@ -268,7 +269,7 @@ class Illustrator:
                 frame.time,
                 frame.sender,
                 None if unit.header is not None else unit.channel,
-                "" if link is None else link.name,
+                "" if link is None else clean_name(link.name),
                 unit.name,
                 summary(step, show_secrets=self.source.show_secrets),
             ),

@@ -6,6 +6,7 @@ from typing import Final
 
 from amqpscope.rules import ERROR, INFO, SUSPECT, WARNING, Report
 from amqpscope.stream import PEERS
+from dissectors.secrets import clean_name, cleaned
 
 GUESSED: Final = " (no SYN was captured, so client and server may be the other way round)"
 
@@ -22,7 +23,8 @@ class Finding:
         self.severity = report.severity
         self.certainty = report.certainty
         self.peer = PEERS[report.peer]
-        self.message = report.message
+        self.message = cleaned(report.message)
+        """Names and addresses are quoted in it, whose secrets no report needs."""
         self.path = report.path
         self.connection = connection
         self.frame = report.mark.frame
@@ -30,8 +32,8 @@ class Finding:
         self.time = report.mark.time
         """Nanoseconds since the Unix epoch."""
         self.channel = report.channel
-        self.link = report.link
-        self.related = report.related
+        self.link = clean_name(report.link)
+        self.related = tuple([(frame, cleaned(why)) for frame, why in report.related])
 
     def __str__(self) -> str:
         return self.rule

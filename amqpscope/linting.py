@@ -26,6 +26,7 @@ from amqpscope.checked import Checked, Excerpt
 from amqpscope.choice import Choice
 from amqpscope.findings import Finding
 from amqpscope.report.summary import summary
+from dissectors.secrets import clean_name
 
 DIED: Final = "the process that checked it died (out of memory?)"
 
@@ -220,7 +221,7 @@ def excerpt(step: Step) -> Excerpt:
     frame, link = step.frame, step.link
     unit = frame.unit
     channel = None if unit.header is not None else unit.channel
-    name = "" if link is None else link.name
+    name = "" if link is None else clean_name(link.name)
     return Excerpt(frame.time, frame.sender, channel, name, unit.name, summary(step))
 
 

@@ -57,7 +57,9 @@ def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
             callback=parse_decode_as,
             help="Take a port for AMQP also where the capture begins later: 5673=amqp-1.0.",
         ),
-        click.option("--show-secrets", is_flag=True, help="Show SASL responses and tokens too."),
+        click.option(
+            "--show-secrets", is_flag=True, help="Show passwords, tokens and signatures too."
+        ),
         click.option(
             "--color",
             "--colour",

@@ -9,7 +9,7 @@ from typing import Final
 from amqpscope.analysis import Step
 from amqpscope.report.jsonl import name_of, seconds
 from amqpscope.report.older_summary import older_place
-from amqpscope.report.summary import printable, summary
+from amqpscope.report.summary import escaped, printable, summary
 from amqpscope.stream import PEERS
 
 COLUMNS: Final = (
@@ -33,13 +33,14 @@ class CsvLines:
         frame, unit, link = step.frame, step.frame.unit, step.link
         size = len(frame.raw) + frame.missing
         older = step.older
+        shown = escaped if self.show_secrets else printable
         if older is not None:
             payload = older.unit.body_size
-            address = printable(older_place(older))
+            address = shown(older_place(older))
             delivery = None if older.delivery is None else older.delivery.tag
         else:
             payload = size - unit.payload if unit.name == "transfer" else 0
-            address = "" if link is None else printable(link.node())
+            address = "" if link is None else shown(link.node())
             delivery = None if step.delivery is None else step.delivery.delivery_id
         row = (
             frame.number,
@@ -53,7 +54,7 @@ class CsvLines:
             name_of(unit),
             size,
             payload,
-            "" if link is None else printable(link.name),
+            "" if link is None else shown(link.name),
             address,
             delivery,
             summary(step, show_secrets=self.show_secrets),

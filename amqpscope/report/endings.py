@@ -11,6 +11,7 @@ from amqpscope.model.ending import CONNECTION, END, FIN, REUSED, RST, Ending
 from amqpscope.model.stall import Constraint, waits_for
 from amqpscope.report.words import printable, seconds, shortened
 from amqpscope.stream import PEERS
+from dissectors.secrets import cleaned
 
 TCP: Final = {
     FIN: "the {peer} closed TCP {order}",
@@ -174,7 +175,7 @@ def constraint_object(held: Constraint, now: int) -> dict[str, Any]:
         "since": since.frame or None,
         "seconds": max(now - since.time, 0) / 1e9 if since.time else None,
         "peer": None if peer is None else PEERS[peer],
-        "detail": held.detail,
+        "detail": cleaned(held.detail),
     }
 
 
@@ -190,8 +191,8 @@ def ended_object(ending: Ending | None, found: Explained | None = None) -> dict[
         "packet": ending.mark.packet,
         "frame": ending.frame or None,
         "after": ending.after or None,
-        "condition": ending.condition or None,
-        "description": ending.text or None,
+        "condition": cleaned(ending.condition) or None,
+        "description": cleaned(ending.text) or None,
         "answered": None if ending.by_tcp else ending.answered,
         "finding": None
         if found is None

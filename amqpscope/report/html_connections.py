@@ -15,6 +15,7 @@ from amqpscope.report.lint_text import count
 from amqpscope.report.stats import WORDS, latency, stalls
 from amqpscope.report.words import printable, seconds, size
 from amqpscope.stream import PEERS
+from dissectors.secrets import clean_name
 
 if TYPE_CHECKING:
     from amqpscope.model.snapshot import ConnectionState
@@ -132,7 +133,7 @@ class ConnectionsPart:
         span = Span(numbers.first, max(numbers.until, numbers.first + 1))
         found = self.shown.of_connection(numbers.number)
         for place, link in enumerate(links[:PLOTTED]):
-            marks = [f.time for f in found if not f.link or f.link == link.name][:40]
+            marks = [f.time for f in found if not f.link or f.link == clean_name(link.name)][:40]
             plots = link_plots(link, span, marks)
             name = printable(link.name)
             address = printable(link.address)

@@ -14,10 +14,20 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Analyzer, Conversation, Step
 from amqpscope.report.older_json import older_line
-from amqpscope.report.secrets import secret_field, secret_message, secret_unit
+from amqpscope.report.secrets import secret_message, secret_unit
 from amqpscope.stream import PEERS, Piece
 from dissectors.errors import Malformed
+from dissectors.masking import CLAIMS, masked_octets
 from dissectors.rows import Composite
+from dissectors.secrets import (
+    clean_name,
+    cleaned,
+    harmless,
+    open_claim,
+    secret_field,
+    secret_key,
+    suspicious_octets,
+)
 from dissectors.v1_0.bodies import BODIES, Body
 from dissectors.v1_0.codec import MAX_KEPT_SYMBOL
 from dissectors.v1_0.codec import PLANS as CODEC_PLANS
@@ -56,6 +66,13 @@ MAX_KEYS: Final = 4096
 _keys: Final[dict[str, str]] = {}
 _names: Final[dict[str, str]] = {}
 """The same of links."""
+
+# What is kept back. A frame without a sign of a secret in a text needs no look at its texts.
+SHOW: Final = 0
+KEYED: Final = 1
+"""Fields and keys of credentials."""
+TEXTS: Final = 2
+"""The same, and parts of texts."""
 
 
 class Plan:
@@ -119,7 +136,8 @@ class JsonLines:
         size = len(frame.raw) + frame.missing
         put_number(out, size)
         out.append(', "fields": ')
-        self.put_fields(out, unit)
+        cover = SHOW if self.show_secrets else TEXTS if suspicious_octets(frame.raw) else KEYED
+        self.put_fields(out, unit, cover)
         if unit.type == 0 and unit.payload and unit.kind != "empty":
             payload = size - unit.payload
             transfer = unit.code == TRANSFER and unit.body is not None
@@ -131,11 +149,12 @@ class JsonLines:
         if unit.faults:
             out.append(f', "malformed": [{", ".join(map(malformed, unit.faults))}]')
         if step.message is not None:
-            self.put_sections(out, step, step.message)
+            self.put_sections(out, step, step.message, cover)
         link = step.link
         if link is not None:
+            name = link.name if self.show_secrets else clean_name(link.name)
             out.append(', "link": ')
-            out.append((_names.get(link.name) or name_text(link.name)) if link.name else "null")
+            out.append((_names.get(name) or name_text(name)) if name else "null")
         delivery = step.delivery
         if delivery is not None and delivery.delivery_id is not None:
             out.append(', "delivery": ')
@@ -162,13 +181,13 @@ class JsonLines:
         if part % 1000 != 0:
             out.append(PADDED[part % 1000])
 
-    def put_fields(self, out: list[str], unit: Unit) -> None:
+    def put_fields(self, out: list[str], unit: Unit, cover: int) -> None:
         """The performative's fields, or what stands in their place."""
         header = unit.header
         if unit.type == SASL_FRAME and not self.show_secrets and secret_unit(unit):
             out.append('{"masked": true}')
         elif unit.body is not None:
-            put_body(out, unit.body, self.show_secrets)
+            put_body(out, unit.body, cover)
         elif header is not None:
             out.append(
                 f'{{"protocol-id": {header.id}, "major": {header.major}, '
@@ -178,14 +197,14 @@ class JsonLines:
             out.append(f'{{"type": {unit.type}, "doff": {unit.doff}}}')
         elif isinstance(unit.other, Described):
             out.append('{"descriptor": ')
-            put_value(out, unit.other.descriptor)
+            put_value(out, unit.other.descriptor, cover)
             out.append(', "value": ')
-            put_value(out, unit.other.value)
+            put_value(out, unit.other.value, cover)
             out.append("}")
         else:
             out.append("{}")
 
-    def put_sections(self, out: list[str], step: Step, message: bytes) -> None:
+    def put_sections(self, out: list[str], step: Step, message: bytes, cover: int) -> None:
         """The sections of the message that this transfer completes."""
         delivery = step.delivery
         if delivery is not None and (delivery.message_format or 0) >> 8:
@@ -195,11 +214,13 @@ class JsonLines:
             found, fault = parts.sections, parts.fault
         else:
             found, fault = walk(message)
-        hidden = not self.show_secrets and secret_message(step)
+        hidden = cover != SHOW and secret_message(step)
+        if cover == KEYED and step.transfers > 1 and suspicious_octets(message):
+            cover = TEXTS
         before = ', "sections": ['
         for section in found:
             out.append(before)
-            put_section(out, message, section, hidden)
+            put_section(out, message, section, cover, hidden)
             before = ", "
         if fault is not None:
             out.append(f'{before}{{"malformed": {malformed(fault)}}}]')
@@ -231,7 +252,7 @@ def label(conversation: Conversation, sender: int, unit: Unit) -> str:
 def name_of(unit: Unit) -> str:
     """The spec's name of a unit; of one that we do not know, its descriptor."""
     if unit.body is None and isinstance(unit.other, Described):
-        return str(unit.other.descriptor)
+        return clean_name(str(unit.other.descriptor))
     return unit.name
 
 
@@ -262,34 +283,57 @@ def put_number(out: list[str], number: int) -> None:
         out.append(str(number))
 
 
-def put_section(out: list[str], message: bytes, section: Section, hidden: bool) -> None:
-    """One section with its value."""
+def put_section(out: list[str], message: bytes, section: Section, cover: int, hidden: bool) -> None:
+    """One section with its value; of one with a token, what may be shown."""
     out.append(SECTION_STARTS.get(section.code, UNKNOWN_SECTION))
     if hidden and section.name in BODY_SECTIONS:
         out.append(f'{{"masked": {section.stop - section.start}}}}}')
         return
     value, faults = read_section(message, section)
-    if section.code != AMQP_VALUE and isinstance(value, Body):
-        put_body(out, value, True)
+    if hidden and section.name == CLAIMS:
+        put_value(out, open_claims(value), TEXTS)
+    elif section.code != AMQP_VALUE and isinstance(value, Body):
+        put_body(out, value, cover)
     else:
-        put_value(out, value)
+        put_value(out, value, cover)
     if faults:
         out.append(f', "malformed": [{", ".join(map(malformed, faults))}]')
     out.append("}")
+
+
+def open_claims(value: Value) -> Value:
+    """The application properties of a token's message, of which most are hidden."""
+    if not isinstance(value, Map):
+        return Hidden(value)
+    return Map([(key, item if open_claim(key, item) else Hidden(item)) for key, item in value])
 
 
 SECTION_STARTS: Final = {code: f'{{"name": "{name}", "value": ' for code, name in SECTIONS.items()}
 UNKNOWN_SECTION: Final = '{"name": "unknown", "value": '
 
 
-def put_body(out: list[str], body: Body, show_secrets: bool) -> None:
+class Hidden:
+    """Stands for a secret among values."""
+
+    def __init__(self, value: Value) -> None:
+        self.size = masked_size(value)
+
+
+def masked_size(value: Value) -> str:
+    """What is told of a secret: how long it is, where it is a string or octets."""
+    if isinstance(value, bytes):
+        return str(len(value))
+    return str(len(value.encode("utf-8", "replace"))) if isinstance(value, str) else "true"
+
+
+def put_body(out: list[str], body: Body, cover: int) -> None:
     """A composite's fields; those that are absent are left out."""
     plan = PLANS[type(body)]
     if body is plan.empty:
         out.append("{}")
         return
     names = plan.first
-    covered = plan.has_secrets and not show_secrets
+    covered = plan.has_secrets and cover != SHOW
     wrong = body.wrong
     spoiled = len(wrong) > 0
     values = body.values
@@ -303,34 +347,34 @@ def put_body(out: list[str], body: Body, show_secrets: bool) -> None:
             out.append(names[place])
             names = plan.later
             if covered and plan.secrets[place]:
-                out.append(f'{{"masked": {len(value) if isinstance(value, bytes) else 0}}}')
+                out.append(f'{{"masked": {masked_size(value)}}}')
             elif plan.typed[place] and isinstance(value, Body):
-                put_body(out, value, show_secrets)
+                put_body(out, value, cover)
             elif plan.multiple[place] and isinstance(value, Array):
-                put_items(out, value, "[")
+                put_items(out, value, "[", cover)
             else:
-                put_value(out, value)
+                put_value(out, value, cover)
         place += 1
     if len(values) > size:
-        put_items(out, values[size:], '{"+": [' if names is plan.first else ', "+": [')
+        put_items(out, values[size:], '{"+": [' if names is plan.first else ', "+": [', cover)
         names = plan.later
     out.append("{}" if names is plan.first else "}")
 
 
 def json_value(value: Value) -> str:
-    """Any AMQP value by itself."""
+    """Any AMQP value by itself, with its secrets."""
     out: list[str] = []
-    put_value(out, value)
+    put_value(out, value, SHOW)
     return "".join(out)
 
 
-def put_value(out: list[str], value: Value) -> None:
+def put_value(out: list[str], value: Value, cover: int) -> None:
     """Any AMQP value; the types that come most, first."""
     kind = type(value)
     if kind is int:
         put_number(out, value)
     elif kind is str:
-        out.append(text(value))
+        out.append(text(cleaned(value) if cover == TEXTS else value))
     elif value is True:
         out.append("true")
     elif value is False:
@@ -338,11 +382,12 @@ def put_value(out: list[str], value: Value) -> None:
     elif value is None:
         out.append("null")
     elif kind is bytes:
+        octets: bytes = value
         out.append('{"binary": "')
-        out.append(value.hex())
+        out.append((masked_octets(octets) if cover == TEXTS else octets).hex())
         out.append('"}')
     elif kind is Map:
-        put_map(out, value)
+        put_map(out, value, cover)
     elif kind is Timestamp:
         out.append(f'{{"timestamp": {int.__repr__(value)}}}')
     elif isinstance(value, int):
@@ -353,26 +398,26 @@ def put_value(out: list[str], value: Value) -> None:
             out.append(plan.bare)
         else:
             out.append(plan.tag)
-            put_body(out, value, True)
+            put_body(out, value, cover)
             out.append("}")
     else:
-        put_rare(out, value)
+        put_rare(out, value, cover)
 
 
-def put_rare(out: list[str], value: Value) -> None:
+def put_rare(out: list[str], value: Value, cover: int) -> None:
     """The types that come less often."""
     kind = type(value)
     if kind is Symbol:
-        out.append(f'{{"symbol": {text(value)}}}')
+        out.append(f'{{"symbol": {text(cleaned(value) if cover == TEXTS else value)}}}')
     elif kind is list:
-        put_items(out, value, "[")
+        put_items(out, value, "[", cover)
     elif kind is Array:
-        put_array(out, value)
+        put_array(out, value, cover)
     elif kind is Described:
         out.append('{"described": ')
-        put_value(out, value.descriptor)
+        put_value(out, value.descriptor, cover)
         out.append(', "value": ')
-        put_value(out, value.value)
+        put_value(out, value.value, cover)
         out.append("}")
     elif kind is float or kind is Float:
         out.append(finite(value, "double" if kind is float else "float"))
@@ -382,6 +427,8 @@ def put_rare(out: list[str], value: Value) -> None:
         out.append(f'{{"char": {text(value)}}}')
     elif kind is Decimal32 or kind is Decimal64 or kind is Decimal128:
         out.append(f'{{"{kind.__name__.lower()}": "{value}"}}')
+    elif kind is Hidden:
+        out.append(f'{{"masked": {value.size}}}')
     else:
         out.append(text(str(value)))
 
@@ -392,7 +439,7 @@ def finite(value: float, tag: str) -> str:
     return made if math.isfinite(value) else f'{{"{tag}": "{made}"}}'
 
 
-def put_items(out: list[str], values: Iterable[Value], before: str) -> None:
+def put_items(out: list[str], values: Iterable[Value], before: str, cover: int) -> None:
     """Values in brackets, the first of which `before` ends with."""
     out.append(before)
     first = True
@@ -400,35 +447,47 @@ def put_items(out: list[str], values: Iterable[Value], before: str) -> None:
         if not first:
             out.append(", ")
         first = False
-        put_value(out, value)
+        put_value(out, value, cover)
     out.append("]")
 
 
-def put_array(out: list[str], value: Array) -> None:
+def put_array(out: list[str], value: Array, cover: int) -> None:
     """An array, and how its elements are described if they are."""
-    put_items(out, value, '{"array": [')
+    put_items(out, value, '{"array": [', cover)
     if value.descriptors:
-        put_items(out, value.descriptors, ', "described": [')
+        put_items(out, value.descriptors, ', "described": [', cover)
     out.append("}")
 
 
-def put_map(out: list[str], value: Map) -> None:
+def put_map(out: list[str], value: Map, cover: int) -> None:
     """An object where all keys are texts, differ and are no tags; else the pairs as they are."""
     if not simple(value):
         before = '{"map": ['
         for key, item in value:
             out.append(before)
-            put_items(out, (key, item), "[")
+            put_items(out, (key, under(key, item, cover)), "[", cover)
             before = ", "
         out.append("]}")
         return
     before = "{"
     for key, item in value:
         out.append(before)
-        out.append(_keys.get(key) or quoted(key))
-        put_value(out, item)
+        known = _keys.get(key)
+        if known is not None:
+            out.append(known)
+            put_value(out, item, cover)
+        else:
+            out.append(quoted(key if cover == SHOW else clean_name(key)))
+            put_value(out, under(key, item, cover), cover)
         before = ", "
     out.append("}" if value else "{}")
+
+
+def under(key: Value, item: Value, cover: int) -> Value:
+    """A value of a map, or what stands for it where its key is one of a credential."""
+    if cover != SHOW and secret_key(key) and not harmless(item):
+        return Hidden(item)
+    return item
 
 
 def simple(value: Map) -> bool:
@@ -455,6 +514,8 @@ def name_text(name: str) -> str:
 def quoted(key: str) -> str:
     """A key as the start of a member."""
     made = f"{text(key)}: "
-    if len(_keys) < MAX_KEYS and len(key) <= MAX_KEPT_SYMBOL:
+    # One that is not kept is looked at each time, as those of credentials must be.
+    plain = not secret_key(key) and clean_name(key) == key
+    if plain and len(_keys) < MAX_KEYS and len(key) <= MAX_KEPT_SYMBOL:
         _keys[str(key)] = made
     return made

@@ -95,7 +95,7 @@ def place(step: Step) -> str:
 def outcome_word(body: Disposition) -> str:
     """What a disposition says of its deliveries, in a word or two."""
     named = isinstance(body.state, Body)
-    word = body.state.row.name if isinstance(body.state, Body) else state(body.state)
+    word = body.state.row.name if isinstance(body.state, Body) else printable(state(body.state))
     if body.settled:
         return word or SETTLED
     return f"{word}{OPEN}" if named else OPEN

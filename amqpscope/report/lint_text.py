@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.lint import counted
-from amqpscope.report.summary import printable
+from amqpscope.report.summary import escaped, printable
 from amqpscope.report.text import ARROWS, PLAIN_ARROWS
 from amqpscope.report.words import seconds
 
@@ -61,7 +61,7 @@ class LintText:
             mark = self.styled(f"{kind.severity}[{kind.rule}]", COLOURS[kind.severity])
             where = f"{kind.peer}, connection {kind.connection}"
             yield f"... and {number:,} more {mark} {kind.name} ({where})"
-        yield from self.headed("=", f"{printable(checked.path)}: --max-findings 0 lists all", "  ")
+        yield from self.headed("=", f"{escaped(checked.path)}: --max-findings 0 lists all", "  ")
 
     def finding(self, finding: Finding, checked: Checked) -> Iterator[str]:
         """One finding with its evidence."""
@@ -151,7 +151,7 @@ class LintText:
 def place(finding: Finding, checked: Checked) -> str:
     """Where a finding is."""
     parts = [
-        f"{printable(checked.path)}: frame {finding.frame}",
+        f"{escaped(checked.path)}: frame {finding.frame}",
         f"packet {finding.packet}",
         f"connection {finding.connection}",
     ]

@@ -15,8 +15,16 @@ from amqpscope.analysis import Step
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.stream import PEERS
 from dissectors.errors import Malformed
+from dissectors.masking import masked_octets
+from dissectors.secrets import (
+    clean_name,
+    cleaned,
+    harmless,
+    secret_field,
+    secret_key,
+    secret_method,
+)
 from dissectors.v0_9.framing import OlderUnit
-from dissectors.v0_9.secrets import secret_field, secret_method
 from dissectors.v0_9.values import Content, FieldArray, PosixTime, ScaledDecimal, Table, Unreadable
 from dissectors.v1_0.values import Char, Value
 
@@ -40,7 +48,7 @@ def older_line(step: Step, event: OlderEvent, time: str, show_secrets: bool) -> 
         f'"connection": {conversation.number}, "from": "{PEERS[frame.sender]}", '
         f'"protocol": "{conversation.protocol}", "kind": "{unit.kind}", "channel": {channel}, '
         f'"name": {text(unit.name)}, "size": {size}, "fields": {fields(unit, show_secrets)}'
-        f'{rest(step, event)}, "findings": [{findings}]}}'
+        f'{rest(step, event, show_secrets)}, "findings": [{findings}]}}'
     )
 
 
@@ -62,7 +70,7 @@ def fields(unit: OlderUnit, show_secrets: bool) -> str:
         if value is None:
             continue
         hidden = secret and secret_field(name, field)
-        written = masked(value) if hidden else older_value(value)
+        written = masked(value) if hidden else older_value(value, not show_secrets)
         made = f"{made}, {text(field)}: {written}"
     if unit.kind == "unknown":
         made = f', "type": {unit.type}'
@@ -76,7 +84,7 @@ def enveloped(unit: OlderUnit, id: int, mark: int, batch: int) -> str:
     return f', "response-id": {id}, "request-id": {mark}, "batch-offset": {batch}'
 
 
-def rest(step: Step, event: OlderEvent) -> str:
+def rest(step: Step, event: OlderEvent, show_secrets: bool) -> str:
     """What is not said by the fields: where it belongs, and what is wrong with the octets."""
     frame, unit = event.frame, event.unit
     made = ""
@@ -95,11 +103,13 @@ def rest(step: Step, event: OlderEvent) -> str:
     if delivery is not None:
         made += f', "delivery": {delivery.tag}'
         if delivery.queue:
-            made += f', "queue": {text(delivery.queue)}'
+            queue = delivery.queue if show_secrets else clean_name(delivery.queue)
+            made += f', "queue": {text(queue)}'
     if publish is not None and publish.number:
         made += f', "publish": {publish.number}'
     if event.message is not None:
-        made += f', "body": {octets(event.message)}'
+        body = event.message if show_secrets else masked_octets(event.message)
+        made += f', "body": {octets(body)}'
     return made
 
 
@@ -112,8 +122,9 @@ def malformed(fault: Malformed) -> str:
 
 def masked(value: Value) -> str:
     """A secret, of which only the size is told."""
-    size = len(value.encode()) if isinstance(value, str) else len(value)
-    return f'{{"masked": {size}}}'
+    if isinstance(value, str):
+        return f'{{"masked": {len(value.encode("utf-8", "replace"))}}}'
+    return f'{{"masked": {len(value) if isinstance(value, bytes) else "true"}}}'
 
 
 def octets(value: bytes) -> str:
@@ -124,17 +135,17 @@ def octets(value: bytes) -> str:
         return f'{{"binary": "{value.hex()}"}}'
 
 
-def older_value(value: Value) -> str:
-    """Any value."""
+def older_value(value: Value, cover: bool) -> str:
+    """Any value; where secrets are to be covered, without them."""
     if value is None:
         return "null"
     if value is True or value is False:
         return "true" if value else "false"
     kind = type(value)
     if kind is str:
-        return text(value)
+        return text(cleaned(value) if cover else value)
     if kind is bytes:
-        return f'{{"binary": "{value.hex()}"}}'
+        return f'{{"binary": "{(masked_octets(value) if cover else value).hex()}"}}'
     if kind is PosixTime:
         return f'{{"timestamp": {int(value)}}}'
     if isinstance(value, int):
@@ -142,17 +153,19 @@ def older_value(value: Value) -> str:
     if isinstance(value, float):
         return number(value, "double" if kind is float else "float")
     if isinstance(value, Table):
-        return table(value)
+        return table(value, cover)
     if isinstance(value, FieldArray):
-        return f"[{', '.join(map(older_value, value))}]"
+        return f"[{', '.join([older_value(item, cover) for item in value])}]"
     if isinstance(value, ScaledDecimal):
         return f'{{"decimal": "{value}"}}'
     if isinstance(value, Unreadable):
-        return f'{{"binary": "{value.octets.hex()}"}}'
+        raw = masked_octets(value.octets) if cover else value.octets
+        return f'{{"binary": "{raw.hex()}"}}'
     if isinstance(value, Char):
         return f'{{"char": {text(value)}}}'
     if isinstance(value, Content):
-        return f'{{"{"reference" if value.reference else "inline"}": {older_value(value.value)}}}'
+        made = older_value(value.value, cover)
+        return f'{{"{"reference" if value.reference else "inline"}": {made}}}'
     return text(str(value))
 
 
@@ -163,10 +176,22 @@ def number(value: float, kind: str) -> str:
     return f'{{"{kind}": "{float(value)!r}"}}'
 
 
-def table(value: Table) -> str:
+def table(value: Table, cover: bool) -> str:
     """An object where all names differ and are no tags; else the pairs as they are."""
     names = [name for name, _ in value]
+    found = [(key(name, cover), under(name, item, cover)) for name, item in value]
     if len(set(names)) != len(names) or not TAGS.isdisjoint(names):
-        pairs = ", ".join([f"[{text(name)}, {older_value(item)}]" for name, item in value])
-        return f'{{"table": [{pairs}]}}'
-    return "{" + ", ".join([f"{text(name)}: {older_value(item)}" for name, item in value]) + "}"
+        return f'{{"table": [{", ".join([f"[{name}, {item}]" for name, item in found])}]}}'
+    return "{" + ", ".join([f"{name}: {item}" for name, item in found]) + "}"
+
+
+def key(name: str, cover: bool) -> str:
+    """The name of a field."""
+    return text(clean_name(name) if cover else name)
+
+
+def under(name: str, value: Value, cover: bool) -> str:
+    """The value of a field, judged by its name too."""
+    if cover and secret_key(name) and not harmless(value):
+        return masked(value)
+    return older_value(value, cover)

@@ -16,6 +16,7 @@ from amqpscope.report.endings import (
 )
 from amqpscope.report.words import printable, size
 from amqpscope.stream import PEERS
+from dissectors.secrets import clean_name
 
 
 def older_state_lines(number: int, state: OlderState, at: Instant) -> Iterator[str]:
@@ -90,16 +91,23 @@ def older_state_object(number: int, state: OlderState, at: Instant) -> dict[str,
     return {
         "connection": number,
         "protocol": state.protocol,
-        "products": dict(zip(PEERS, [name or None for name in state.products], strict=True)),
-        "virtual-host": state.virtual_host,
+        "products": dict(
+            zip(PEERS, [clean_name(name) or None for name in state.products], strict=True)
+        ),
+        "virtual-host": shown(state.virtual_host),
         "state": standing(state).strip() if ending is None else ended_words(ending, own=CONNECTION),
         "ended": at.object(ending),
         "channel-max": known(state.channel_max),
         "frame-max": known(state.frame_max),
         "heartbeat": known(state.heartbeat),
-        "blocked": state.blocked,
+        "blocked": shown(state.blocked),
         "channels": [channel_object(channel, at) for channel in state.channels],
     }
+
+
+def shown(name: str | None) -> str | None:
+    """A name as it was on the wire, but for its secrets."""
+    return None if name is None else clean_name(name)
 
 
 def known(value: int) -> int | None:
@@ -132,8 +140,8 @@ def channel_object(channel: ChannelState, at: Instant) -> dict[str, Any]:
 def consumer_object(consumer: ConsumerState, at: Instant) -> dict[str, Any]:
     """One consumer, for JSON."""
     return {
-        "tag": consumer.tag,
-        "queue": consumer.queue or None,
+        "tag": clean_name(consumer.tag),
+        "queue": clean_name(consumer.queue) or None,
         "state": consumer.state,
         "no-ack": consumer.no_ack,
         "exclusive": consumer.exclusive,

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from amqpscope.model.older.content import Content
 from amqpscope.model.older.event import OlderEvent
-from amqpscope.report.words import PREVIEW, printable, shortened, size, text_of
+from amqpscope.report.words import LOOKED_AT, PREVIEW, escaped, shortened, size, text_of
+from dissectors.masking import masked, masked_octets
+from dissectors.secrets import secret_field, secret_method
 from dissectors.v0_9.codec import ContentHeader, Method
 from dissectors.v0_9.framing import OlderUnit
 from dissectors.v0_9.rows import BIT
-from dissectors.v0_9.secrets import secret_field, secret_method
 from dissectors.v0_9.values import FieldArray, Table
 from dissectors.v1_0.framing import Header
 from dissectors.v1_0.values import Value
@@ -46,12 +46,12 @@ def older_summary(event: OlderEvent, *, show_secrets: bool = False) -> str:
     elif unit.method is not None:
         words.append(told(event, unit, unit.method, show_secrets))
     elif unit.content is not None:
-        words.append(_header(unit.content, event.content))
+        words.append(_header(unit.content, show_secrets))
     elif unit.label == "content-body":
-        words.append(_body(event, unit))
+        words.append(_body(event, unit, show_secrets))
     elif unit.kind == "unknown":
         words.append(f"frame type {unit.type}")
-    return printable(" ".join(filter(None, words)))
+    return escaped(" ".join(filter(None, words)))
 
 
 def version(header: Header) -> str:
@@ -65,6 +65,8 @@ def told(event: OlderEvent, unit: OlderUnit, method: Method, show_secrets: bool)
     name = method.plan.name
     if not show_secrets and secret_method(name) and (unit.faults or unit.cut):
         return "(hidden)"
+    if not show_secrets:
+        method = Method(method.plan, list(map(masked, method.values)), method.spare, method.raw)
     teller = TELLERS.get(name)
     if teller is not None:
         return teller(event, method)
@@ -282,23 +284,26 @@ TELLERS: Final[dict[str, Callable[[OlderEvent, Method], str]]] = {
 }
 
 
-def _header(header: ContentHeader, content: Content | None) -> str:
+def _header(header: ContentHeader, show_secrets: bool) -> str:
     words = [header.class_name, size(header.body_size)]
     plan = header.plan
     if plan is not None:
         for name, value in zip(plan.names, header.values, strict=False):
             if value is not None:
-                words.append(f"{name}={shortened(short(value), LONGEST)}")
+                said = short(value if show_secrets else masked(value))
+                words.append(f"{name}={shortened(said, LONGEST)}")
     return " ".join(words)
 
 
-def _body(event: OlderEvent, unit: OlderUnit) -> str:
+def _body(event: OlderEvent, unit: OlderUnit, show_secrets: bool) -> str:
     content = event.content
     words = [size(unit.size)]
     if content is not None and content.header is not None and content.size != unit.size:
         words[0] += f" of {size(content.size)}"
     if event.message:
-        words.append(shortened(text_of(event.message[: PREVIEW * 4]), PREVIEW))
+        start = event.message[:LOOKED_AT]
+        said = text_of(start if show_secrets else masked_octets(start))
+        words.append(shortened(said, PREVIEW))
     return " ".join(words)
 
 

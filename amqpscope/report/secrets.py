@@ -1,6 +1,6 @@
-"""What must not be shown unless it is asked for: SASL responses and the tokens put to `$cbs`.
+"""Which units of a conversation hold a secret that is not in a field of its own.
 
-Which fields and nodes these are is said in `dissectors.v1_0.names`.
+What a secret is, `dissectors.secrets` says; here it is asked of a Step, which knows its link.
 """
 
 from __future__ import annotations
@@ -8,19 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.analysis import Step
+from dissectors.masking import LOOK_BACK
+from dissectors.secrets import names_cbs, secret_node, secret_request
 from dissectors.v0_9.framing import OlderUnit
 from dissectors.v1_0.framing import SASL_FRAME, Unit
-from dissectors.v1_0.names import PUT_TOKEN, is_secret_field, is_secret_node
 
-MASK: Final = "********"
-MAX_NODES: Final = 4096
-_nodes: Final[dict[str, bool]] = {}
-"""Whether nodes are secret, for it is asked with every message."""
-
-
-def secret_field(composite: str, field: str) -> bool:
-    """Whether this field of a composite holds a credential."""
-    return is_secret_field(composite, field)
+REQUEST: Final = 4096
+"""Octets at the start of a message in which its operation and its address are looked for."""
 
 
 def secret_unit(unit: Unit) -> bool:
@@ -36,13 +30,43 @@ def secret_message(step: Step) -> bool:
     link = step.link
     if link is None:
         return False
-    node = link.node()
-    # Of a link whose attach was not seen the address is not known, but the request tells.
-    if not node:
-        return PUT_TOKEN in step.frame.raw
-    known = _nodes.get(node)
-    if known is None:
-        known = is_secret_node(node)
-        if len(_nodes) < MAX_NODES:
-            _nodes[node] = known
-    return known
+    if secret_node(link.address) or (link.pair is not None and secret_node(link.pair.address)):
+        return True
+    start = first_octets(step)
+    if secret_request(start):
+        return True
+    # A message on a link to nowhere says itself where it goes; so does one whose attach is unknown.
+    if not (link.nameless or (link.pair is not None and link.pair.nameless) or not link.node()):
+        return False
+    unknown = step.transfers > 1 and step.message is None and not step.earlier
+    return unknown or names_cbs(start)
+
+
+def first_octets(step: Step) -> bytes:
+    """The start of a message, as far as this transfer: its operation and address stand there."""
+    if step.message is not None:
+        return step.message[:REQUEST]
+    frame = step.frame
+    own = frame.raw[frame.unit.payload :]
+    made = b""
+    for place, part in enumerate(step.earlier):
+        if len(made) >= REQUEST or place + 1 >= step.transfers:
+            break
+        made += part
+    return made[:REQUEST] + own[:REQUEST]
+
+
+def earlier_octets(step: Step) -> bytes:
+    """The octets of a message just before this transfer's, as far as they are kept."""
+    if step.transfers < 2:
+        return b""
+    frame = step.frame
+    if step.message is not None:
+        end = len(step.message) - (len(frame.raw) - frame.unit.payload)
+        return step.message[max(end - LOOK_BACK, 0) : end]
+    made = b""
+    for part in reversed(step.earlier[: step.transfers - 1]):
+        if len(made) >= LOOK_BACK:
+            break
+        made = part + made
+    return made[-LOOK_BACK:]

@@ -21,6 +21,7 @@ from amqpscope.report.endings import (
 from amqpscope.report.older_state import older_state_lines, older_state_object
 from amqpscope.report.summary import printable
 from amqpscope.stream import PEERS
+from dissectors.secrets import clean_name
 from dissectors.v1_0.types import choice
 
 
@@ -102,12 +103,17 @@ def amount(number: int | None) -> str:
     return "?" if number is None else str(number)
 
 
+def shown(name: str | None) -> str | None:
+    """A name as it was on the wire, but for its secrets."""
+    return None if name is None else clean_name(name)
+
+
 def state_object(number: int, state: ConnectionState, at: Instant) -> dict[str, Any]:
     """One connection, for JSON."""
     ending = state.ending
     return {
         "connection": number,
-        "containers": dict(zip(PEERS, state.containers, strict=True)),
+        "containers": dict(zip(PEERS, map(shown, state.containers), strict=True)),
         "state": standing(state).strip() if ending is None else ended_words(ending, own=CONNECTION),
         "ended": at.object(ending),
         "sessions": [session_object(session, at) for session in state.sessions],
@@ -129,11 +135,11 @@ def session_object(session: SessionState, at: Instant) -> dict[str, Any]:
 def link_object(link: LinkState, at: Instant) -> dict[str, Any]:
     """One link, for JSON."""
     return {
-        "name": link.name,
+        "name": shown(link.name),
         "sender": PEERS[link.sender],
         "handles": dict(zip(PEERS, link.handles, strict=True)),
-        "source": link.source or None,
-        "target": link.target or None,
+        "source": shown(link.source or None),
+        "target": shown(link.target or None),
         "credit": link.credit,
         "delivery-count": link.delivery_count,
         "available": link.available,

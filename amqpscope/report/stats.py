@@ -16,6 +16,8 @@ from amqpscope.statistics import (
     Stall,
     addresses,
 )
+from amqpscope.stream import PEERS
+from dissectors.secrets import clean_name
 
 
 class Words(NamedTuple):
@@ -141,8 +143,8 @@ def link_object(link: LinkNumbers) -> dict[str, Any]:
     """For JSON."""
     return {
         "kind": link.kind,
-        "name": link.name or None,
-        "address": link.address or None,
+        "name": clean_name(link.name) or None,
+        "address": clean_name(link.address) or None,
         "sender": link.sender,
         "channel": link.channel,
         "deliveries": link.deliveries,
@@ -164,7 +166,10 @@ def connection_object(numbers: ConnectionNumbers) -> dict[str, Any]:
         "client": numbers.client,
         "server": numbers.server,
         "protocol": numbers.protocol,
-        "containers": {"client": numbers.containers[0], "server": numbers.containers[1]},
+        "containers": {
+            peer: None if name is None else clean_name(name)
+            for peer, name in zip(PEERS, numbers.containers, strict=True)
+        },
         "frames": {"client": numbers.frames[0], "server": numbers.frames[1]},
         "bytes": {"client": numbers.bytes[0], "server": numbers.bytes[1]},
         "performatives": dict(numbers.names),

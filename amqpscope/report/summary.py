@@ -11,8 +11,10 @@ from typing import Final
 from amqpscope.analysis import Step
 from amqpscope.report.older_summary import older_summary
 from amqpscope.report.secrets import secret_message
-from amqpscope.report.words import PREVIEW, printable, shortened, size, text_of
+from amqpscope.report.words import LOOKED_AT, PREVIEW, escaped, printable, shortened, size, text_of
+from dissectors.masking import masked, masked_octets
 from dissectors.notation_text import text_value
+from dissectors.secrets import clean_name, suspicious_octets
 from dissectors.v1_0.bodies import (
     Accepted,
     Attach,
@@ -36,7 +38,7 @@ from dissectors.v1_0.message import DATA, Section, read_section, walk
 from dissectors.v1_0.types import choice
 from dissectors.v1_0.values import Array, Described, Map, Value
 
-__all__ = ["printable", "short", "size", "state", "summary"]
+__all__ = ["escaped", "printable", "short", "size", "state", "summary"]
 
 LONGEST: Final = 200
 """Characters of one field; -V and JSON have the whole."""
@@ -58,14 +60,17 @@ def summary(step: Step, *, show_secrets: bool = False) -> str:
     elif isinstance(body, Transfer):
         words.append(transfer(step, body, show_secrets))
     elif body is not None:
+        if not show_secrets:
+            body = masked(body)
         teller = TELLERS.get(body.row.name)
         names = [field.name for field in body.row.fields]
         words.append(named(body, names) if teller is None else teller(body))
     elif isinstance(unit.other, Described):
-        words.append(f"descriptor {unit.other.descriptor}")
+        descriptor = str(unit.other.descriptor)
+        words.append(f"descriptor {descriptor if show_secrets else clean_name(descriptor)}")
     elif unit.kind == "unknown":
         words.append(f"frame type {unit.type}")
-    return printable(" ".join(filter(None, words)))
+    return escaped(" ".join(filter(None, words)))
 
 
 def named(body: Body, names: list[str]) -> str:
@@ -232,6 +237,8 @@ def transfer(step: Step, body: Transfer, show_secrets: bool) -> str:
     """A transfer: which delivery, how large, settled or not, and what it carries."""
     delivery = step.delivery
     words = []
+    if not show_secrets and suspicious_octets(step.frame.raw[: step.frame.unit.payload]):
+        body = masked(body)
     if delivery is not None and delivery.delivery_id is not None:
         words.append(f"#{delivery.delivery_id}")
     payload = len(step.frame.raw) - step.frame.unit.payload + step.frame.missing
@@ -263,27 +270,34 @@ def content(step: Step, message: bytes, show_secrets: bool) -> str:
         if section.name == "properties":
             value, _ = read_section(message, section)
             if isinstance(value, Properties):
-                words.append(named(value, ["subject", "to"]))
+                words.append(named(value if show_secrets else masked(value), ["subject", "to"]))
     bodies = [section for section in sections if section.name in BODY_SECTIONS]
     if bodies:
-        words.append(preview(message, bodies[0], len(bodies)))
+        words.append(preview(message, bodies[0], len(bodies), show_secrets))
     return " ".join(filter(None, words))
 
 
 BODY_SECTIONS: Final = {"data", "amqp-sequence", "amqp-value"}
 
 
-def preview(message: bytes, section: Section, count: int) -> str:
+def preview(message: bytes, section: Section, count: int, show_secrets: bool) -> str:
     """The start of a body section."""
     octets = message[section.content : section.stop]
-    if section.code != DATA and len(octets) < 4096:
+    if section.code != DATA and len(octets) < LOOKED_AT:
         value, _ = read_section(message, section)
+        if not show_secrets:
+            value = masked(value)
         said = state(value) if isinstance(value, Body) else short(value)
     elif octets[:1] in {b"\xa0", b"\xa1"}:
-        said = text_of(octets[2:])
+        said = started(octets[2 : 2 + LOOKED_AT], show_secrets)
     elif octets[:1] in {b"\xb0", b"\xb1"}:
-        said = text_of(octets[5:])
+        said = started(octets[5 : 5 + LOOKED_AT], show_secrets)
     else:
         said = section.name
     more = f" +{count - 1}" if count > 1 else ""
     return shortened(said, PREVIEW) + more
+
+
+def started(octets: bytes, show_secrets: bool) -> str:
+    """The start of a binary or a string."""
+    return text_of(octets if show_secrets else masked_octets(octets))

@@ -9,7 +9,7 @@ from typing import Final
 
 from amqpscope.analysis import Step
 from amqpscope.report.older_summary import older_colour, older_place
-from amqpscope.report.summary import printable, summary
+from amqpscope.report.summary import escaped, printable, summary
 
 ARROWS: Final = ("C→S", "C←S")
 PLAIN_ARROWS: Final = ("C>S", "C<S")
@@ -100,12 +100,13 @@ class TextLines:
     def link(self, step: Step) -> str:
         """The link's name, or its handle where that was not seen; in 0-x the exchange or queue."""
         link = step.link
+        shown = escaped if self.show_secrets else printable
         if step.older is not None:
-            name = printable(older_place(step.older))
+            name = shown(older_place(step.older))
         elif link is None:
             return ""
         else:
-            name = printable(link.name) or f"handle {link.handle}"
+            name = shown(link.name) or f"handle {link.handle}"
         if len(name) <= self.link_width:
             return name
         # Made-up names differ at their ends.

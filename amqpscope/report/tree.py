@@ -12,13 +12,13 @@ from typing import Final
 from amqpscope.analysis import Step
 from amqpscope.model.older.event import OlderEvent
 from amqpscope.report.jsonl import seconds
-from amqpscope.report.secrets import MASK, secret_field, secret_message, secret_unit
-from amqpscope.report.summary import printable
+from amqpscope.report.secrets import earlier_octets, secret_message, secret_unit
+from amqpscope.report.words import escaped
 from amqpscope.stream import PEERS
+from dissectors.masking import SECRET, Cover
+from dissectors.secrets import MASK, Spans, secret_method
 from dissectors.span import Node, section_tree, unit_tree
 from dissectors.span_older import unit_tree as older_tree
-from dissectors.v0_9.secrets import secret_field as older_secret_field
-from dissectors.v0_9.secrets import secret_method
 from dissectors.v0_9.values import PosixTime
 from dissectors.v1_0.bodies import Body
 from dissectors.v1_0.framing import SASL_FRAME
@@ -50,8 +50,6 @@ class Detail:
         self.width = width
         """Columns that captions beside octets keep to; 0 when they may be as long as they are."""
         self.per_line = 8 if 0 < width < NARROW else 16
-        self.covered: frozenset[str] = frozenset()
-        """Labels at the top of the present tree that hold a secret."""
 
     def lines(self, step: Step) -> Iterator[str]:
         """Everything about one unit, a blank line last."""
@@ -63,81 +61,99 @@ class Detail:
                 f"{size_line(step)}, sent by the {PEERS[frame.sender]}"
             )
         for fault in unit.faults:
-            yield f"       malformed: {printable(str(fault))}"
-        self.covered = frozenset() if self.show_secrets else secret_parts(step)
+            yield f"       malformed: {escaped(str(fault))}"
         older = step.older
         if older is not None:
-            yield from self.part(frame_tree(older), frame.raw)
+            yield from self.part(step, frame_tree(older), frame.raw)
             yield ""
             return
-        yield from self.part(unit_tree(frame.raw, frame.missing), frame.raw)
+        yield from self.part(step, unit_tree(frame.raw, frame.missing), frame.raw)
         message = step.message
         if message and not (step.delivery and (step.delivery.message_format or 0) >> 8):
             whole = step.delivery is None or step.delivery.transfers == 1
             yield f"       message, {len(message)} octets" + ("" if whole else ", put together")
-            yield from self.part(section_tree(message), message)
+            yield from self.part(step, section_tree(message), message)
         yield ""
 
-    def part(self, node: Node, raw: bytes) -> Iterator[str]:
+    def part(self, step: Step, node: Node, raw: bytes) -> Iterator[str]:
         """A frame or a message."""
+        spans: Spans = []
+        if not self.show_secrets:
+            cover = cover_of(step, raw)
+            node = cover.tree(node)
+            spans = cover.spans
         if self.tree:
             for child in node.children:
                 yield from self.branch(child, 4, [])
         if self.octets:
-            yield from self.marked(node, raw)
+            yield from self.marked(node, raw, spans)
 
     def branch(self, node: Node, depth: int, path: list[str]) -> Iterator[str]:
         """A node and what is below it."""
-        pad = "  " * depth
-        if self.hidden(node, path):
-            yield f"{pad}{node.label}: {MASK} ({node.end - node.start} octets)"
-            return
-        yield f"{pad}{caption(node, path)}"
+        yield f"{'  ' * depth}{caption(node, path)}"
         for child in node.children:
             yield from self.branch(child, depth + 1, [*path, name_of(node)])
 
-    def hidden(self, node: Node, path: list[str]) -> bool:
-        """Whether a node holds a secret that was not asked for."""
-        if self.show_secrets:
-            return False
-        if not path:
-            return node.label in self.covered
-        name = path[-1]
-        return secret_field(name, node.label) or older_secret_field(name, node.label)
-
-    def marked(self, node: Node, raw: bytes) -> Iterator[str]:
+    def marked(self, node: Node, raw: bytes, spans: Spans) -> Iterator[str]:
         """Octets line by line, each run with the deepest node that it belongs to."""
         per_line = self.per_line
         room = self.width - 11 - per_line * 3 if self.width else 0
-        for start, end, owner, covered in self.runs(node, []):
-            text = printable(owner)
+        stars = Stars(spans)
+        for start, end, owner in self.runs(node, []):
+            text = escaped(owner)
             if room and len(text) > room:
                 text = text[: room - 3] + "..."
             for at in range(start, end, per_line):
-                row = raw[at : min(at + per_line, end)]
-                pairs = " ".join(["**"] * len(row)) if covered else row.hex(" ")
+                pairs = stars.pairs(raw, at, min(at + per_line, end))
                 yield f"  {at:06x}  {pairs:{per_line * 3}} {text}".rstrip()
                 text = ""
 
-    def runs(self, node: Node, path: list[str]) -> Iterator[tuple[int, int, str, bool]]:
-        """Consecutive octets with one deepest node: begin, end, caption, whether to cover them."""
+    def runs(self, node: Node, path: list[str]) -> Iterator[tuple[int, int, str]]:
+        """Consecutive octets with one deepest node: begin, end, caption."""
         top = node.label in {"frame", "message"} and not path
-        if not top and self.hidden(node, path):
-            yield node.start, node.end, f"{node.label}: {MASK}", True
-            return
         said = caption(node, path)
         at = node.start
         below = path if top else [*path, name_of(node)]
         for child in node.children:
             if child.start > at:
-                yield at, child.start, said, False
+                yield at, child.start, said
                 said = ""
             if child.end > child.start:
                 yield from self.runs(child, below)
             at = max(at, child.end)
         if node.end > at:
             items = bool(node.children) and node.children[-1].label != "descriptor"
-            yield at, node.end, said or (LEFT_OVER if items else ""), False
+            yield at, node.end, said or (LEFT_OVER if items else "")
+
+
+class Stars:
+    """Octets as hex, those of secrets as stars; asked for from the first to the last."""
+
+    def __init__(self, spans: Spans) -> None:
+        self.spans = spans
+        self.next = 0
+
+    def pairs(self, raw: bytes, start: int, end: int) -> str:
+        """Some octets."""
+        spans = self.spans
+        while self.next < len(spans) and spans[self.next][1] <= start:
+            self.next += 1
+        if self.next == len(spans) or spans[self.next][0] >= end:
+            return raw[start:end].hex(" ")
+        made = raw[start:end].hex(" ").split(" ")
+        for first, last in spans[self.next :]:
+            if first >= end:
+                break
+            for at in range(max(first, start), min(last, end)):
+                made[at - start] = "**"
+        return " ".join(made)
+
+
+def cover_of(step: Step, raw: bytes) -> Cover:
+    """What covers the secrets in a unit's frame or message."""
+    hidden = secret_parts(step)
+    before = earlier_octets(step) if raw is step.frame.raw else b""
+    return Cover(raw, hidden, token="amqp-value" in hidden, before=before)
 
 
 def frame_tree(event: OlderEvent) -> Node:
@@ -181,7 +197,9 @@ def name_of(node: Node) -> str:
 
 def caption(node: Node, path: list[str]) -> str:
     """A node in words: name, value, encoding."""
-    label = printable(node.label)
+    label = escaped(node.label)
+    if node.type == SECRET:
+        return f"{label}: {MASK} ({node.end - node.start} octets)"
     kind = node.type if node.code < 0 else f"{node.encoding}"
     if node.type in COMPOSITE:
         return label if label == node.type else f"{label}: {node.type}"
@@ -225,17 +243,17 @@ def show(value: Value) -> str:
     if isinstance(value, Timestamp):
         return f"{int(value)} = {instant(value)}"
     if isinstance(value, Symbol):
-        return printable(value)
+        return escaped(value)
     if isinstance(value, Char):
-        return printable(f"'{value}'")
+        return escaped(f"'{value}'")
     if isinstance(value, str):
-        return printable(f'"{value}"')
+        return escaped(f'"{value}"')
     if isinstance(value, bytes) and not isinstance(value, Uuid):
         return octets(value)
     if isinstance(value, Map | Array | list):
         return "empty" if not value else f"{len(value)} items"
     if isinstance(value, Body | Described):
-        return printable(repr(value))
+        return escaped(repr(value))
     return str(value)
 
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from dissectors.secrets import cleaned
+
 PREVIEW: Final = 60
 """Characters of a message's body that are worth a place on the line."""
+LOOKED_AT: Final = 4096
+"""Octets of a body in which secrets are looked for before its start is shown."""
 
 
 def printable(text: str) -> str:
+    """Captured text as it may be shown: its secrets masked, and escaped."""
+    return escaped(cleaned(text))
+
+
+def escaped(text: str) -> str:
     """Control characters and line breaks as escapes: captured text must not move the cursor."""
     if text.isprintable():
         return text

@@ -22,6 +22,7 @@ from amqpscope.spark.deliveries import ABORTED, COMPLETE, NOTHING, PRESETTLED, D
 from amqpscope.spark.gather_older import OlderMessages, Where, where_of
 from amqpscope.statistics import Statistics, outcome_of
 from amqpscope.stream import PEERS
+from dissectors.secrets import clean_name
 from dissectors.v1_0.bodies import Open
 from dissectors.v1_0.values import Map
 
@@ -222,7 +223,10 @@ class Gatherer:
         if settled is not None and not outcome:
             outcome = "presettled" if flags & PRESETTLED else outcome_of(delivery)
         number, into = delivery.delivery_id, self.delivered(mark.frame)
-        place = into.place(connection, link.name, link.node(), PEERS[link.session.owner.peer])
+        place = into.place(
+            connection, clean_name(link.name), clean_name(link.node()),
+            PEERS[link.session.owner.peer],
+        )  # fmt: skip
         into.add(
             place, mark.frame, mark.packet, mark.time, NOTHING if number is None else number,
             delivery.size, delivery.transfers, flags, "" if delivery.aborted else outcome,
@@ -263,8 +267,8 @@ class Gatherer:
         frame, link, delivery = step.frame, step.link, step.delivery
         unit = frame.unit
         where: Where = (
-            None if link is None else link.name,
-            None if link is None else link.node(),
+            None if link is None else clean_name(link.name),
+            None if link is None else clean_name(link.node()),
             None if delivery is None else delivery.delivery_id,
         )
         if step.older is not None:
@@ -301,6 +305,7 @@ class Gatherer:
         self.last = self.last_link = None
         for key in [key for key in self.minutes if key[0] == number]:
             connection, when, address, sender = key
+            address = clean_name(address)
             if 0 <= until <= when:
                 continue
             minute = self.minutes.pop(key)
@@ -314,9 +319,10 @@ class Gatherer:
 
     def connection(self, numbers: ConnectionNumbers, person: Person) -> None:
         """Keep a connection with its sessions and links."""
+        containers = [None if name is None else clean_name(name) for name in numbers.containers]
         row = (
             self.ring, numbers.number, numbers.first // 1000, numbers.first, numbers.last,
-            numbers.client, numbers.server, numbers.protocol, *numbers.containers,
+            numbers.client, numbers.server, numbers.protocol, *containers,
             *person.products, *numbers.frames, *numbers.bytes, list(numbers.names.items()),
             person.conversation.gaps, person.first_packet, person.last_packet,
             self.referred(person.first_frame),
@@ -340,10 +346,11 @@ class Gatherer:
         """A row of a link."""
         credit, latency = link.credit, link.latency
         return (
-            self.ring, numbers.number, ordinal, numbers.first // 1000, link.name, link.address,
-            link.sender, link.channel, link.transfers, link.deliveries, link.bytes, link.aborted,
-            link.presettled, list(link.outcomes.items()), sorted(latency.classes.items()),
-            latency.count, latency.largest, credit.count, credit.total, credit.longest,
+            self.ring, numbers.number, ordinal, numbers.first // 1000, clean_name(link.name),
+            clean_name(link.address), link.sender, link.channel, link.transfers, link.deliveries,
+            link.bytes, link.aborted, link.presettled, list(link.outcomes.items()),
+            sorted(latency.classes.items()), latency.count, latency.largest, credit.count,
+            credit.total, credit.longest,
             link.kind, link.redelivered, self.referred(link.first_frame),
             link.first_packet or None, self.referred(credit.frame), credit.packet or None,
         )  # fmt: skip
@@ -366,7 +373,7 @@ def product(body: Open) -> str | None:
     """What a peer says it is."""
     properties = body.properties
     found = properties.get("product") if isinstance(properties, Map) else None
-    return str(found) if isinstance(found, str) else None
+    return clean_name(str(found)) if isinstance(found, str) else None
 
 
 def octets(value: object) -> bytes | None:

@@ -16,6 +16,7 @@ from amqpscope.model.older.publishes import Publish
 from amqpscope.spark.deliveries import COMPLETE, NOTHING, PRESETTLED
 from amqpscope.statistics_older import EXCHANGE, OUTCOMES, QUEUE
 from amqpscope.stream import CLIENT, PEERS, SERVER
+from dissectors.secrets import clean_name
 
 if TYPE_CHECKING:
     from amqpscope.spark.gather import Gatherer, Minute
@@ -56,7 +57,7 @@ class OlderMessages:
         """One more unit."""
         number = step.conversation.number
         if event.name in STARTS:
-            into.persons[number].products[event.peer] = event.own.product or None
+            into.persons[number].products[event.peer] = clean_name(event.own.product) or None
         message = message_of(event)
         if event.kinds & kinds.CARRIES:
             if message is not None:
@@ -118,6 +119,7 @@ class OlderMessages:
         if unanswered(message):
             flags |= PRESETTLED
         rows = into.delivered(mark.frame)
+        name = clean_name(name)
         place = rows.place(found.connection, f"{kind} {name}", name, PEERS[sender])
         rows.add(
             place, mark.frame, mark.packet, mark.time, min(tag, LARGEST) if tag else NOTHING,
@@ -144,6 +146,7 @@ def where_of(event: OlderEvent) -> Where:
     if message is None:
         return None, None, None
     kind, name, _ = place_of(message)
+    name = clean_name(name)
     return f"{kind} {name}", name or None, number or None
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.lint_text import count
-from amqpscope.report.summary import printable, size
+from amqpscope.report.summary import escaped, printable, size
 from amqpscope.report.words import seconds
 from amqpscope.spark.report_places import Report
 
@@ -120,7 +120,7 @@ def shown(at: Report, what: str = "") -> Iterator[str]:
 
 def place(at: Report) -> str:
     """Where to look."""
-    packet = f"{printable(at['capture'].rpartition('/')[2])} packet {at['packet']:,}"
+    packet = f"{escaped(at['capture'].rpartition('/')[2])} packet {at['packet']:,}"
     return f"frame {at['frame']:,} of {ring_of(at)} ({packet})" if "frame" in at else packet
 
 
@@ -162,7 +162,7 @@ def worst(report: Report) -> Iterator[str]:
 
 def ring_of(each: Report) -> str:
     """The ring of a connection, by the last part of its name."""
-    return printable(each["ring"].rstrip("/").rpartition("/")[2])
+    return escaped(each["ring"].rstrip("/").rpartition("/")[2])
 
 
 def who(each: Report) -> str:
@@ -217,5 +217,5 @@ def quarantine(report: Report, width: int) -> Iterator[str]:
     if report["quarantine"]:
         yield from heading("not read, or not to the end")
     for each in report["quarantine"]:
-        yield printable(each["path"])
+        yield escaped(each["path"])
         yield from wrap(printable(each["reason"]), width, DEEP)

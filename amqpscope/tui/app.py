@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer
 from textual.worker import WorkerFailed
 
-from amqpscope.report.summary import printable
+from amqpscope.report.summary import escaped
 from amqpscope.report.text import TextLines
 from amqpscope.tui.asking import Asking
 from amqpscope.tui.bars import left, right, top
@@ -217,7 +217,7 @@ class Scope(App[int]):
 
     def tell(self, text: str, *, bad: bool = False) -> None:
         """Say something on the line at the bottom."""
-        self.message = ("✗ " if bad else "") + printable(text)
+        self.message = ("✗ " if bad else "") + escaped(text)
         self.set_timer(TELL, partial(self.hush, self.message))
         self.bars()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amqpscope.report.refusals import refusal
-from amqpscope.report.summary import printable, size
+from amqpscope.report.summary import escaped, printable, size
 from amqpscope.stream import PEERS
 from amqpscope.tui.screens import screens
 from amqpscope.tui.widgets.framelist import SIGNS
@@ -34,7 +34,7 @@ def top(scope: Scope) -> tuple[Words, Words]:
     name = Path(store.source.path).name if store.source.path != "-" else "standard input"
     name += f" {scope.place}" if scope.place else ""
     # A name's end tells more than its beginning.
-    shown = printable(name) if len(name) <= room else "…" + printable(name)[1 - max(room, 2) :]
+    shown = escaped(name) if len(name) <= room else "…" + escaped(name)[1 - max(room, 2) :]
     return tabs, [*found, (f"  {shown} ", "strong")] if room > 4 else found
 
 

@@ -11,18 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.report.secrets import MASK
-from amqpscope.report.summary import printable
-from amqpscope.report.tree import (
-    Detail,
-    caption,
-    clock,
-    frame_tree,
-    name_of,
-    secret_parts,
-    size_line,
-)
+from amqpscope.report.tree import caption, clock, cover_of, frame_tree, name_of, size_line
+from amqpscope.report.words import escaped, printable
 from amqpscope.stream import PEERS
+from dissectors.masking import SECRET, masked_octets, value_spans
 from dissectors.span import Node, section_tree, unit_tree
 from dissectors.v1_0.bodies import Properties
 from dissectors.v1_0.message import DATA, read_section, walk
@@ -85,8 +77,7 @@ class _Painter:
 
     def __init__(self, step: Step, show_secrets: bool) -> None:
         self.step = step
-        self.detail = Detail(tree=True, octets=True, show_secrets=show_secrets)
-        self.detail.covered = frozenset() if show_secrets else secret_parts(step)
+        self.show_secrets = show_secrets
         self.parts: list[Part] = []
 
     def picture(self) -> Picture:
@@ -98,14 +89,25 @@ class _Painter:
         ]
         self.parts.append(Part("frame", frame.raw))
         if step.older is not None:
-            below = self.frame_fields(frame_tree(step.older)) + self.content(step.message)
+            tree = self.covered(frame_tree(step.older), frame.raw, 0, 0)
+            below = self.frame_fields(tree) + self.content(step.message)
         else:
-            below = self.frame_fields(unit_tree(frame.raw, frame.missing))
-            below += self.message(step.message)
+            tree = self.covered(unit_tree(frame.raw, frame.missing), frame.raw, 0, 0)
+            below = self.frame_fields(tree) + self.message(step.message)
         for line, finding in zip(fields[1:], step.findings, strict=False):
             point(line, below, finding.path)
         fields += below
         return Picture(frame.number, fields, self.parts)
+
+    def covered(self, tree: Node, raw: bytes, part: int, base: int) -> Node:
+        """A tree without its secrets, whose octets are noted to be covered."""
+        if self.show_secrets:
+            return tree
+        cover = cover_of(self.step, raw)
+        made = cover.tree(tree)
+        spans = [(start + base, end + base) for start, end in cover.spans]
+        self.parts[part].covered += spans
+        return made
 
     def title(self) -> Field:
         frame = self.step.frame
@@ -151,10 +153,11 @@ class _Painter:
             part, base = 1, 0
             self.parts.append(Part("message", message))
             note = f", put together from {step.transfers} transfers"
-        sections = self.below(section_tree(message).children, part, base, [])
+        tree = self.covered(section_tree(message), message, part, base)
+        sections = self.below(tree.children, part, base, [])
         title = Field(f"message, {len(message)} octets{note}", "title", part, base,
                       base + len(message), sections)  # fmt: skip
-        return [title, *self.body(message, part, base)]
+        return [title, *self.body(tree, message, part, base)]
 
     def content(self, body: bytes | None) -> list[Field]:
         """The content of the older protocols that the frame completes."""
@@ -163,14 +166,15 @@ class _Painter:
         event = self.step.older
         header = None if event is None or event.content is None else event.content.header
         kind = "" if header is None else str(header.get("content-type") or "").lower()
-        said, lines = readable(body, kind)
-        self.parts.append(Part("content", body))
+        shown = body if self.show_secrets else masked_octets(body)
+        said, lines = readable(shown, kind)
+        self.parts.append(Part("content", body, [] if self.show_secrets else value_spans(body)))
         below = [Field(line, "body", 1, 0, len(body)) for line in lines]
         return [Field(f"content as {said}, {len(body)} octets", "title", 1, 0, len(body), below)]
 
-    def body(self, message: bytes, part: int, base: int) -> list[Field]:
+    def body(self, tree: Node, message: bytes, part: int, base: int) -> list[Field]:
         """The data of a message as what its content-type says it is."""
-        if "data" in self.detail.covered:
+        if any(node.type == SECRET for node in tree.children):
             return []
         sections, _ = walk(message)
         kind = content_type(message)
@@ -180,7 +184,8 @@ class _Painter:
                 continue
             value, _ = read_section(message, section)
             if isinstance(value, bytes) and value:
-                said, lines = readable(bytes(value), kind)
+                shown = bytes(value) if self.show_secrets else masked_octets(bytes(value))
+                said, lines = readable(shown, kind)
                 below = [
                     Field(line, "body", part, base + section.start, base + section.stop)
                     for line in lines
@@ -202,11 +207,9 @@ class _Painter:
     def line(self, node: Node, part: int, base: int, path: list[str]) -> Field:
         """The line of a node, and those below it."""
         start, end = node.start + base, node.end + base
-        if self.detail.hidden(node, path):
-            self.parts[part].covered.append((start, end))
-            text = f"{printable(node.label)}: {MASK} ({end - start} octets)"
-            return Field(text, "secret", part, start, end)
         text = caption(node, path)
+        if node.type == SECRET:
+            return Field(text, "secret", part, start, end)
         nodes = node.children
         if node.type in COMPOSITE and nodes and nodes[0].label == "descriptor":
             # The name says what the descriptor does.
@@ -286,7 +289,7 @@ def as_text(data: bytes) -> str | None:
 
 def clipped(lines: list[str]) -> list[str]:
     """Lines that can be shown, not too many of them."""
-    found = [printable(line.expandtabs(4)) for line in lines[:BODY_LINES]]
+    found = [escaped(line.expandtabs(4)) for line in lines[:BODY_LINES]]
     if len(lines) > BODY_LINES:
         found.append(f"... {len(lines) - BODY_LINES} more lines")
     return found

@@ -32,6 +32,7 @@ from amqpscope.report.endings import brief_words, ended_words, rest_words, waiti
 from amqpscope.report.summary import failed, short, state, tag
 from amqpscope.report.words import printable, size
 from amqpscope.stream import PEERS
+from dissectors.masking import masked
 from dissectors.v1_0.bodies import Body, Coordinator, Source, Target
 from dissectors.v1_0.types import choice
 from dissectors.v1_0.values import Value
@@ -185,7 +186,7 @@ def opening(connection: Connection) -> Iterator[Node]:
     for end in ends:
         if end.close is not None:
             yield Node(f"close {end.peer}", f"close of the {PEERS[end.peer]}",
-                       failed(end.close.error) or "without an error", style="held",
+                       printable(failed(end.close.error)) or "without an error", style="held",
                        frame=frame_of(end.close_mark))  # fmt: skip
     ending = connection_ending(ends)
     if ending is not None and ending.by_tcp:
@@ -325,7 +326,7 @@ def delivery_node(delivery: Delivery) -> Node:
         said.append("aborted")
     for who, value in (("sender", delivery.snd_state), ("receiver", delivery.rcv_state)):
         if value is not None:
-            said.append(f"{who}: {state(value)}")
+            said.append(f"{who}: {printable(state(masked(value)))}")
     if delivery.rcv_settled is not None:
         said.append("settled by the receiver")
     return Node(f"delivery {delivery.mark.frame}", f"delivery #{number}", ", ".join(said),
@@ -354,7 +355,7 @@ def terminus(end: LinkEnd | None, name: str) -> str:
         if value.filter:
             said.append(f"filter {shown(value.filter)}")
         if isinstance(value.default_outcome, Body):
-            said.append(f"default {state(value.default_outcome)}")
+            said.append(f"default {printable(state(masked(value.default_outcome)))}")
     return ", ".join(said)
 
 
@@ -413,4 +414,4 @@ def shown(value: Value) -> str:
     """A value, without its quotes; nothing where there is none."""
     if value is None:
         return "-"
-    return printable(str(value)) if isinstance(value, str | int) else short(value)
+    return printable(str(value) if isinstance(value, str | int) else short(masked(value)))

@@ -240,6 +240,11 @@ class Steps:
         delivery = Delivery(link, None, body, mark)
         delivery.transfers = record.transfers
         delivery.size = record.octets
+        if first is not frame:
+            parts = [first] if record.previous in (0, record.delivery) else [
+                first, self.frame(record.previous),
+            ]  # fmt: skip
+            delivery.parts = [part.raw[part.unit.payload :] for part in parts]
         return delivery
 
     def message(self, record: Record, frame: Frame) -> bytes | None:

@@ -2,9 +2,9 @@
 
 The specification leaves descriptors, annotations, properties, capabilities, addresses and error
 conditions open; brokers fill them with words of their own. Here they get a name or a line of
-explanation, and what must not be shown to everyone is told apart. Each lookup takes the text or
-number as it was on the wire and answers with an empty string where nothing is known, but for
-`descriptor_name` and `message_format`, which always find something to call it.
+explanation. Each lookup takes the text or number as it was on the wire and answers with an empty
+string where nothing is known, but for `descriptor_name` and `message_format`, which always find
+something to call it.
 """
 
 from __future__ import annotations
@@ -298,18 +298,7 @@ MESSAGE_FORMATS: Final = {
     0x468C0500: "Artemis AMQP message, compressed",
     0x468C0600: "Artemis large AMQP message, compressed",
 }
-
-SECRET_FIELDS: Final = frozenset((
-    # 5.3.3; what the server says, its challenge and additional-data, lets nobody in
-    ("sasl-init",     "initial-response"),
-    ("sasl-response", "response"),
-))
 # fmt: on
-
-CBS_NODE: Final = "$cbs"
-"""The node that takes tokens (claims-based security); also the last part of a longer address."""
-PUT_TOKEN: Final = b"put-token"
-"""The operation that a request to it names."""
 
 _CODES: Final = {
     **{row.code: row.symbol for row in (*COMPOSITES, *RESTRICTED) if row.code is not None},
@@ -384,13 +373,3 @@ def message_format(number: int) -> str:
     """What to call a message format; its last octet is the version."""
     known = MESSAGE_FORMATS.get(number)
     return f"format 0x{number >> 8:06x} version {number & 0xFF}" if known is None else known
-
-
-def is_secret_field(composite: str, field: str) -> bool:
-    """Whether a performative's field holds a credential."""
-    return (composite, field) in SECRET_FIELDS
-
-
-def is_secret_node(address: str) -> bool:
-    """Whether what is sent to an address is a token."""
-    return address == CBS_NODE or address.endswith(f"/{CBS_NODE}")

@@ -194,7 +194,8 @@ class StuckView(MeasuredView):
         stands = f"{said(bound)}, since frame {bound.frame}{waiting(bound)}"
         if bound.ending is not None:
             stands = full_words(bound.ending, self.store.start, own=held.what)
-        return (f"{held.what} {held.name} ({held.address}), connection {held.connection}:{told}"
+        name, address = printable(held.name), printable(held.address)
+        return (f"{held.what} {name} ({address}), connection {held.connection}:{told}"
                 f" {stands}")  # fmt: skip
 
 

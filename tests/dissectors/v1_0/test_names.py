@@ -1,4 +1,4 @@
-"""Names for what vendors put on the wire, and which of it is secret."""
+"""Names for what vendors put on the wire."""
 
 import re
 import subprocess
@@ -136,29 +136,6 @@ def test_a_queue_called_management_is_an_ordinary_node():
 )
 def test_message_format(number, text):
     assert names.message_format(number) == text
-
-
-@pytest.mark.parametrize(("composite", "field"), sorted(names.SECRET_FIELDS))
-def test_secret_fields_exist(composite, field):
-    row = next(row for row in COMPOSITES if row.name == composite)
-    assert field in [each.name for each in row.fields]
-    assert names.is_secret_field(composite, field)
-
-
-@pytest.mark.parametrize(
-    ("composite", "field"),
-    [("sasl-init", "mechanism"), ("sasl-challenge", "challenge"), ("open", "hostname")],
-)
-def test_other_fields_are_no_secret(composite, field):
-    assert not names.is_secret_field(composite, field)
-
-
-@pytest.mark.parametrize(
-    ("address", "secret"),
-    [("$cbs", True), ("amqps://ns.example/$cbs", True), ("my$cbs", False), ("orders", False)],
-)
-def test_node_that_takes_tokens(address, secret):
-    assert names.is_secret_node(address) is secret
 
 
 def test_import_needs_only_the_tables():
