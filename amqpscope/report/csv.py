@@ -1,4 +1,8 @@
-"""The frame list as comma-separated values, one unit a row."""
+"""The frame list as comma-separated values, one unit a row.
+
+A spreadsheet takes a cell that begins with one of a few signs for a formula, and runs it. Captured
+text that begins so gets an apostrophe in front, which spreadsheets take for "this is text".
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,14 @@ COLUMNS: Final = (
     "frame", "packet", "time", "connection", "from", "protocol", "kind", "channel", "name",
     "size", "payload", "link", "address", "delivery", "summary", "findings",
 )  # fmt: skip
+
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a formula begins with, also in the wide characters of East Asia."""
+
+
+def safe(text: str) -> str:
+    """A text that no spreadsheet runs."""
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 class CsvLines:
@@ -48,16 +60,16 @@ class CsvLines:
             seconds(frame.time),
             step.conversation.number,
             PEERS[frame.sender],
-            step.conversation.protocol,
+            safe(step.conversation.protocol),
             unit.kind,
             "" if unit.header is not None else unit.channel,
-            name_of(unit),
+            safe(escaped(name_of(unit))),
             size,
             payload,
-            "" if link is None else shown(link.name),
-            address,
+            "" if link is None else safe(shown(link.name)),
+            safe(address),
             delivery,
-            summary(step, show_secrets=self.show_secrets),
+            safe(summary(step, show_secrets=self.show_secrets)),
             " ".join(map(str, step.findings)),
         )
         out = io.StringIO()

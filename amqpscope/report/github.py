@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.report.words import escaped
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -24,8 +26,8 @@ def commands(checked: Checked) -> Iterator[str]:
     """The lines of one capture."""
     if checked.error is not None:
         command = "error" if checked.unreadable else "warning"
-        path = checked.path.translate(PROPERTY)
-        yield f"::{command} file={path}::{checked.error.translate(DATA)}"
+        path = visible(checked.path).translate(PROPERTY)
+        yield f"::{command} file={path}::{visible(checked.error).translate(DATA)}"
     for finding in checked.findings:
         yield annotation(finding, checked.path)
 
@@ -36,6 +38,12 @@ def annotation(finding: Finding, path: str) -> str:
     title = f"{finding.rule} {finding.name}{doubt}"
     message = f"frame {finding.frame} ({finding.peer}): {finding.message}"
     return (
-        f"::{COMMANDS[finding.severity]} file={path.translate(PROPERTY)},line={finding.frame},"
-        f"title={title.translate(PROPERTY)}::{message.translate(DATA)}"
+        f"::{COMMANDS[finding.severity]} file={visible(path).translate(PROPERTY)},"
+        f"line={finding.frame},title={title.translate(PROPERTY)}"
+        f"::{visible(message).translate(DATA)}"
     )
+
+
+def visible(text: str) -> str:
+    """Control characters as escapes: a log is shown on a terminal. Line ends have their own."""
+    return "".join([c if c in "\r\n" else escaped(c) for c in text])

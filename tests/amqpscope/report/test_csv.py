@@ -2,8 +2,16 @@
 
 import csv
 import io
+import sys
+from pathlib import Path
 
-from amqpscope.report.csv import COLUMNS
+import pytest
+
+from amqpscope.report.csv import COLUMNS, FORMULA
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from older_talks import TALK
 
 
 def rows(shown):
@@ -43,3 +51,32 @@ client: attach name="a,\"b\"\n=c" handle=0 role=sender source=source() target=ta
     assert len(found) == 7
     assert found[-1]["address"] == "x,y"
     assert found[-1]["link"].startswith('a,"b"')
+
+
+HYPERLINK = "=HYPERLINK(1)"
+
+
+@pytest.mark.parametrize("text", [HYPERLINK, "+1+cmd|x", "-2+3", "@SUM(1)", "\\t=1", "\uff1d1"])
+def test_no_cell_of_captured_text_is_a_formula(show, opened, text):
+    found = rows(show(opened(f"""
+client: attach name="{text}" handle=0 role=sender source=source() target=target(address="{text}")
+              initial-delivery-count=0
+client: transfer handle=0 delivery-id=0 delivery-tag=b"0" | amqp-value("x")
+client: octets 0x0000001f0200000000a3103d{b"HYPERLINK(1)xyz".hex()}45
+"""), form="csv"))  # fmt: skip
+    cells = [cell for row in found for cell in row.values()]
+    assert [cell for cell in cells if cell.startswith(FORMULA)] == []
+    assert sum(text.removeprefix("\\t") in cell for cell in cells) >= 4
+
+
+def test_names_of_the_older_family_are_no_formulas(show, recorded):
+    talk = TALK.replace('"amq.topic"', f'"{HYPERLINK}"').replace('queue="q"', 'queue="@q"')
+    cells = [cell for row in rows(show(recorded(talk), form="csv")) for cell in row.values()]
+    assert f"'{HYPERLINK}" in cells
+    assert [cell for cell in cells if cell.startswith(FORMULA)] == []
+
+
+def test_numbers_stay_numbers(show, root):
+    [row, *_] = rows(show(root / "captures" / "v10_proton-labbroker_simple.pcap", form="csv"))
+    for column in ("frame", "packet", "time", "connection", "size", "payload"):
+        assert float(row[column]) >= 0

@@ -42,3 +42,17 @@ def test_captures_that_could_not_be_read_are_annotated():
 
 def test_nothing_found_is_nothing_said():
     assert github_text([Checked("a.pcap")]) == ""
+
+
+def test_nothing_moves_the_cursor_of_whoever_reads_the_log(checked):
+    checked.path = "a\x1b[2J.pcap"
+    checked.findings[0].message = 'link "\x1b]0;x\x07\x9b31m\x00\x0b\u202egnp\ud800"'
+    text = github_text([checked])
+    assert text.rstrip("\n").isprintable()
+    assert r'link "\x1b]0;x\x07\x9b31m\x00\x0b\u202egnp\ud800"' in text
+    assert r"file=a\x1b[2J.pcap," in text
+
+
+def test_an_error_of_a_capture_is_escaped_too():
+    text = github_text([Checked("a.pcap", error="\x1b[31mred")])
+    assert text == "::warning file=a.pcap::\\x1b[31mred\n"
