@@ -33,7 +33,8 @@ from amqpscope.spark.parts import by_day, layout
 from amqpscope.spark.plan import File
 from amqpscope.spark.running import Running
 from amqpscope.spark.schema import TABLES
-from amqpscope.spark.shares import Scan
+from amqpscope.spark.shares import FileNumbers, Scan
+from amqpscope.spark.unpickling import loads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,7 +202,8 @@ class Follow:
         """Number the rows of a batch, write and commit them."""
         run = self.state.run + 1
         outcome = Outcome(run)
-        files = [pickle.loads(row.data) for row in rows if row.table == "_scan"]
+        told = [row.data for row in rows if row.table == "_scan"]
+        files = [loads(data, File, Scan, FileNumbers) for data in told]
         rings = dict(self.state.rings)
         files.sort(key=lambda each: (each[2].ring, each[1]))
         paths: dict[str, list[tuple[str, int]]] = defaultdict(list)

@@ -15,7 +15,6 @@ write    what is staged, by table and day; then the manifest makes all of it vis
 
 from __future__ import annotations
 
-import pickle
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import chain
@@ -26,15 +25,16 @@ import numpy as np
 from amqpscope.spark import stages
 from amqpscope.spark.copies import LIMIT, Copies
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
-from amqpscope.spark.manifest import COPIES, Directory, Done, State
+from amqpscope.spark.manifest import COPIES, Directory, Done, ManifestError, State
 from amqpscope.spark.numbering import Numbers, ranked, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows, overlapping
-from amqpscope.spark.parts import Staged, Writer, Written
+from amqpscope.spark.parts import Staged, Writer, Written, changed
 from amqpscope.spark.plan import SLICE, File, Ring, Share, packed, slice_up
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.shares import FileNumbers, RingPlan, Scan, join_pending, names_in, scan
 from amqpscope.spark.tables import read_table
+from amqpscope.spark.unpickling import loads
 from amqpscope.spark.work import Work
 
 if TYPE_CHECKING:
@@ -87,8 +87,11 @@ class Job:
             return self.outcome
         try:
             self._process()
-        except BaseException:
+        except BaseException as error:
             self.directory.discard(self.run_number)
+            broken = changed(str(error))
+            if broken:
+                raise ManifestError(broken) from error
             raise
         return self.outcome
 
@@ -250,7 +253,7 @@ class Job:
         """What the final numbers of each ring follow from."""
         if blocks is not None:
             scans = blocks.where(f"table = '{stages.SCAN}'").select("data").collect()
-            self._take([pickle.loads(row.data) for row in scans])
+            self._take([loads(row.data, Scan, FileNumbers) for row in scans])
         numbers = {}
         for at, ring in enumerate(self.rings):
             files, _ = self._files(ring)

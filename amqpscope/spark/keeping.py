@@ -21,6 +21,8 @@ from amqpscope.spark.known import Known
 from amqpscope.spark.numbering import octets_of
 from amqpscope.spark.replay import Replay
 from amqpscope.spark.shares import unpickled
+from amqpscope.spark.thawing import state_classes
+from amqpscope.spark.unpickling import Restricted
 from amqpscope.spark.work import Work
 from amqpscope.stream import Segment
 
@@ -67,11 +69,11 @@ class Pickler(pickle.Pickler):
         return self.known.get(id(obj)) or REMADE.get(type(obj))
 
 
-class Unpickler(pickle.Unpickler):
+class Unpickler(Restricted):
     """Puts it back."""
 
     def __init__(self, data: IO[bytes], known: Known, work: Work) -> None:
-        super().__init__(data)
+        super().__init__(data, ALLOWED)
         self.known = known.things
         self.rules = known.rules
         self.work = work
@@ -107,6 +109,22 @@ DISPATCH: Final = {
     **dict.fromkeys(BLANKS, _reduced),
     type(zlib.decompressobj()): lambda obj: (LostWindow, ()),
 }
+
+
+def method_of(obj: object, name: str) -> Any:
+    """The one method that a state holds; any other would be somebody else's."""
+    if type(obj) is not Slices or name != "of_key":
+        raise pickle.UnpicklingError(f"it asks for {name!r} of a {type(obj).__name__}")
+    return obj.of_key
+
+
+ALLOWED: Final = {
+    **state_classes(),
+    (Slices.__module__, Slices.__name__): Slices,
+    (LostWindow.__module__, LostWindow.__name__): LostWindow,
+    ("builtins", "getattr"): method_of,  # as a method is pickled
+}
+"""What a state may name."""
 
 
 class Keeper:

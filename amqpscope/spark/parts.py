@@ -7,7 +7,7 @@ ended well are adopted into the tables.
 
 from __future__ import annotations
 
-import pickle
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
@@ -29,6 +29,8 @@ OPEN: Final = 64
 """Files that are open at a time: damaged captures have days without number."""
 TOGETHER: Final = 16 << 20
 """Octets of blocks that are staged in one file."""
+BLOCK: Final = ("ring", "table", "data")
+"""The columns of what is staged: rows of one table as octets."""
 COUNTED: Final = ("int", "bigint", "timestamp")
 
 
@@ -115,6 +117,10 @@ class Writer:
         return self.written
 
 
+class StagedError(Exception):
+    """A staged file that somebody else has written or changed."""
+
+
 class Staged(NamedTuple):
     """A file of blocks of many rings and tables, of which the tables are still to be written."""
 
@@ -149,7 +155,11 @@ class Together:
         name = f"{STAGED}/{uuid4().hex}"
         system.create_dir(f"{root}/{STAGED}", recursive=True)
         with system.open_output_stream(f"{root}/{name}") as file:
-            file.write(pickle.dumps(self.blocks))
+            rings, tables, data = zip(*self.blocks, strict=True)
+            columns = (list(rings), list(tables), pa.array(data, pa.large_binary()))
+            staged = pa.table(dict(zip(BLOCK, columns, strict=True)))
+            with pa.ipc.new_stream(file, staged.schema) as writer:
+                writer.write_table(staged)
         self.staged.append(Staged(name, self.rows))
         self.blocks, self.rows, self.octets = [], 0, 0
 
@@ -163,8 +173,22 @@ class Together:
 def staged_blocks(place: str, staged: Staged) -> list[tuple[int, str, bytes]]:
     """Ring, table and octets of the blocks in a file."""
     with open_octets(f"{place}/{staged.name}") as file:
-        found: list[tuple[int, str, bytes]] = pickle.loads(file.read())
-    return found
+        try:
+            found = pa.ipc.open_stream(file).read_all()
+            found.validate(full=True)
+            columns = [found[name].to_pylist() for name in BLOCK]
+        except (pa.ArrowInvalid, KeyError) as error:
+            reason = (str(error).splitlines() or ["nothing in it"])[0]
+            raise StagedError(
+                f"{place}/{staged.name} is not what was staged there: {reason}"
+            ) from error
+    return list(zip(*columns, strict=True))
+
+
+def changed(text: str) -> str | None:
+    """The words of a StagedError in what Spark tells of a failure."""
+    found = re.search(rf"\b{StagedError.__name__}: (.+)", text)
+    return found and found[1].strip()
 
 
 def by_day(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

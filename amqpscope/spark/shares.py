@@ -27,6 +27,7 @@ from amqpscope.spark.gather import Block
 from amqpscope.spark.plan import Ring, Share
 from amqpscope.spark.records import Reading
 from amqpscope.spark.replay import Replay, Slices, canonical, source_of
+from amqpscope.spark.unpickling import load, loads
 from amqpscope.spark.work import Work
 from amqpscope.stream import Segment
 
@@ -240,7 +241,7 @@ def pickled(batch: list[Segment]) -> bytes:
 
 def unpickled(octets: bytes) -> list[Segment]:
     """Segments from octets."""
-    return [Segment(*row) for row in pickle.loads(octets)]
+    return [Segment(*row) for row in loads(octets)]
 
 
 class Spool:
@@ -259,7 +260,7 @@ class Spool:
         while True:
             self.file.seek(place)
             try:
-                rows = pickle.load(self.file)
+                rows = load(self.file)
             except EOFError:
                 return
             place = self.file.tell()
