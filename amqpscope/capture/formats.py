@@ -43,6 +43,15 @@ IF_NAME: Final = 2
 IF_TSRESOL: Final = 9
 IF_TSOFFSET: Final = 14
 
+MAX_INTERFACES: Final = 1 << 20
+"""Interfaces of a section that are remembered; equal ones are one object."""
+MAX_KINDS: Final = 1 << 16
+"""Those among them that differ from each other."""
+MAX_SECRETS: Final = 64 << 20
+"""Octets of TLS key logs that are remembered."""
+TOO_MANY: Final = "interface beyond the most that are remembered"
+NOT_DESCRIBED: Final = "interface without a description"
+
 
 def word(data: bytes, at: i64, big: bool) -> i64:
     """Four octets as a number: every packet has several, too many to make objects of them."""
@@ -137,6 +146,14 @@ class _Interface:
         self.flags = 0
         """Added to those of each segment."""
 
+    def key(self) -> tuple[int, ...]:
+        """What makes two interfaces equal."""
+        return (self.link, self.snaplen, self.factor, self.divisor, self.offset, self.flags)
+
+
+UNKNOWN: Final = _Interface(-1, 0)
+"""Stands for one that is not remembered."""
+
 
 class Pcapng(Format):
     """The newer format: sections of blocks, with interfaces, options and secrets."""
@@ -145,6 +162,10 @@ class Pcapng(Format):
         super().__init__(packets, secrets)
         self.need = 12
         self._interfaces: list[_Interface] = []
+        self._declared = 0
+        """How many the section has described; a file can describe millions that it never uses."""
+        self._kinds: dict[tuple[int, ...], _Interface] = {}
+        self._secret_octets = sum([len(text) for text in secrets])
         self._time = 0
         self._use("<")
 
@@ -199,6 +220,8 @@ class Pcapng(Format):
         """A block that is no enhanced packet; `end` is that of its body."""
         if kind == SECTION_HEADER:
             self._interfaces = []
+            self._declared = 0
+            self._kinds = {}
         elif kind == INTERFACE:
             self._interface(data, at, end)
         elif kind == SIMPLE_PACKET:
@@ -208,15 +231,39 @@ class Pcapng(Format):
         elif kind == SECRETS and end - at >= 16:
             length = word(data, at + 12, self._big)
             if word(data, at + 8, self._big) == TLS_KEY_LOG:
-                self.secrets.append(data[at + 16 : min(end, at + 16 + length)])
+                self._key_log(data[at + 16 : min(end, at + 16 + length)])
+
+    def _key_log(self, text: bytes) -> None:
+        """Keep a key log, unless it says nothing new or there are too many."""
+        if not text or (self.secrets and text == self.secrets[-1]):
+            return
+        if self._secret_octets + len(text) > MAX_SECRETS:
+            self.packets.note(
+                f"TLS secrets in the capture beyond the first {MAX_SECRETS >> 20} MB are not used"
+            )
+            return
+        self._secret_octets += len(text)
+        self.secrets.append(text)
 
     def _interface(self, data: bytes, at: int, end: int) -> None:
         _enough(at, end, 16, "an interface description")
         link, _ = self._pair.unpack_from(data, at + 8)
         snaplen = word(data, at + 12, self._big)
         interface = _Interface(link, snaplen)
-        self._interfaces.append(interface)
-        at += 16
+        self._options(interface, data, at + 16, end)
+        self._declared += 1
+        if self._declared > MAX_INTERFACES:
+            return
+        known = self._kinds.get(interface.key())
+        if known is None:
+            if len(self._kinds) < MAX_KINDS:
+                self._kinds[interface.key()] = interface
+            else:
+                interface = UNKNOWN
+            known = interface
+        self._interfaces.append(known)
+
+    def _options(self, interface: _Interface, data: bytes, at: int, end: int) -> None:
         while end - at >= 4:
             code, length = self._pair.unpack_from(data, at)
             value = data[at + 4 : min(end, at + 4 + length)]
@@ -267,11 +314,13 @@ class Pcapng(Format):
         original: int,
         out: list[Segment],
     ) -> None:
-        if number >= len(self._interfaces):
+        interface = self._interfaces[number] if number < len(self._interfaces) else UNKNOWN
+        if interface is UNKNOWN:
             self.packets.count += 1
-            self.packets.skip("interface without a description")
+            reason = TOO_MANY if number < self._declared else NOT_DESCRIBED
+            self.packets.skip(reason)
+            self.packets.note(f"packets were left out: {reason}")
             return
-        interface = self._interfaces[number]
         if ticks >= 0:
             time = ticks * interface.factor // interface.divisor + interface.offset
             self._time = min(max(time, 0), MAX_TIME)

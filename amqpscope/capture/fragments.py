@@ -7,15 +7,18 @@ from typing import Final
 MAX_DATAGRAMS: Final = 256
 """Datagrams waiting for fragments; the oldest is forgotten first."""
 MAX_SIZE: Final = 0xFFFF + 8
+MAX_OCTETS: Final = 4 * MAX_SIZE
+"""Of the fragments of one datagram: those that overlap can be many times as long as it."""
 MAX_FRAGMENTS: Final = 1024
 """Of one datagram: a 64 KiB datagram over the smallest legal link has fewer by far."""
 
 
 class _Datagram:
-    __slots__ = ("parts", "size")
+    __slots__ = ("octets", "parts", "size")
 
     def __init__(self) -> None:
         self.parts: dict[int, bytes] = {}
+        self.octets = 0
         self.size = -1
 
 
@@ -37,8 +40,11 @@ class Fragments:
             self._waiting[name] = datagram
         if not more:
             datagram.size = offset + len(data)
-        if len(datagram.parts) < MAX_FRAGMENTS and len(datagram.parts.get(offset, b"")) < len(data):
+        more_than = len(datagram.parts.get(offset, b""))
+        room = len(datagram.parts) < MAX_FRAGMENTS and datagram.octets + len(data) <= MAX_OCTETS
+        if room and more_than < len(data):
             datagram.parts[offset] = data
+            datagram.octets += len(data) - more_than
         whole = _join(datagram)
         if whole:
             del self._waiting[name]

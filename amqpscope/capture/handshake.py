@@ -27,6 +27,9 @@ SUPPORTED_VERSIONS: Final = 43
 MAX_HANDSHAKE: Final = 1 << 17
 """Octets of handshake messages of one peer that are looked at; certificates can be long."""
 
+MAX_ALERTS: Final = 64
+MAX_NAMES: Final = 64
+"""Alerts of a connection, and protocols that a client offers, which are remembered."""
 _COMMON_NAME: Final = bytes.fromhex("550403")
 _ALTERNATIVE_NAMES: Final = bytes.fromhex("551d11")
 _DNS_NAME: Final = 0x82
@@ -42,7 +45,7 @@ class Handshake:
 
     def __init__(self, facts: Tls) -> None:
         self._facts = facts
-        self._buffers = [b"", b""]
+        self._buffers = [bytearray(), bytearray()]
         self._over = [False, False]
 
     def record(self, sender: int, record: bytes, packet: int) -> None:
@@ -51,27 +54,28 @@ class Handshake:
             return
         kind = record[0]
         if kind == HANDSHAKE:
-            data = self._buffers[sender] + record[RECORD_HEADER:]
-            self._buffers[sender] = self._messages(sender, data, packet)
-            self._over[sender] = len(self._buffers[sender]) > MAX_HANDSHAKE
+            buffer = self._buffers[sender]
+            buffer += record[RECORD_HEADER:]
+            del buffer[: self._messages(sender, buffer, packet)]
+            self._over[sender] = len(buffer) > MAX_HANDSHAKE
         elif kind == ALERT:
-            if len(record) == RECORD_HEADER + 2:
+            if len(record) == RECORD_HEADER + 2 and len(self._facts.alerts) < MAX_ALERTS:
                 self._facts.alerts.append((sender, record[RECORD_HEADER + 1], packet))
         else:
             # ChangeCipherSpec or data: what this peer sends from here on is encrypted.
             self._over[sender] = True
-            self._buffers[sender] = b""
+            self._buffers[sender] = bytearray()
 
-    def _messages(self, sender: int, data: bytes, packet: int) -> bytes:
-        """Take the whole messages; what is left of the last."""
+    def _messages(self, sender: int, data: bytearray, packet: int) -> int:
+        """Take the whole messages; where the last of them ends."""
         at = 0
         while len(data) - at >= 4:
             stop = at + 4 + int.from_bytes(data[at + 1 : at + 4], "big")
             if stop > len(data):
                 break
-            self._message(sender, data[at], data[at + 4 : stop], packet)
+            self._message(sender, data[at], bytes(data[at + 4 : stop]), packet)
             at = stop
-        return data[at:]
+        return at
 
     def _message(self, sender: int, kind: int, body: bytes, packet: int) -> None:
         facts = self._facts
@@ -114,7 +118,7 @@ def read_client_hello(facts: Tls, body: bytes) -> None:
         elif kind == ALPN:
             names, _ = vector(value, 0, 2)
             at = 0
-            while at < len(names):
+            while at < len(names) and len(facts.alpn) < MAX_NAMES:
                 name, at = vector(names, at, 1)
                 facts.alpn.append(name.decode("ascii", "replace"))
 

@@ -5,6 +5,12 @@ The format is that of NSS, as SSLKEYLOGFILE gives it: a label, the client's rand
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Final
+
+RANDOM: Final = 32
+"""Octets of the client's random, by which a connection is named."""
+
 
 class Keys:
     """The secrets of one or more key logs."""
@@ -29,10 +35,10 @@ class Keys:
                 # Named by the session or the encrypted premaster secret: it may fit any connection.
                 self._any_random = True
                 continue
-            try:
-                self._randoms.add(bytes.fromhex(words[1].decode("ascii")))
-            except ValueError:
-                continue
+            # What is longer or shorter names no connection, and only takes room.
+            if len(words[1]) == 2 * RANDOM:
+                with suppress(ValueError):
+                    self._randoms.add(bytes.fromhex(words[1].decode("ascii")))
 
     def watch(self, texts: list[bytes]) -> None:
         """Take the key logs of a list that may still grow, too."""

@@ -55,11 +55,18 @@ class Packets:
     def __init__(self) -> None:
         self.count = 0
         self.skipped: dict[str, int] = {}
+        self.notes: list[str] = []
+        """What the user should know about packets that were left out, a line each."""
         self._fragments = Fragments()
 
     def skip(self, reason: str) -> None:
         """Count a packet that holds no segment."""
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
+
+    def note(self, text: str) -> None:
+        """Tell the user something, once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def segment(
         self, link: int, time: int, data: bytes, at: int, end: int, wire_end: int

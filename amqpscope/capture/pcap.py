@@ -94,6 +94,11 @@ class Capture:
         return self._packets.skipped
 
     @property
+    def notes(self) -> list[str]:
+        """What the user should know about packets that were left out, a line each."""
+        return self._packets.notes
+
+    @property
     def position(self) -> int:
         """Octets of the file read so far; of a rotated capture those of all its files."""
         return self._octets_before + (0 if self._source is None else self._source.position)

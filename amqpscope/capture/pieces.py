@@ -60,7 +60,7 @@ class Pieces:
     @property
     def notes(self) -> list[str]:
         """What the user should know about connections that could not be read, one line each."""
-        return self._decryptor.notes
+        return [*self.capture.notes, *self._decryptor.notes]
 
     def __iter__(self) -> Iterator[list[Piece]]:
         """All pieces; an empty batch while following means that there is nothing new yet."""

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 BLOCK: Final = 1 << 20
 COMPRESSED: Final = (GZIP, ZSTD, XZ)
 DESCRIPTIONS: Final = (0x0A0D0D0A, 1)
+MAX_HEADS: Final = 4 << 20
+"""Octets of descriptions that each slice of a section can begin with; one that has more is not
+cut any further."""
 """pcapng blocks without which later packets cannot be read: section and interface."""
 SECRETS: Final = 10
 
@@ -225,22 +228,25 @@ def _cuts_of_pcapng(window: _Window, size: int) -> list[Cut]:
     words = struct.Struct("<II")
     found: list[Cut] = []
     heads: list[bytes] = []
+    held = 0
     offset, due = 0, size
     while (place := window.at(offset, 12)) >= 0:
         data = window.data
         if data[place : place + 4] == SECTION_MAGIC:
             words = struct.Struct("<II" if data[place + 8] == 0x4D else ">II")
-            heads = []
+            heads, held = [], 0
         kind, length = words.unpack_from(data, place)
         if length < 12 or length % 4 or length > MAX_RECORD:
             break
-        if offset >= due and kind not in DESCRIPTIONS:
+        if offset >= due and kind not in DESCRIPTIONS and held <= MAX_HEADS:
             found.append(Cut(offset, b"".join(heads)))
             due = offset + size
         if kind in DESCRIPTIONS or kind == SECRETS:
             place = window.at(offset, length)
             if place < 0:
                 break
-            heads.append(window.data[place : place + length])
+            held += length
+            if held <= MAX_HEADS:
+                heads.append(window.data[place : place + length])
         offset += length
     return found

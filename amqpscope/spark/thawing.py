@@ -1,7 +1,13 @@
-"""What the state of a connection may hold: the classes that `keeping` writes and reads."""
+"""What the state of a connection may hold: the classes that `keeping` writes and reads.
+
+The model's classes do nothing but remember (they are the core, which is plain Python), and those of
+wsproto's frames work on octets alone; so all of them may be there. Of other modules it is those
+that are listed here.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from array import array
 from collections import deque
@@ -9,10 +15,13 @@ from collections.abc import Iterator
 from decimal import Decimal
 from encodings.utf_8 import IncrementalDecoder
 from enum import Enum
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Final
 
 from wsproto import frame_protocol
 
+from amqpscope import model
 from amqpscope.capture import decrypt, handshake, tls, websocket
 from amqpscope.spark.blanks import BLANKS, blank
 from amqpscope.spark.unpickling import Allowed, allowed
@@ -28,12 +37,6 @@ OTHERS: Final = (
     deque,
     decrypt.Decryptor,
     errors.Malformed,
-    frame_protocol.Buffer,
-    frame_protocol.FrameDecoder,
-    frame_protocol.MessageDecoder,
-    frame_protocol.Header,
-    frame_protocol.Opcode,
-    frame_protocol.RsvBits,
     handshake.Handshake,
     IncrementalDecoder,
     older_values.ScaledDecimal,
@@ -50,7 +53,8 @@ OTHERS: Final = (
 def state_classes() -> Allowed:
     """All that a state may name, but for what `keeping` itself puts into it."""
     rebuild: Any = array("q").__reduce_ex__(5)[0]
-    found: dict[tuple[str, str], Any] = dict(allowed([*BLANKS, *OTHERS, *_values()]))
+    things = [*BLANKS, *OTHERS, *_values(), *_of_model(), *_defined(frame_protocol)]
+    found: dict[tuple[str, str], Any] = dict(allowed(things))
     found[rebuild.__module__, rebuild.__name__] = rebuild
     return found | {("array", "array"): array}
 
@@ -60,6 +64,17 @@ def _values() -> Iterator[type]:
     names = {kind.__module__ for kind in BLANKS}
     names.update(module.__name__ for module in (errors, older_values, values))
     for name in sorted(names):
-        for found in vars(sys.modules[name]).values():
-            if isinstance(found, type) and found.__module__ == name and issubclass(found, PLAIN):
-                yield found
+        yield from (found for found in _defined(sys.modules[name]) if issubclass(found, PLAIN))
+
+
+def _of_model() -> Iterator[type]:
+    """All classes of the model."""
+    for module in pkgutil.walk_packages(model.__path__, f"{model.__name__}."):
+        yield from _defined(import_module(module.name))
+
+
+def _defined(module: ModuleType) -> Iterator[type]:
+    """The classes that a module defines."""
+    for found in vars(module).values():
+        if isinstance(found, type) and found.__module__ == module.__name__:
+            yield found

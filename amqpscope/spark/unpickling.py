@@ -32,7 +32,7 @@ class Restricted(pickle.Unpickler):
         if (module, name) not in self.allowed:
             shown = ascii(f"{module}.{name}"[:100])
             raise ForeignError(
-                f"it names {shown}, which amqpscope never writes: somebody has changed it"
+                f"it names {shown}, which does not belong there: somebody else has written it"
             )
         return self.allowed[module, name]
 
