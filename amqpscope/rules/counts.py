@@ -198,16 +198,22 @@ def guessed(receiver: LinkEnd) -> bool:
 
 
 def never_answered(event: Event) -> list[LinkEnd]:
-    """Receivers with such a count whose sender has not attached when all is over."""
-    ending = isinstance(event.body, End)
+    """Receivers with such a count whose sender has not attached when it says its last word.
+
+    Only that word shows that nothing of it is missing.
+    """
     found: list[LinkEnd] = []
-    for end in event.connection.ends:
-        for session in end.channels.values():
-            pair = session.pair
-            if ending and event.session not in (session, pair):
-                continue
-            if pair is not None and pair.whole and session.unpaired and not event.ahead:
-                found += [link for link in session.unpaired if link.role and guessed(link)]
+    if not event.own.anchored or not event.partner.anchored or event.ahead:
+        return found
+    for session in (*event.partner.channels.values(), *event.partner.ended.values()):
+        pair = session.pair
+        if (
+            pair is None
+            or not pair.whole
+            or (isinstance(event.body, End) and pair is not event.session)
+        ):
+            continue
+        found += [link for link in session.unpaired if link.role and guessed(link)]
     return found
 
 
