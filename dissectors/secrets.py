@@ -131,11 +131,6 @@ def secret_node(address: str) -> bool:
     return known
 
 
-def secret_request(message: bytes) -> bool:
-    """Whether octets of a message ask to put a token, whichever link they are on."""
-    return PUT_TOKEN in message
-
-
 def names_cbs(message: bytes) -> bool:
     """Whether octets of a message name the node that takes tokens, as in its `to`."""
     return _TO_CBS.search(message) is not None
@@ -182,15 +177,13 @@ def suspicious(text: str) -> bool:
     return "=" in text or "@" in text or "eyJ" in text or "earer" in text or "asic" in text
 
 
+SIGNS: Final = (b"=", b"@", b"eyJ", b"earer", b"asic")
+"""The same signs in octets."""
+
+
 def suspicious_octets(octets: bytes) -> bool:
     """The same of octets with texts among them."""
-    return (
-        b"=" in octets
-        or b"@" in octets
-        or b"eyJ" in octets
-        or b"earer" in octets
-        or b"asic" in octets
-    )
+    return any(sign in octets for sign in SIGNS)
 
 
 def suspicious_body(octets: bytes) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Analyzer, Conversation, Step
 from amqpscope.report.older_json import older_line
-from amqpscope.report.secrets import secret_message, secret_unit
+from amqpscope.report.secrets import secret_message, secret_unit, suspicious_frame
 from amqpscope.stream import PEERS, Piece
 from dissectors.errors import Malformed
 from dissectors.masking import CLAIMS, masked_octets
@@ -26,7 +26,6 @@ from dissectors.secrets import (
     open_claim,
     secret_field,
     secret_key,
-    suspicious_octets,
 )
 from dissectors.v1_0.bodies import BODIES, Body
 from dissectors.v1_0.codec import MAX_KEPT_SYMBOL
@@ -65,7 +64,9 @@ MAX_KEYS: Final = 4096
 """Keys of maps kept with their quotes on. They come from a small vocabulary."""
 _keys: Final[dict[str, str]] = {}
 _names: Final[dict[str, str]] = {}
-"""The same of links."""
+"""The same of links, as they are ..."""
+_clean_names: Final[dict[str, str]] = {}
+"""... and by the same names, without their secrets."""
 
 # What is kept back. A frame without a sign of a secret in a text needs no look at its texts.
 SHOW: Final = 0
@@ -136,7 +137,7 @@ class JsonLines:
         size = len(frame.raw) + frame.missing
         put_number(out, size)
         out.append(', "fields": ')
-        cover = SHOW if self.show_secrets else TEXTS if suspicious_octets(frame.raw) else KEYED
+        cover = SHOW if self.show_secrets else TEXTS if suspicious_frame(frame.raw) else KEYED
         self.put_fields(out, unit, cover)
         if unit.type == 0 and unit.payload and unit.kind != "empty":
             payload = size - unit.payload
@@ -152,9 +153,9 @@ class JsonLines:
             self.put_sections(out, step, step.message, cover)
         link = step.link
         if link is not None:
-            name = link.name if self.show_secrets else clean_name(link.name)
             out.append(', "link": ')
-            out.append((_names.get(name) or name_text(name)) if name else "null")
+            known = _names if self.show_secrets else _clean_names
+            out.append((known.get(link.name) or self.name_text(link.name)) if link.name else "null")
         delivery = step.delivery
         if delivery is not None and delivery.delivery_id is not None:
             out.append(', "delivery": ')
@@ -165,6 +166,14 @@ class JsonLines:
         else:
             out.append(', "findings": []}')
         return "".join(out)
+
+    def name_text(self, name: str) -> str:
+        """A link's name, kept for the next frame on it."""
+        made = text(name if self.show_secrets else clean_name(name))
+        known = _names if self.show_secrets else _clean_names
+        if len(known) < MAX_KEYS:
+            known[name] = made
+        return made
 
     def put_time(self, out: list[str], nanoseconds: int) -> None:
         """A time in seconds, to the microsecond, or to the nanosecond where the capture has it."""
@@ -215,7 +224,7 @@ class JsonLines:
         else:
             found, fault = walk(message)
         hidden = cover != SHOW and secret_message(step)
-        if cover == KEYED and step.transfers > 1 and suspicious_octets(message):
+        if cover == KEYED and step.transfers > 1 and suspicious_frame(message):
             cover = TEXTS
         before = ', "sections": ['
         for section in found:
@@ -501,14 +510,6 @@ def simple(value: Map) -> bool:
     if len(seen) < 2:
         return True
     return seen[0] != seen[1] if len(seen) == 2 else len(set(seen)) == len(seen)
-
-
-def name_text(name: str) -> str:
-    """A link's name, kept for the next frame on it."""
-    made = text(name)
-    if len(_names) < MAX_KEYS:
-        _names[name] = made
-    return made
 
 
 def quoted(key: str) -> str:

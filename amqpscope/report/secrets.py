@@ -9,12 +9,29 @@ from typing import Final
 
 from amqpscope.analysis import Step
 from dissectors.masking import LOOK_BACK
-from dissectors.secrets import names_cbs, secret_node, secret_request
+from dissectors.secrets import MAX_KNOWN, PUT_TOKEN, SIGNS, names_cbs, secret_node
 from dissectors.v0_9.framing import OlderUnit
 from dissectors.v1_0.framing import SASL_FRAME, Unit
 
 REQUEST: Final = 4096
 """Octets at the start of a message in which its operation and its address are looked for."""
+_nodes: Final[dict[str, bool]] = {}
+"""Whether nodes take tokens: it is asked with every message, and this module is compiled."""
+
+
+def token_node(address: str) -> bool:
+    """Whether what is sent to an address is a token."""
+    known = _nodes.get(address)
+    if known is None:
+        known = secret_node(address)
+        if len(_nodes) < MAX_KNOWN:
+            _nodes[address] = known
+    return known
+
+
+def suspicious_frame(raw: bytes) -> bool:
+    """Whether texts in a frame may have secrets."""
+    return any(sign in raw for sign in SIGNS)
 
 
 def secret_unit(unit: Unit) -> bool:
@@ -30,10 +47,10 @@ def secret_message(step: Step) -> bool:
     link = step.link
     if link is None:
         return False
-    if secret_node(link.address) or (link.pair is not None and secret_node(link.pair.address)):
+    if token_node(link.address) or (link.pair is not None and token_node(link.pair.address)):
         return True
     start = first_octets(step)
-    if secret_request(start):
+    if PUT_TOKEN in start:
         return True
     # A message on a link to nowhere says itself where it goes; so does one whose attach is unknown.
     if not (link.nameless or (link.pair is not None and link.pair.nameless) or not link.node()):
