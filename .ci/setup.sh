@@ -89,6 +89,31 @@ make_venv() {
     fi
 }
 
+# stamp_of BUILD: what tells these very sources, built in that way, from all others.
+stamp_of() {
+    sources="amqpscope dissectors .ci pyproject.toml captures/demo.pcapng"
+    # shellcheck disable=SC2086
+    echo "$1 $(find $sources -type f ! -name '*.py[co]' -exec cksum {} + | LC_ALL=C sort | cksum)"
+}
+
+# is_installed STAMP WHAT: whether .venv has it already.
+is_installed() {
+    case $(cat "$VENV/installed" 2>/dev/null) in
+    "$1 $2" | "$1 .[dev]") return 0 ;;
+    esac
+    return 1
+}
+
+# pip_install WHAT...: with the package replaced, though its version stays the same.
+pip_install() {
+    rm -f "$VENV/installed"
+    "$VENV/bin/pip" uninstall -q -y amqpscope >/dev/null 2>&1
+    if ! "$VENV/bin/pip" install -q "$@" >"$LOG" 2>&1; then
+        cat "$LOG"
+        die "pip install failed"
+    fi
+}
+
 # install_package WHAT: `pip install WHAT`, unless these very sources are installed already.
 install_package() {
     build=${AMQPSCOPE_BUILD:-auto}
@@ -96,26 +121,52 @@ install_package() {
         build=pure
         if can_compile; then build=compiled; fi
     fi
-    sources="amqpscope dissectors .ci pyproject.toml captures/demo.pcapng"
-    # shellcheck disable=SC2086
-    stamp="$build $(find $sources -type f ! -name '*.py[co]' -exec cksum {} + |
-        LC_ALL=C sort | cksum)"
-    case $(cat "$VENV/installed" 2>/dev/null) in
-    "$stamp $1" | "$stamp .[dev]") return 0 ;;
-    esac
+    stamp=$(stamp_of "$build")
+    if is_installed "$stamp" "$1"; then return 0; fi
     say "installing amqpscope into .venv (a minute or two)"
-    rm -f "$VENV/installed"
-    # The version stays the same while the sources change, so pip must be told to replace it.
-    "$VENV/bin/pip" uninstall -q -y amqpscope >/dev/null 2>&1
-    if ! "$VENV/bin/pip" install -q "$1" >"$LOG" 2>&1; then
-        cat "$LOG"
-        die "pip install failed"
-    fi
+    pip_install "$1"
     say "$stamp $1" >"$VENV/installed"
 }
 
+# start_compiling WHAT: `pip install WHAT` as pure Python, while the compiled wheel is being built
+# in the background: that takes minutes, on one core. finish_compiling WHAT waits and installs it.
+start_compiling() {
+    stamp=$(stamp_of compiled)
+    BUILDING=
+    if is_installed "$stamp" "$1"; then return 0; fi
+    say "installing amqpscope into .venv, and compiling it meanwhile"
+    WHEELS=$(mktemp -d)
+    AMQPSCOPE_BUILD=compiled "$VENV/bin/pip" wheel -q --no-deps -w "$WHEELS" . \
+        >"$WHEELS/log" 2>&1 &
+    BUILDING=$!
+    (
+        export AMQPSCOPE_BUILD=pure
+        pip_install "$1"
+    ) || exit 1
+}
+
+finish_compiling() {
+    [ -n "$BUILDING" ] || return 0
+    building=$BUILDING
+    BUILDING=
+    if ! wait "$building"; then
+        cat "$WHEELS/log"
+        die "compiling failed"
+    fi
+    pip_install --no-deps "$WHEELS"/*.whl
+    say "$stamp $1" >"$VENV/installed"
+}
+
+# clean_up: what is left when the script ends, also in the middle.
+clean_up() {
+    [ -z "$BUILDING" ] || kill "$BUILDING" 2>/dev/null
+    rm -rf "$LOG" "$WHEELS"
+}
+
 LOG=$(mktemp)
-trap 'rm -f "$LOG"' EXIT
+WHEELS=
+BUILDING=
+trap clean_up EXIT
 MISSING=
 WANTED=
 find_python
