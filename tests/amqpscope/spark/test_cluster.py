@@ -15,6 +15,8 @@ from expected import counted, findings_of, linted, statistics_of, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For each JVM of a cluster: they live for seconds, so they had better start soon."""
 NAMES = ("mixed_091-and-10_rabbitmq.pcap", "v10_proton-labbroker_manysessions.pcap", "demo.pcapng")
 
 
@@ -30,7 +32,8 @@ def command(rings, out, master, *more):
     return [
         sys.executable, "-m", "amqpscope", "pipeline", "run", str(rings), "--out", str(out),
         "--master", master, "--slice", "0.008", "--fail-on", "never",
-        "--log", str(out.parent / "spark.log"), *more,
+        "--log", str(out.parent / "spark.log"),
+        "--conf", f"spark.executor.extraJavaOptions={QUICK}", *more,
     ]  # fmt: skip
 
 
@@ -70,7 +73,7 @@ class Cluster:
         self.environment = {
             **os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable, "SPARK_NO_DAEMONIZE": "1",
-            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": QUICK,
         }  # fmt: skip
         self.folder = folder
         with socket.socket() as free:
@@ -124,7 +127,8 @@ def cluster(tmp_path):
 
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster, root, rings, tmp_path):
     out = tmp_path / "out"
-    settings = ("--conf", "spark.executor.memory=512m", "--conf", "spark.executor.cores=1")
+    settings = ("--conf", "spark.executor.memory=512m", "--conf", "spark.executor.cores=1",
+                "--conf", f"spark.driver.extraJavaOptions={QUICK}")  # fmt: skip
     job = subprocess.Popen(
         command(rings, out, cluster.url, *settings),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
