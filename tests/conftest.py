@@ -31,6 +31,7 @@ ONCE = (
     "tests/amqpscope/report/test_html_browser",
     "tests/amqpscope/spark/",
     "tests/amqpscope/test_cli",
+    "tests/amqpscope/test_pytest_plugin",
     "tests/amqpscope/tui/",
     "tests/benchmarks/",
     # and what plays all examples once more, in other ways.
