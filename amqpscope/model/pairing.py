@@ -38,15 +38,27 @@ def early_answer(event: Event, waiting: list[SessionEnd]) -> SessionEnd | None:
 
     Its ACK number covers this begin, so its sender had read what only now passes the tap.
     """
-    channel = event.frame.unit.channel
     for place, other in enumerate(waiting):
-        begin = other.begin
-        if begin is None or begin.remote_channel != channel:
-            continue
-        if event.mark.end <= other.known_then < EVERYTHING:
+        if answers_early(event, other):
             other.replied = True
             return waiting.pop(place)
     return None
+
+
+def assumed_answer(event: Event, old: SessionEnd | None) -> SessionEnd | None:
+    """The same, of a begin that seemed to answer one from before the capture."""
+    if old is None or not old.assumed or old.pair is None or not answers_early(event, old.pair):
+        return None
+    old.pair.replied = True
+    return old.pair
+
+
+def answers_early(event: Event, other: SessionEnd) -> bool:
+    """Whether a begin of the partner names the channel of this one, and its sender had read it."""
+    begin = other.begin
+    if begin is None or begin.remote_channel != event.frame.unit.channel:
+        return False
+    return event.mark.end <= other.known_then < EVERYTHING
 
 
 def attach(event: Event, body: Attach) -> LinkEnd | None:

@@ -290,6 +290,8 @@ class Tracker:
                 own.unpaired = [other for other in own.unpaired if other is not old]
         own.channels[channel] = session
         pair = self.answered(event, body)
+        if pair is None and body.remote_channel is None:
+            pair = pairing.assumed_answer(event, old)
         if pair is None:
             own.unpaired.append(session)
             if len(own.unpaired) > MAX_UNPAIRED:

@@ -258,6 +258,21 @@ def test_a_begin_answered_in_missing_octets_does_not_take_the_answer_of_the_next
     assert answer.pair is second or answer.pair is None or answer.pair.ended is not None
 
 
+def test_an_answer_captured_before_its_begin_is_paired_although_octets_are_missing():
+    played = play(
+        f"""
+        client: GAP
+        server^1: begin[0] remote-channel=0 {BEGIN}
+        client: begin[0] {BEGIN}
+        client: flow[0] next-incoming-id=0 incoming-window=9 next-outgoing-id=0 outgoing-window=9
+        """,
+        "opened",
+    )
+    answer, begin = sessions(played).values()
+    assert begin.pair is answer
+    assert played.findings == []
+
+
 def test_an_attach_that_cannot_be_read_makes_its_session_doubtful():
     # The list says that it is longer than the frame.
     played = play(
