@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.model.delivery import Delivery
-from amqpscope.model.knowledge import Grants
+from amqpscope.model.knowledge import EVERYTHING, Grants
 from amqpscope.model.mark import Mark
 from amqpscope.model.watch import Watch
 from dissectors.v1_0.bodies import Attach, Body, Coordinator, Detach, Flow, Source, Target
@@ -168,8 +168,13 @@ class LinkEnd:
 
     @property
     def may_answer(self) -> bool:
-        """This attach answers the partner's, or perhaps one of it that was not seen."""
-        return self.replied or (self.doubtful and self.pair is None)
+        """This attach answers the partner's, or perhaps one of it that was not seen.
+
+        Without ACK numbers, the partner's that was captured later may be the one that it answers.
+        """
+        if self.replied or not self.doubtful:
+            return self.replied
+        return self.pair is None or self.known_then == EVERYTHING
 
     def node(self) -> str:
         """The address that the link goes to or comes from, as either side tells it."""

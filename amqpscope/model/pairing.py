@@ -122,7 +122,10 @@ def pair_link(session: SessionEnd, link: LinkEnd) -> None:
     if not session.whole or not partner.session.whole:
         # Another attach of that name may be missing, and be the one that was answered.
         link.again = partner.again = True
-    link.replied = True
+    # An answer may be captured before what it answers: then its ACK number covers that.
+    early = link.mark.end <= partner.known_then < EVERYTHING
+    link.replied = not early
+    partner.replied = partner.replied or early
     partner.pair = link
     if partner.detach is not None:
         link.odd = True

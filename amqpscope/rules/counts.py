@@ -170,6 +170,15 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
                 outgoing-window=100 handle=0 link-credit=10
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
                 initial-delivery-count=5
+
+    Good (session):
+        client: GAP
+        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
+                target=target()
+        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                outgoing-window=100 handle=0 delivery-count=5 link-credit=10
+        @9s client: end[0]
+        server: end[0]
     """
     body, link = event.body, event.link
     if isinstance(body, Attach):

@@ -89,7 +89,7 @@ def lose_syn(recording: Recording, chance: Random, _: Another) -> Recording | No
     return lose_where(recording, lambda packet: packet.flags & (SYN | ACK) in wanted)
 
 
-@relation("lose-fin", whole=True)
+@relation("lose-fin")
 def lose_fin(recording: Recording, chance: Random, _: Another) -> Recording | None:
     """The FIN of one direction, or of all, is lost."""
     key = chance.choice((None, some_direction(recording, chance)))

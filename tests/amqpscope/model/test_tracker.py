@@ -273,6 +273,21 @@ def test_an_answer_captured_before_its_begin_is_paired_although_octets_are_missi
     assert played.findings == []
 
 
+def test_an_attach_captured_before_the_one_that_it_answers_is_the_answer():
+    played = play(
+        f"""
+        client: begin[0] {BEGIN}
+        server: begin[0] remote-channel=0 {BEGIN}
+        server^1: attach[0] name="l" handle=0 {SENDER}
+        client: attach[0] name="l" handle=0 {RECEIVER}
+        """,
+        "opened",
+    )
+    answer, asked = links(played).values()
+    assert answer.pair is asked
+    assert (answer.replied, asked.replied) == (True, False)
+
+
 def test_an_attach_that_cannot_be_read_makes_its_session_doubtful():
     # The list says that it is longer than the frame.
     played = play(
