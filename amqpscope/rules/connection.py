@@ -6,6 +6,7 @@ one direction. Closing is in `closing`, silences are in `idle`.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from amqpscope.model import event as kinds
@@ -29,6 +30,8 @@ NOT_UNDERSTOOD: Final = frozenset(
     )
 )
 """Conditions with which a peer would refuse an empty frame."""
+_GONE: Final = re.compile(r"abort|reset|broken|disconnect|closed|gone|eof", re.IGNORECASE)
+"""What peers say when TCP ended under a connection."""
 
 
 def first_frame(event: Event) -> bool:
@@ -221,8 +224,8 @@ def empty_frame_tolerated(event: Event, report: Reporter) -> None:
     """A peer takes empty frames on any valid channel.
 
     A close with an error about a frame not understood, right after an empty frame, looks as if that
-    one was meant. It may be chance. Where the partner's direction has ended before, that is what
-    the close answers.
+    one was meant. It may be chance. Where the partner's direction has ended before, or the error
+    says that the connection broke, that is what the close answers.
 
     Bad (session):
         client: empty
@@ -249,7 +252,9 @@ def empty_frame_tolerated(event: Event, report: Reporter) -> None:
         return  # Something came after the empty frame that was not captured: octets, or a FIN.
     if not isinstance(body, Close) or not isinstance(body.error, Body) or partner.close is not None:
         return
-    condition = body.error[0]
+    condition, text = body.error[0], body.error[1]
+    if isinstance(text, str) and _GONE.search(text):
+        return
     if condition not in NOT_UNDERSTOOD or partner.damaged or own.close is not None:
         return
     if own.last_mark.time <= heartbeat.time:

@@ -81,7 +81,8 @@ def silent_to_the_end(
     one, other = event.connection.ends
     closed = one.close is not None or other.close is not None
     over = any(end.finished in ENDED and end is not event.own for end in (one, other))
-    unseen = quiet.seen < quiet.reached  # its partner had octets that did not pass here
+    # Octets of it are missing, or its partner had some that did not pass here.
+    unseen = not quiet.anchored or quiet.seen < quiet.reached
     if closed or over or unseen or not quiet.heard or "19" in quiet.told:
         return
     now = event.time
