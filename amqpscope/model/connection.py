@@ -77,6 +77,8 @@ class Fault:
         """`error`, `warning`, or `info` for a note about nothing that a partner would mind."""
         self.answered = False
         """The partner's reaction was judged."""
+        self.frames = 0
+        """Frames of both peers on the connection until it was found."""
 
 
 class Breaches:
@@ -243,6 +245,11 @@ class Connection:
         self.breaches = Breaches()
 
     @property
+    def frames(self) -> int:
+        """Frames of both peers so far; numbers of frames count those of other connections too."""
+        return self.ends[0].frames + self.ends[1].frames
+
+    @property
     def closing(self) -> bool:
         """A peer has closed, or a direction has ended."""
         one, other = self.ends
@@ -253,6 +260,7 @@ class Connection:
         """Remember a finding, since some rules judge how the partner reacts to it."""
         if len(self.faults) >= MAX_FAULTS:
             del self.faults[MAX_FAULTS // 2]
+        fault.frames = self.frames
         self.faults.append(fault)
 
     def clean(self, peer: int) -> bool:

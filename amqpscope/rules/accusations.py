@@ -44,7 +44,7 @@ COMPUTED: Final = frozenset((WINDOW, LIMIT, IN_USE, UNATTACHED))
 """What follows from the frames alone; the others may have reasons that cannot be seen here."""
 ENDED: Final = ("fin", "rst")
 NEAR: Final = 10
-"""Frames in which a peer reacts to what is no error; what it put up with for longer is no cause."""
+"""Frames of the connection in which a peer reacts to what is no error; later that is no cause."""
 HARMLESS: Final = frozenset(("FLW-012",))
 """Warnings about what breaks nothing; where it does, they are errors of their own."""
 PROVOKED: Final = frozenset(
@@ -205,9 +205,10 @@ def may_be_cause(event: Event, fault: Fault) -> bool:
         return False
     if event.partner.finished in ENDED:
         return fault.rule == "CON-008"
-    before = event.mark.frame - fault.mark.frame
-    near = fault.severity == ERROR or (fault.severity == WARNING and before <= NEAR)
-    return near and before > 0 and fault.rule not in HARMLESS and concerns(event, fault)
+    before = fault.mark.frame < event.mark.frame
+    since = event.connection.frames - fault.frames
+    near = fault.severity == ERROR or (fault.severity == WARNING and since <= NEAR)
+    return near and before and fault.rule not in HARMLESS and concerns(event, fault)
 
 
 def point_to_fault(event: Event, report: Reporter, error: Error, fault: Fault) -> None:
