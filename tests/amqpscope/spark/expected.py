@@ -11,6 +11,9 @@ from amqpscope.report.lint import finding_object
 from amqpscope.report.stats import connection_object
 from amqpscope.statistics import Histogram, Statistics
 
+NOT_KEPT = {"ended", "until"}
+"""Members of stats that the tables have no column for: how and when something ended."""
+
 
 def ordered(objects):
     """Objects in an order that depends on nothing but them."""
@@ -36,7 +39,14 @@ def counted(path):
             for piece in batch:
                 for step in analyzer.feed(piece):
                     statistics.take(step)
-    return ordered(connection_object(numbers) for numbers in statistics.finish())
+    return ordered(kept(connection_object(numbers)) for numbers in statistics.finish())
+
+
+def kept(value):
+    """What the tables keep of an object that stats prints."""
+    if isinstance(value, dict):
+        return {name: kept(each) for name, each in value.items() if name not in NOT_KEPT}
+    return [kept(each) for each in value] if isinstance(value, list) else value
 
 
 def findings_of(rows):
