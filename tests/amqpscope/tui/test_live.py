@@ -35,7 +35,7 @@ def test_new_frames_appear_and_the_cursor_follows(drive, growing):
 
     early, lines = drive(path, script, follow=True, read=False)
     assert 2 < early < 25
-    assert any(line.lstrip("✗! *").startswith("25 ") for line in lines)
+    assert any(line.lstrip("✗!i *").startswith("25 ") for line in lines)
     assert "live 25/25" in lines[-2]
 
 
