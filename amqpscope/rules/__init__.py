@@ -39,6 +39,9 @@ SEVERITIES: Final = (ERROR, WARNING, INFO)
 SURE: Final = "sure"
 SUSPECT: Final = "suspect"
 
+INCOMPLETE: Final = "; not all that passed shortly before was captured"
+"""Why a finding is in doubt that rests on what was seen before."""
+
 STATELESS: Final = ("TYP", "ENC", "MSG")
 """Groups whose rules look at one frame or message, so that nothing lost before it matters."""
 
@@ -241,6 +244,7 @@ class Reporter(Reporting[Event, SessionEnd | LinkEnd]):
         id = self.running.id
         if event.time < event.connection.shaken_until and not id.startswith(STATELESS):
             certainty = SUSPECT
+            message += INCOMPLETE
         if about is None:
             unit = event.frame.unit
             channel = None if unit.header is not None else unit.channel

@@ -248,8 +248,8 @@ def empty_frame_tolerated(event: Event, report: Reporter) -> None:
         return
     if heartbeat is None or partner.last_mark is not heartbeat or not event.knew(heartbeat):
         return
-    if event.ahead or partner.missed:
-        return  # Something came after the empty frame that was not captured: octets, or a FIN.
+    if event.ahead or not partner.anchored:
+        return  # What the close is about may not have been captured: octets, or a FIN.
     if not isinstance(body, Close) or not isinstance(body.error, Body) or partner.close is not None:
         return
     condition, text = body.error[0], body.error[1]

@@ -22,7 +22,17 @@ from amqpscope.model.connection import Fault
 from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
 from amqpscope.model.older.event import KIND, OlderEvent
-from amqpscope.rules import RULES, SURE, SUSPECT, Related, Reporter, Reporting, Rule, RuleSet
+from amqpscope.rules import (
+    INCOMPLETE,
+    RULES,
+    SURE,
+    SUSPECT,
+    Related,
+    Reporter,
+    Reporting,
+    Rule,
+    RuleSet,
+)
 from amqpscope.rules.consequences import EARLIER, consequence
 from amqpscope.rules.older.consequences import STATELESS, cause_of, touched_by
 
@@ -151,6 +161,7 @@ class OlderReporter(Reporting[OlderEvent, int]):
             return  # The sender knows what did not pass here: it may be right.
         if event.time < event.connection.shaken_until and not stateless:
             certainty = SUSPECT
+            message += INCOMPLETE
         if not event.connection.announced and not id.startswith(ANY_DIALECT):
             certainty = SUSPECT
         channel = about

@@ -58,6 +58,12 @@ def heartbeat_missed(event: OlderEvent, report: OlderReporter) -> None:
         @60s client: heartbeat
         @60s server: heartbeat
         @140s client: END
+
+    Good (channel):
+        @10s client: heartbeat
+        @60s client: GAP
+        @60s server: heartbeat
+        @140s server: RST
     """
     limit = interval(event)
     if not limit:
