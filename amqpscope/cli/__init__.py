@@ -8,7 +8,9 @@ Each command imports what it works with when it runs, so that `amqpscope --help`
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from typing import Any, Final
 
 import click
 
@@ -22,6 +24,22 @@ from amqpscope.cli.proxy import proxy
 from amqpscope.cli.read import demo, read
 from amqpscope.cli.rules import explain, rules
 from amqpscope.cli.state import state, stats
+
+CAPTURES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst")
+"""How files that people mean to open end, whether or not they are there."""
+
+
+class Commands(click.Group):
+    """The commands; a capture without one is read."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Take a file where a command should be for `read`."""
+        first = args[0]
+        if first not in self.commands and (
+            first == "-" or os.path.exists(first) or first.endswith(CAPTURES)
+        ):
+            args = ["read", *args]
+        return super().resolve_command(ctx, args)
 
 
 def main() -> None:
@@ -39,17 +57,21 @@ def main() -> None:
         gc.freeze()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    subcommand_metavar="[COMMAND | CAPTURE] [ARGS]...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(amqpscope.__version__, message=f"amqpscope %(version)s ({amqpscope.build()})")
 def cli() -> None:
     """See what went over the wire in AMQP, and who broke the protocol.
 
     \b
-    amqpscope demo                      a first look, at a capture that comes along
-    amqpscope read capture.pcapng       every frame of a capture; on a terminal a screen
-    amqpscope lint capture.pcapng       what in it breaks the specification, and who
-    amqpscope proxy amqp://broker:5672  the same live, between a client and a broker
-    tcpdump -w - port 5672 | amqpscope read -
+    amqpscope demo                      show the capture that comes along
+    amqpscope capture.pcapng            browse a capture (piped: print frames)
+    amqpscope lint capture.pcapng       report violations, and who is at fault
+    amqpscope proxy amqp://broker:5672  watch, record and check live traffic
+    tcpdump -w - port 5672 | amqpscope -
     """
 
 

@@ -103,6 +103,27 @@ def test_closed_streams(simple, closed, code):
 
 # ---------------------------------------------------------------- wrong usage
 
+
+@pytest.mark.parametrize("given", ["captures/demo.pcapng", "-"])
+def test_a_capture_without_a_command_is_read(amqpscope, root, given):
+    options = {"stdin": (root / "captures/demo.pcapng").open("rb")} if given == "-" else {}
+    path = given if given == "-" else root / given
+    done = amqpscope(path, "-Y", "open", **options)
+    assert (done.returncode, done.stdout.count(" open ")) == (0, 2)
+
+
+def test_a_capture_that_is_not_there_is_no_wrong_command(amqpscope):
+    done = amqpscope("nosuch.pcapng")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "amqpscope: nosuch.pcapng: no such file or directory\n",
+    )
+
+
+def test_the_first_help_fits_80_columns(amqpscope):
+    assert max(len(line) for line in amqpscope("--help").stdout.splitlines()) <= 80
+
+
 USAGE = [
     (["read"], "Missing argument"),
     (["read", "--format", "xml", "x"], "xml"),
