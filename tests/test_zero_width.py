@@ -23,7 +23,7 @@ from dissectors.v1_0.message import read_section, walk
 from dissectors.v1_0.types import COMPOSITES, SECTIONS
 
 SECONDS = 20
-"""For all frames of one kind together: a thousand or so, each worth milliseconds."""
+"""Of the processor, for all frames of one kind: a thousand or so, each worth milliseconds."""
 
 HEADERS = {0: b"AMQP\0\1\0\0", 1: b"AMQP\3\1\0\0"}
 EMPTY = (0x40, 0x41, 0x42, 0x43, 0x44, 0x45)
@@ -98,19 +98,19 @@ FRAMES = [row for row in COMPOSITES if 0x10 <= row.code <= 0x18 or 0x40 <= row.c
 NESTED = [row for row in COMPOSITES if row not in FRAMES and row.code < 0x70]
 
 
-@pytest.mark.timeout(SECONDS * 3)
+@pytest.mark.timeout(SECONDS * 10)
 @pytest.mark.parametrize("row", FRAMES, ids=lambda row: row.name)
 def test_in_each_field_of_a_frame(row):
     type = 1 if row.code >= 0x40 else 0
     raws = [frame(body, type) for body in bodies(row)]
-    begun = time.monotonic()
+    begun = time.process_time()
     lint([HEADERS[type], *raws])
     for raw in raws[::21]:
         unit_tree(raw)
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
 
 
-@pytest.mark.timeout(SECONDS * 3)
+@pytest.mark.timeout(SECONDS * 10)
 @pytest.mark.parametrize("row", NESTED, ids=lambda row: row.name)
 def test_in_each_field_of_what_a_frame_holds(row):
     inner = list(bodies(row))[::4]
@@ -122,9 +122,9 @@ def test_in_each_field_of_what_a_frame_holds(row):
         frame(composite(0x12, [b"\xa1\1n", b"\x43", b"\x41", *[b"\x40"] * 2, body, body]), 0)
         for body in inner
     ]
-    begun = time.monotonic()
+    begun = time.process_time()
     lint([HEADERS[0], *raws])
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
 
 
 def transfer(number, payload):
@@ -133,7 +133,7 @@ def transfer(number, payload):
     return frame(composite(0x14, items) + payload, 0)
 
 
-@pytest.mark.timeout(SECONDS * 3)
+@pytest.mark.timeout(SECONDS * 10)
 @pytest.mark.parametrize("code", SECTIONS, ids=SECTIONS.get)
 def test_in_each_section_of_a_message(code):
     head = b"\0\x53" + bytes((code,))
@@ -159,26 +159,26 @@ def test_in_each_section_of_a_message(code):
         b"\x43",
     ]
     opening.append(frame(composite(0x12, attach), 0))
-    begun = time.monotonic()
+    begun = time.process_time()
     lint(opening + [transfer(number, message) for number, message in enumerate(messages)])
     for message in messages:
         section_tree(message)
         decode(message)
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
 
 
-@pytest.mark.timeout(SECONDS * 3)
+@pytest.mark.timeout(SECONDS * 10)
 def test_sections_of_one_message_share_a_limit():
     claim = wide(MAX_EMPTY_ELEMENTS, b"\x40")
     message = (
         b"\0\x53\x76\xd0" + (4 + len(claim)).to_bytes(4, "big") + b"\0\0\0\1" + claim
     ) * 50_000
-    begun = time.monotonic()
+    begun = time.process_time()
     sections, fault = walk(message)
     assert fault is None
     assert sum(len(array) for each in sections for array in read_section(message, each)[0]) == 0
     section_tree(message)
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
 
 
 def test_what_may_be_claimed_is_still_read():
@@ -189,15 +189,15 @@ def test_what_may_be_claimed_is_still_read():
         assert found[0] == found[254] == decode(bytes((code,)))[0]
 
 
-@pytest.mark.timeout(SECONDS * 3)
+@pytest.mark.timeout(SECONDS * 10)
 def test_arrays_within_arrays_are_limited_in_depth_where_they_are_damaged():
     nested = b"\xf0" + b"\xff\xff\xff\xff\0\0\0\1\xf0" * 20_000
-    begun = time.monotonic()
+    begun = time.process_time()
     lint([HEADERS[0], frame(composite(0x10, [b"\xa1\1c", nested], -1), 0)])
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
 
 
-@pytest.mark.timeout(SECONDS * 3)
+@pytest.mark.timeout(SECONDS * 10)
 @pytest.mark.parametrize("form", ["jsonl", "csv", "text"])
 def test_printing(tmp_path, form):
     path = tmp_path / "made.pcapng"
@@ -209,9 +209,9 @@ def test_printing(tmp_path, form):
         for place, claim in enumerate(CLAIMS):
             talk.data(0, place, frame(composite(0x10, [b"\xa1\1c", *[b"\x40"] * 8, claim]), 0))
     options = Options(form=form) if form != "text" else Options(tree=True, octets=True, width=80)
-    begun = time.monotonic()
+    begun = time.process_time()
     assert Reading(options, io.StringIO(), [].append).run((str(path),)) in {0, 2}
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
 
 
 def test_notation_writes_them():
