@@ -34,6 +34,14 @@ def suspicious_frame(raw: bytes) -> bool:
     return any(sign in raw for sign in SIGNS)
 
 
+def may_hide(octets: bytes) -> bool:
+    """Whether values in octets of 1.0 may have secrets: right when it says no.
+
+    A secret under a key is in a map, and a map has one of two constructors.
+    """
+    return b"\xc1" in octets or b"\xd1" in octets or suspicious_frame(octets)
+
+
 def secret_unit(unit: Unit) -> bool:
     """Whether a SASL frame is not what it should be, so that a credential may stand anywhere."""
     if unit.type != SASL_FRAME or unit.header is not None or isinstance(unit, OlderUnit):

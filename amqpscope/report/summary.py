@@ -10,11 +10,11 @@ from typing import Final
 
 from amqpscope.analysis import Step
 from amqpscope.report.older_summary import older_summary
-from amqpscope.report.secrets import secret_message
+from amqpscope.report.secrets import may_hide, secret_message
 from amqpscope.report.words import LOOKED_AT, PREVIEW, escaped, printable, shortened, size, text_of
 from dissectors.masking import masked, masked_octets
 from dissectors.notation_text import text_value
-from dissectors.secrets import clean_name, suspicious_octets
+from dissectors.secrets import clean_name, secret_method
 from dissectors.v1_0.bodies import (
     Accepted,
     Attach,
@@ -60,7 +60,7 @@ def summary(step: Step, *, show_secrets: bool = False) -> str:
     elif isinstance(body, Transfer):
         words.append(transfer(step, body, show_secrets))
     elif body is not None:
-        if not show_secrets:
+        if not show_secrets and (secret_method(body.row.name) or may_hide(step.frame.raw)):
             body = masked(body)
         teller = TELLERS.get(body.row.name)
         names = [field.name for field in body.row.fields]
@@ -237,7 +237,7 @@ def transfer(step: Step, body: Transfer, show_secrets: bool) -> str:
     """A transfer: which delivery, how large, settled or not, and what it carries."""
     delivery = step.delivery
     words = []
-    if not show_secrets and suspicious_octets(step.frame.raw[: step.frame.unit.payload]):
+    if not show_secrets and may_hide(step.frame.raw[: step.frame.unit.payload]):
         body = masked(body)
     if delivery is not None and delivery.delivery_id is not None:
         words.append(f"#{delivery.delivery_id}")
@@ -266,6 +266,7 @@ def content(step: Step, message: bytes, show_secrets: bool) -> str:
     if not show_secrets and secret_message(step):
         return "(hidden)"
     words = []
+    show_secrets = show_secrets or not may_hide(message)
     for section in sections:
         if section.name == "properties":
             value, _ = read_section(message, section)
