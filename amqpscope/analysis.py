@@ -387,7 +387,7 @@ class Analyzer:
         self.gaps += 1
         conversation.gaps += 1
         older = conversation.older
-        if older is not None:
+        if older is not None and not (suspect.refused and gap.sender == SERVER):
             return self.older_gap(suspect, older, gap)
         framer = suspect.framers[gap.sender]
         frame = framer.lose(gap.size, gap.packet, gap.time)

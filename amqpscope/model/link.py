@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.model.delivery import Delivery
-from amqpscope.model.knowledge import EVERYTHING, Grants
+from amqpscope.model.knowledge import Grants
 from amqpscope.model.mark import Mark
 from amqpscope.model.watch import Watch
+from amqpscope.stream import BEYOND
 from dissectors.v1_0.bodies import Attach, Body, Coordinator, Detach, Flow, Source, Target
 from dissectors.v1_0.values import Array, Symbol
 
@@ -174,7 +175,7 @@ class LinkEnd:
         """
         if self.replied or not self.doubtful:
             return self.replied
-        return self.pair is None or self.known_then == EVERYTHING
+        return self.pair is None or self.known_then >= BEYOND
 
     def node(self) -> str:
         """The address that the link goes to or comes from, as either side tells it."""

@@ -16,6 +16,7 @@ from amqpscope.model.knowledge import EVERYTHING
 from amqpscope.model.link import LinkEnd
 from amqpscope.model.session import SessionEnd
 from amqpscope.model.watch import Watch, active_filters
+from amqpscope.stream import BEYOND
 from dissectors.v1_0.bodies import Attach, Detach, Source, Target
 
 
@@ -123,7 +124,7 @@ def pair_link(session: SessionEnd, link: LinkEnd) -> None:
         # Another attach of that name may be missing, and be the one that was answered.
         link.again = partner.again = True
     # An answer may be captured before what it answers: then its ACK number covers that.
-    early = link.mark.end <= partner.known_then < EVERYTHING
+    early = link.mark.end <= partner.known_then < BEYOND
     link.replied = not early
     partner.replied = partner.replied or early
     partner.pair = link

@@ -116,6 +116,22 @@ def test_a_header_whose_end_is_missing_is_not_completed_by_what_follows():
     assert analyzer.protocols == []
 
 
+def test_a_hole_in_the_answer_of_a_1_0_server_to_an_older_client():
+    analyzer = Analyzer()
+    connection = Connection(("10.0.0.1", 40000), ("10.0.0.2", 5672), True)
+    begun = b"AMQP\0\x01\0\0\0\0\0\x40\x02\0\0\0\0\x53\x10"
+    empty = b"\0\0\0\x08\x02\0\0\0"
+    steps = []
+    for piece in (
+        Chunk(connection, CLIENT, 0, b"AMQP\0\0\x09\x01", 1, 0, 0),
+        Chunk(connection, SERVER, 0, begun, 2, 0, 8),
+        Gap(connection, SERVER, len(begun), 53, 3, 0),
+        Chunk(connection, SERVER, 72, empty, 3, 0, 8),
+    ):
+        steps += analyzer.feed(piece)
+    assert [step.frame.unit.name for step in steps] == ["header", "header", "malformed", "empty"]
+
+
 @pytest.mark.parametrize(
     ("header", "protocol"),
     [

@@ -96,7 +96,7 @@ def fewer(recording: Recording, found: Found) -> list[Packet]:
     size = len(packets) // 2
     trials = 0
     while size:
-        place = 0
+        place, before = 0, len(packets)
         while place < len(packets) and trials < TRIALS:
             rest = packets[:place] + packets[place + size :]
             trials += 1
@@ -104,5 +104,6 @@ def fewer(recording: Recording, found: Found) -> list[Packet]:
                 packets = rest
             else:
                 place += size
-        size //= 2
+        if size > 1 or len(packets) == before or trials >= TRIALS:
+            size //= 2
     return packets

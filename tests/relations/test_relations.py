@@ -149,7 +149,7 @@ def test_a_warning_in_doubt_says_what_is_missing():
 
 def test_a_warning_about_time_is_in_order_where_time_was_changed():
     assert rests_on_time("CON-016")
-    assert not rests_on_time("FLW-012")
+    assert not rests_on_time("FLW-016")
 
 
 def test_what_blinds_goes_last_and_only_with_what_is_whole():
