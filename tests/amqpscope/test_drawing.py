@@ -63,7 +63,7 @@ def test_a_transfer_is_joined_to_its_disposition(source, good):
 
 def test_findings_that_came_late_are_on_their_frames_too(root, source):
     (ladder,) = laid(source(root / "captures" / "demo.pcapng"))
-    assert [note.rule for note in arrow(ladder, 16).entry.notes] == ["CON-008"]
+    assert [note.rule for note in arrow(ladder, 25).entry.notes] == ["CON-008"]
 
 
 def test_the_end_of_tcp_is_drawn(root, source):
@@ -87,7 +87,7 @@ def test_a_filter_picks_frames(source, good):
 def test_a_filter_for_findings_sees_late_ones(root, source):
     path = root / "captures" / "demo.pcapng"
     (ladder,) = laid(source(path, where=compile_filter('finding == "CON-008"')))
-    assert [row.frame for row in ladder.rows if isinstance(row, Arrow)] == [16]
+    assert [row.frame for row in ladder.rows if isinstance(row, Arrow)] == [25]
 
 
 def test_one_connection_of_several(root, source):
