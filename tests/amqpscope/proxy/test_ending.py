@@ -129,8 +129,10 @@ def test_a_command_that_cannot_be_run_is_not_one_that_is_missing(proxy, server, 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_is_under_way_arrives_before_the_end(proxy, server, number):
     got = []
+    taken = threading.Event()
 
     def slow(peer):
+        taken.set()
         time.sleep(0.05)
         got.append(receive_all(peer))
 
@@ -139,6 +141,7 @@ def test_what_is_under_way_arrives_before_the_end(proxy, server, number):
     block = noise(600_000)
     with run.connect() as client:
         client.sendall(block)
+        assert taken.wait(30)
         run.process.send_signal(number)
         assert receive_all(client) == b""
     assert run.wait() == 0
