@@ -69,18 +69,20 @@ def _boolean(scanner: Scanner) -> bool:
 
 def _text(scanner: Scanner, *, short: bool) -> Value:
     if scanner.text.startswith('"', scanner.at):
-        return scanner.string() * _times(scanner)
-    raw = scanner.binary() * _times(scanner)
+        text = scanner.string()
+        return text * _times(scanner, len(text))
+    octets = scanner.binary()
+    raw = octets * _times(scanner, len(octets))
     return readable(raw) if short else raw
 
 
-def _times(scanner: Scanner) -> int:
-    """How often what stands before it is to be repeated: `0x00*4096`."""
+def _times(scanner: Scanner, size: int) -> int:
+    """How often the octets before it are to be repeated: `0x00*4096`."""
     if not scanner.eat("*"):
         return 1
     start = scanner.at
     times = scanner.integer()
-    if not 0 <= times <= MAX_FRAME_SIZE:
+    if not 0 <= times * max(size, 1) <= MAX_FRAME_SIZE:
         scanner.fail("this is too often", start)
     return times
 
