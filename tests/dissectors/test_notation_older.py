@@ -207,3 +207,8 @@ def test_octets_can_be_repeated():
     )
     with pytest.raises(NotationError, match="too often"):
         parse("content-body[1] 0x00*99999999999")
+
+
+def test_what_is_repeated_fits_a_frame_as_a_whole():
+    with pytest.raises(NotationError, match="too often"):
+        parse("content-body[1] 0x00112233445566778899*100000000")
