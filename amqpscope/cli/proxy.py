@@ -156,7 +156,7 @@ def parse_rotate(
 )
 @click.option("-V", "tree", is_flag=True, help="Every field of every frame, as a tree.")
 @click.option("-x", "octets", is_flag=True, help="The octets too.")
-@click.option("--show-secrets", is_flag=True, help="Show SASL responses and tokens too.")
+@click.option("--show-secrets", is_flag=True, help="Show passwords, tokens and signatures too.")
 @click.option(
     "--color",
     "--colour",
