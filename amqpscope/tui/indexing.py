@@ -136,6 +136,7 @@ class Indexer:
             size = len(data)
         elif isinstance(piece, Gap):
             kind, offset, size = spool.GAP, piece.offset, piece.size
+            detail = int(piece.snapped)
         elif isinstance(piece, End):
             kind, detail = spool.END, REASONS.index(piece.reason)
         else:
@@ -174,6 +175,7 @@ class Indexer:
         flags = (
             spool.LOST_BEFORE * frame.lost_before
             | spool.CUT * frame.cut
+            | spool.UNSENT * frame.unsent
             | spool.MESSAGE * (step.message is not None)
         )
         link = 0 if step.link is None else self.link(step.link)

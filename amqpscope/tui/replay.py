@@ -177,7 +177,9 @@ class Replay:
         if head.kind == spool.CHUNK:
             return stream.Chunk(tcp, sender, head.offset, data, packet, time, head.ack)
         if head.kind == spool.GAP:
-            return stream.Gap(tcp, sender, head.offset, head.size, packet, time)
+            gap = stream.Gap(tcp, sender, head.offset, head.size, packet, time)
+            gap.snapped = bool(head.detail)
+            return gap
         if head.kind == spool.END:
             return stream.End(tcp, sender, REASONS[head.detail], packet, time)
         return stream.Window(tcp, sender, bool(head.detail), packet, time)

@@ -36,6 +36,7 @@ CUT: Final = 2
 MESSAGE: Final = 4
 OLDER: Final = 8
 """A frame of the older protocols: `octets` and `previous` tell where its line is and how long."""
+UNSENT: Final = 16
 
 
 class Piece(NamedTuple):
@@ -44,7 +45,7 @@ class Piece(NamedTuple):
     kind: int
     sender: int
     detail: int
-    """Of an end, its reason; of a window, whether it is zero."""
+    """Of an end, its reason; of a window, whether it is zero; of a gap, whether it was snapped."""
     connection: int
     before: int
     """Frames of the capture that were complete before it."""

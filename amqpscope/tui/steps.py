@@ -140,6 +140,7 @@ class Steps:
         frame.number = number
         frame.lost_before = bool(record.flags & spool.LOST_BEFORE)
         frame.cut = bool(record.flags & spool.CUT)
+        frame.unsent = bool(record.flags & spool.UNSENT)
         return frame
 
     def step(self, number: int) -> Step:
