@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dissectors.errors import Malformed
+from dissectors.secret_signs import suspicious_octets
 from dissectors.secrets import (
     MASK,
     Spans,
@@ -24,7 +25,6 @@ from dissectors.secrets import (
     secret_spans,
     starred,
     suspicious_body,
-    suspicious_octets,
 )
 from dissectors.span import Node
 from dissectors.v0_9.letters import AS_SPOKEN, KINDS, WIDTHS
@@ -159,7 +159,7 @@ def _value_end(octets: bytes, at: int) -> int:
 
 
 def loose_spans(octets: bytes) -> Spans:
-    """The same in octets of a damaged table of the older protocols."""
+    """Where secrets are in octets of a damaged table of the older protocols."""
     found = text_spans(octets)
     at, limit = 0, min(len(octets), MAX_LOOSE)
     while at < limit:
@@ -206,7 +206,7 @@ class Cover:
         return joined(self._found)
 
     def tree(self, root: Node) -> Node:
-        """The same tree without secrets."""
+        """The tree without its secrets."""
         children = [
             self._hide(child) if child.label in self.hidden else self._node(child, child.label)
             for child in root.children

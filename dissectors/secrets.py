@@ -49,9 +49,9 @@ WITHIN: Final = (
     "connectionstring", "credential", "passphrase", "passwd", "password", "passwort",
     "privatekey", "secret", "sharedkey", "signingkey",
 )
-"""So is one that has such a word in it,"""
+"""A key that has such a word in it is a credential."""
 LAST: Final = ("bearer", "cookie", "jwt", "pwd", "signature", "token")
-"""or that ends with one of these."""
+"""A key that ends with one of these is a credential."""
 HARMLESS: Final = (
     # Names of locks and of places to go on from: they let nobody in.
     "cancellationtoken", "continuationtoken", "deliverytoken", "locktoken", "nexttoken",
@@ -65,14 +65,14 @@ IN_QUERIES: Final = frozenset(("code", "key"))
 OPEN_CLAIMS: Final = frozenset((
     "expiration", "status-code", "status-description", "statusCode", "statusDescription",
 ))
-"""Application properties of requests to `$cbs`, and of replies, that hold no secret ..."""
+"""Application properties of requests to `$cbs`, and of replies, that hold no secret."""
 OPEN_VALUES: Final = {
     "operation": frozenset(("put-token", "delete-token")),
     "type": frozenset((
         "amqp:jwt", "amqp:swt", "jwt", "servicebus.windows.net:sastoken", "amqp:saml",
     )),
 }
-"""... and those that hold none where they say what they are meant for."""
+"""Values of further application properties there that hold no secret, by property."""
 # fmt: on
 
 CBS_NODE: Final = "$cbs"
@@ -178,14 +178,8 @@ def suspicious(text: str) -> bool:
     return login or "=" in text or "eyJ" in text or "earer" in text or "asic" in text
 
 
-def suspicious_octets(octets: bytes) -> bool:
-    """The same of octets with texts among them; `@` alone is null, which every frame has."""
-    login = b"@" in octets and b":" in octets
-    return login or b"=" in octets or b"eyJ" in octets or b"earer" in octets or b"asic" in octets
-
-
 def suspicious_body(octets: bytes) -> bool:
-    """The same of what an application sends, which often is long: by the plainest signs alone."""
+    """Whether a body, which often is long, may have a secret: by the plainest signs alone."""
     return (
         (b"://" in octets and b"@" in octets)
         or _SIGN.search(octets) is not None
@@ -220,7 +214,7 @@ def joined(spans: Spans) -> Spans:
 
 
 def _without_quote(text: str, start: int, end: int) -> tuple[int, int]:
-    """The same without what closes a quotation."""
+    """The span without what closes a quotation at its end."""
     while end > start and text[end - 1] in _BEHIND:
         end -= 1
     return start, end
@@ -265,7 +259,7 @@ def cleaned(text: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """The same of a name or address that comes over and over."""
+    """A name or address with its secrets masked, remembered since it comes over and over."""
     known = _names.get(name)
     if known is None:
         known = cleaned(name)

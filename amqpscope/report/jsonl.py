@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Analyzer, Conversation, Step
 from amqpscope.report.older_json import older_line
-from amqpscope.report.secrets import secret_message, secret_unit, suspicious_frame
+from amqpscope.report.secrets import secret_message, secret_unit
 from amqpscope.stream import PEERS, Piece
 from dissectors.errors import Malformed
 from dissectors.masking import CLAIMS, masked_octets
 from dissectors.rows import Composite
+from dissectors.secret_signs import suspicious_octets
 from dissectors.secrets import (
     clean_name,
     cleaned,
@@ -64,16 +65,16 @@ MAX_KEYS: Final = 4096
 """Keys of maps kept with their quotes on. They come from a small vocabulary."""
 _keys: Final[dict[str, str]] = {}
 _names: Final[dict[str, str]] = {}
-"""The same of links, as they are ..."""
+"""Names of links as JSON."""
 _clean_names: Final[dict[str, str]] = {}
-"""... and by the same names, without their secrets."""
+"""Names of links as JSON, without their secrets, by the names as they are."""
 
 # What is kept back. A frame without a sign of a secret in a text needs no look at its texts.
 SHOW: Final = 0
 KEYED: Final = 1
 """Fields and keys of credentials."""
 TEXTS: Final = 2
-"""The same, and parts of texts."""
+"""Fields and keys of credentials, and parts of texts."""
 
 
 class Plan:
@@ -137,7 +138,7 @@ class JsonLines:
         size = len(frame.raw) + frame.missing
         put_number(out, size)
         out.append(', "fields": ')
-        cover = SHOW if self.show_secrets else TEXTS if suspicious_frame(frame.raw) else KEYED
+        cover = SHOW if self.show_secrets else TEXTS if suspicious_octets(frame.raw) else KEYED
         self.put_fields(out, unit, cover)
         if unit.type == 0 and unit.payload and unit.kind != "empty":
             payload = size - unit.payload
@@ -224,7 +225,7 @@ class JsonLines:
         else:
             found, fault = walk(message)
         hidden = cover != SHOW and secret_message(step)
-        if cover == KEYED and step.transfers > 1 and suspicious_frame(message):
+        if cover == KEYED and step.transfers > 1 and suspicious_octets(message):
             cover = TEXTS
         before = ', "sections": ['
         for section in found:

@@ -9,6 +9,7 @@ from typing import Final
 
 from amqpscope.analysis import Step
 from dissectors.masking import LOOK_BACK
+from dissectors.secret_signs import suspicious_octets
 from dissectors.secrets import MAX_KNOWN, PUT_TOKEN, names_cbs, secret_node
 from dissectors.v0_9.framing import OlderUnit
 from dissectors.v1_0.framing import SASL_FRAME, Unit
@@ -29,18 +30,12 @@ def token_node(address: str) -> bool:
     return known
 
 
-def suspicious_frame(raw: bytes) -> bool:
-    """Whether texts in a frame may have secrets: as `suspicious_octets`, compiled."""
-    login = b"@" in raw and b":" in raw
-    return login or b"=" in raw or b"eyJ" in raw or b"earer" in raw or b"asic" in raw
-
-
 def may_hide(octets: bytes) -> bool:
     """Whether values in octets of 1.0 may have secrets: right when it says no.
 
     A secret under a key is in a map, and a map has one of two constructors.
     """
-    return b"\xc1" in octets or b"\xd1" in octets or suspicious_frame(octets)
+    return b"\xc1" in octets or b"\xd1" in octets or suspicious_octets(octets)
 
 
 def secret_unit(unit: Unit) -> bool:
