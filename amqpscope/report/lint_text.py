@@ -139,6 +139,8 @@ class LintText:
             for severity, number in counted(captures).items()
             if number
         ]  # fmt: skip
+        if broken and broken == len(captures):
+            return f"Nothing was checked: {count(broken, 'capture')} could not be read."
         if found:
             return f"Found {', '.join(found)} in {read}."
         return f"{self.styled('Nothing found', CLEAN)} in {read}."

@@ -87,6 +87,10 @@ def test_a_terminal_that_knows_ascii_alone_gets_that(checked):
             [Checked("a", frames=1200), Checked("b", unreadable=True)],
             "Nothing found in 1,200 frames of 1 capture; 1 capture could not be read.",
         ),
+        (
+            [Checked("a", unreadable=True), Checked("b", unreadable=True)],
+            "Nothing was checked: 2 captures could not be read.",
+        ),
     ],
 )
 def test_the_sum_tells_how_it_went(captures, told):
