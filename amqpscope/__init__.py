@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amqpscope.proxying import NotChecked as NotChecked
-    from amqpscope.proxying import Violation as Violation
-    from amqpscope.proxying import proxied as proxied
+    from amqpscope.runs.proxied import NotChecked as NotChecked
+    from amqpscope.runs.proxied import Violation as Violation
+    from amqpscope.runs.proxied import proxied as proxied
 
 __version__ = "0.1.0"
 
@@ -35,7 +35,7 @@ def build() -> str:
 def __getattr__(name: str) -> object:
     """What is heavy to import comes when it is asked for."""
     if name in ("NotChecked", "Violation", "proxied"):
-        from amqpscope import proxying
+        from amqpscope.runs import proxied as proxying
 
         return getattr(proxying, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,39 +1,54 @@
-"""A finding: a broken rule with everything that a reader needs to believe it."""
+"""A finding: a broken rule with everything that a reader needs to believe it.
+
+A plain value: rules make it through their reporter, sinks read it, and it can be stored and made
+again from its fields.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Final
 
-from amqpscope.rules import ERROR, INFO, SUSPECT, WARNING, Report
-from amqpscope.stream import PEERS
 from dissectors.secrets import clean_name, cleaned
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+INFO: Final = "info"
+SEVERITIES: Final = (ERROR, WARNING, INFO)
+
+SURE: Final = "sure"
+SUSPECT: Final = "suspect"
 
 GUESSED: Final = " (no SYN was captured, so client and server may be the other way round)"
 
 
+@dataclass(frozen=True)
 class Finding:
-    """What leaves the core about one violation."""
+    """One rule that is broken at one place."""
 
-    def __init__(self, report: Report, connection: int) -> None:
-        rule = report.rule
-        self.rule = rule.id
-        self.name = rule.name
-        self.section = rule.section
-        self.level = rule.level
-        self.severity = report.severity
-        self.certainty = report.certainty
-        self.peer = PEERS[report.peer]
-        self.message = cleaned(report.message)
-        """Names and addresses are quoted in it, whose secrets no report needs."""
-        self.path = report.path
-        self.connection = connection
-        self.frame = report.mark.frame
-        self.packet = report.mark.packet
-        self.time = report.mark.time
-        """Nanoseconds since the Unix epoch."""
-        self.channel = report.channel
-        self.link = clean_name(report.link)
-        self.related = tuple([(frame, cleaned(why)) for frame, why in report.related])
+    rule: str
+    """The rule's id: `FLW-016`."""
+    name: str
+    section: str
+    """Where the specification says so."""
+    level: str
+    severity: str
+    certainty: str
+    """`sure` where the octets prove it, else `suspect`."""
+    peer: str
+    """Who is at fault: `client` or `server`."""
+    message: str
+    path: str
+    """The field that it is about: `transfer.delivery-id`; may be empty."""
+    connection: int
+    frame: int
+    packet: int
+    time: int
+    """Nanoseconds since the Unix epoch."""
+    channel: int | None
+    link: str
+    related: tuple[tuple[int, str], ...] = ()
+    """Other frames that matter to it, each with why."""
 
     def __str__(self) -> str:
         return self.rule
@@ -42,13 +57,19 @@ class Finding:
         where = f"frame {self.frame} ({self.peer}) {self.path}"
         return f"{self.rule} {self.severity} {where}: {self.message}"
 
+    def masked(self) -> Finding:
+        """The same without secrets: names and addresses are quoted in messages."""
+        return replace(
+            self,
+            message=cleaned(self.message),
+            link=clean_name(self.link),
+            related=tuple([(frame, cleaned(why)) for frame, why in self.related]),
+        )
 
-def make_findings(reports: list[Report], connection: int, guessed: bool) -> list[Finding]:
-    """What rules reported on a connection; nobody is accused for sure where roles are a guess."""
-    for report in reports:
-        if guessed and report.severity != INFO:
-            report.certainty = SUSPECT
-            report.message += GUESSED
-            if report.severity == ERROR:
-                report.severity = WARNING
-    return [Finding(report, connection) for report in reports]
+    def doubted(self, reason: str) -> Finding:
+        """The same, but nobody is accused for sure; what is only a note stays as it is."""
+        if self.severity == INFO:
+            return self
+        severity = WARNING if self.severity == ERROR else self.severity
+        message = self.message + reason
+        return replace(self, severity=severity, certainty=SUSPECT, message=message)

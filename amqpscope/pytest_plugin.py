@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from amqpscope.checked import Checked
-    from amqpscope.choice import Choice
+    from amqpscope.check.result import Checked
+    from amqpscope.check.selection import Choice
     from amqpscope.findings import Finding
-    from amqpscope.proxying import Proxied
+    from amqpscope.runs.proxied import Proxied
 
 Lint = Callable[..., "list[Finding]"]
 Proxy = Callable[..., "Proxied"]
@@ -51,7 +51,7 @@ def lint(
 ) -> list[Finding]:
     """Check one capture, with the configuration that counts in a folder."""
     __tracebackhide__ = True
-    from amqpscope.linting import Work, check
+    from amqpscope.runs.lint import Work, check
 
     choice = chosen(root, select=select, ignore=ignore, strict=strict, fail_on=fail_on)
     keylogs = () if keylog is None else (Path(keylog).read_bytes(),)
@@ -84,7 +84,7 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
             allow_empty: bool = False,
             **how: Any,
         ) -> Proxied:
-            from amqpscope.proxying import proxied
+            from amqpscope.runs.proxied import proxied
 
             choice = chosen(pytestconfig.rootpath, **how)
             stack.enter_context(collected(failures))
@@ -104,7 +104,7 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
 @contextmanager
 def collected(failures: list[str]) -> Iterator[None]:
     """Keep why a proxy could not check all, until every proxy of the test has ended."""
-    from amqpscope.proxying import NotChecked
+    from amqpscope.runs.proxied import NotChecked
 
     try:
         yield
@@ -121,8 +121,8 @@ def chosen(
     fail_on: str = "",
 ) -> Choice:
     """What the arguments say, and where they are silent the configuration of the project."""
-    from amqpscope.choice import FAIL_ON, Choice, resolve
-    from amqpscope.config import find_config, read_config
+    from amqpscope.check.config import find_config, read_config
+    from amqpscope.check.selection import FAIL_ON, Choice, resolve
 
     if fail_on and fail_on not in FAIL_ON:
         raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(FAIL_ON)}")

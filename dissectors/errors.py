@@ -56,3 +56,13 @@ class Malformed(Exception):
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         return f"{where}{self.reason} (at octet {self.offset})"
+
+
+def prefix_path(fault: Malformed, name: str) -> None:
+    """Lead a fault's path with the name of what contains it."""
+    if not fault.path:
+        fault.path = name
+    elif fault.path[0] == "[":
+        fault.path = name + fault.path
+    else:
+        fault.path = f"{name}.{fault.path}"

@@ -26,12 +26,13 @@ from dissectors.secrets import (
     starred,
     suspicious_body,
 )
-from dissectors.span import Node
-from dissectors.v0_9.letters import AS_SPOKEN, KINDS, WIDTHS
+from dissectors.tree import Node
+from dissectors.v0_9.encodings import AS_SPOKEN, KINDS, WIDTHS
 from dissectors.v0_9.values import Content, FieldArray, Table, Unreadable
 from dissectors.v1_0.bodies import Body, restore
 from dissectors.v1_0.message import skip
-from dissectors.v1_0.values import Array, Char, Described, Map, Uuid, Value
+from dissectors.v1_0.values import Array, Described, Uuid
+from dissectors.values import Char, Map, Value
 
 SECRET: Final = "secret"
 """The type of a node that hides what was there."""
@@ -159,7 +160,7 @@ def _value_end(octets: bytes, at: int) -> int:
 
 
 def loose_spans(octets: bytes) -> Spans:
-    """Where secrets are in octets of a damaged table of the older protocols."""
+    """Where secrets are in octets of a damaged field table of 0-9."""
     found = text_spans(octets)
     at, limit = 0, min(len(octets), MAX_LOOSE)
     while at < limit:

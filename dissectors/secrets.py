@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
-from dissectors.v1_0.values import Value
+from dissectors.values import Value
 
 MASK: Final = "********"
 STAR: Final = b"*"
-"""What stands for an octet of a secret where octets are shown one by one."""
+"""What replaces an octet of a secret where octets are shown one by one."""
 
 Spans = list[tuple[int, int]]
 """Begins and ends, in order and apart from each other."""
@@ -56,7 +56,7 @@ HARMLESS: Final = (
     # Names of locks and of places to go on from: they let nobody in.
     "cancellationtoken", "continuationtoken", "deliverytoken", "locktoken", "nexttoken",
     "pagetoken", "sequencetoken", "statetoken", "synctoken",
-    # What is told about a credential.
+    # What is said about a credential.
     "expiration", "expiry", "length", "name", "type",
 )
 IN_QUERIES: Final = frozenset(("code", "key"))
@@ -101,7 +101,7 @@ _SIGN: Final = re.compile(
 _PORT: Final = re.compile(r"\d{1,5}(?=[/?#,)\s]|$)")
 _BARE_LOGIN: Final = re.compile(r"([^\s/:@=?&]{1,256}+):([^\s/@]{1,4096}+)@[\w.\-]{1,255}+[:/]")
 _NO_LOGIN: Final = frozenset(("id", "mailto", "queue", "sip", "sips", "topic", "urn", "xmpp"))
-"""What stands before a colon in names that are no user and password."""
+"""What precedes a colon in names that are no user and password."""
 _BEHIND: Final = "\"'`)]},.>…"
 """What may follow a text that is quoted in a sentence."""
 

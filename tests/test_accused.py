@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from amqpscope.choice import Choice
-from amqpscope.linting import Work, check
+from amqpscope.check.selection import Choice
+from amqpscope.runs.lint import Work, check
 
 ACCUSED = Path(__file__).parent.parent / "captures" / "accused"
 

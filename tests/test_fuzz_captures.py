@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.reading import Options, Reading
-from amqpscope.stream import Chunk
+from amqpscope.runs.read import Options, Reading
+from amqpscope.stream.types import Chunk
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 NAMES = (

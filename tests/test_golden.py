@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from amqpscope.choice import Choice
-from amqpscope.linting import Work, check
-from amqpscope.reading import Options, Reading
+from amqpscope.check.selection import Choice
+from amqpscope.runs.lint import Work, check
+from amqpscope.runs.read import Options, Reading
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap*"))

@@ -74,7 +74,8 @@ KNOWN = {
 
 def split(step):
     """Wireshark takes the payload of each transfer for a whole message: it joins none."""
-    return step.delivery is not None and (step.delivery.transfers > 1 or step.frame.unit.body.more)
+    delivery = step.event.delivery
+    return delivery is not None and (delivery.transfers > 1 or step.frame.unit.body.more)
 
 
 def unseen(section, value):
@@ -238,10 +239,11 @@ def our_frame(step):
 
 
 def our_sections(step):
-    if not step.message:
+    message = step.event.message
+    if not message:
         return []
-    found, _ = walk(step.message)
-    values = [(section, read_section(step.message, section)[0]) for section in found]
+    found, _ = walk(message)
+    values = [(section, read_section(message, section)[0]) for section in found]
     return [
         our_node(section.name, value) for section, value in values if not unseen(section, value)
     ]

@@ -42,7 +42,7 @@ def ours(path):
         for batch in pieces:
             for piece in batch:
                 for step in analyzer.feed(piece):
-                    unit = step.older.unit
+                    unit = step.event.unit
                     if unit.header is not None:
                         continue
                     frames, methods, sizes = found.setdefault(step.frame.packet, ([], [], []))

@@ -12,15 +12,16 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.reading import Options, Reading
-from amqpscope.rules import RuleSet
 from amqpscope.rules.all import load
-from amqpscope.stream import Chunk, Connection
+from amqpscope.rules.registry import RuleSet
+from amqpscope.runs.read import Options, Reading
+from amqpscope.stream.types import Chunk, Connection
 from dissectors.notation import write
-from dissectors.span import section_tree, unit_tree
-from dissectors.v1_0.codec import MAX_EMPTY_ELEMENTS, decode
+from dissectors.v1_0.codec import decode
+from dissectors.v1_0.compounds import MAX_EMPTY_ELEMENTS
 from dissectors.v1_0.message import read_section, walk
-from dissectors.v1_0.types import COMPOSITES, SECTIONS
+from dissectors.v1_0.span import section_tree, unit_tree
+from dissectors.v1_0.tables import COMPOSITES, SECTIONS
 
 SECONDS = 20
 """Of the processor, for all frames of one kind: a thousand or so, each worth milliseconds."""

@@ -10,7 +10,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.capture.packets import Packets
-from amqpscope.stream import INSIDE_TLS, Segment
+from amqpscope.stream.types import INSIDE_TLS, Segment
 
 if TYPE_CHECKING:
     from mypy_extensions import i64

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from amqpscope.stream import CLIENT, SERVER, Certificate, Tls
+from amqpscope.stream.types import CLIENT, SERVER, Certificate, Tls
 
 ALERT: Final = 21
 HANDSHAKE: Final = 22

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.capture.fragments import Fragments
-from amqpscope.stream import Segment
+from amqpscope.stream.types import Segment
 
 NULL: Final = 0
 ETHERNET: Final = 1

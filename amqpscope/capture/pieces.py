@@ -17,13 +17,13 @@ from types import TracebackType
 
 from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.keylog import Keys
-from amqpscope.capture.layers import Unwrapper
-from amqpscope.capture.pcap import Capture, CaptureError, open_capture
+from amqpscope.capture.reader import Capture, CaptureError, open_capture
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import STDIN
 from amqpscope.capture.tshark import RecordWriter
-from amqpscope.reassembly import Reassembler
-from amqpscope.stream import Piece
+from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.stream.reassembly import Reassembler
+from amqpscope.stream.types import Piece
 
 
 class Pieces:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.capture.handshake import CLIENT_HELLO, HANDSHAKE, RECORD_HEADER, Handshake
-from amqpscope.capture.lane import Lane
-from amqpscope.stream import CLIENT, Chunk, Connection, Gap, Piece
-from amqpscope.stream import Tls as Facts
+from amqpscope.capture.offsets import Lane
+from amqpscope.stream.types import CLIENT, Chunk, Connection, Gap, Piece
+from amqpscope.stream.types import Tls as Facts
 
 APPLICATION_DATA: Final = 23
 

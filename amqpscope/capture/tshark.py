@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from amqpscope.capture.keylog import Keys
 from amqpscope.capture.tls import APPLICATION_DATA, Records, TlsStream
-from amqpscope.stream import CLIENT
+from amqpscope.stream.types import CLIENT
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process

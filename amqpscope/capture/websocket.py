@@ -20,9 +20,9 @@ from wsproto.frame_protocol import (
     RsvBits,
 )
 
-from amqpscope.capture.lane import Lane
-from amqpscope.stream import CLIENT, SERVER, Chunk, Connection, Gap, Piece
-from amqpscope.stream import WebSocket as Facts
+from amqpscope.capture.offsets import Lane
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection, Gap, Piece
+from amqpscope.stream.types import WebSocket as Facts
 
 MAX_HEAD: Final = 64 * 1024
 """Octets of an HTTP request or response before its empty line."""

@@ -10,7 +10,7 @@ import ipaddress
 import struct
 from typing import BinaryIO, Final
 
-from amqpscope.stream import ACK, CLIENT, FIN, RST, SYN
+from amqpscope.stream.types import ACK, CLIENT, FIN, RST, SYN
 
 _SECTION: Final = struct.Struct("<IIIHHqI")
 _INTERFACE: Final = struct.Struct("<IIHHIHHB3xHHI")

@@ -16,10 +16,10 @@ from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, silence
 if TYPE_CHECKING:
     from amqpscope.analysis import Step
     from amqpscope.capture.ring import Readable
-    from amqpscope.checked import Checked
-    from amqpscope.drawing import Source
+    from amqpscope.check.result import Checked
     from amqpscope.filter import Filter
-    from amqpscope.reading import Options
+    from amqpscope.runs.illustrate import Source
+    from amqpscope.runs.read import Options
 
 DRAWN: Final = 40
 """Connections that are drawn, in all captures together: those with findings first."""
@@ -73,10 +73,10 @@ class Report:
     def capture(self, place: int, checked: Checked) -> Iterator[str]:
         """One capture."""
         from amqpscope.cli.progress import CaptureBar
-        from amqpscope.drawing import Illustrator
         from amqpscope.report.html_capture import capture_foot, capture_parts, frame_parts
         from amqpscope.report.html_findings import detailed
         from amqpscope.report.illustration import Illustration
+        from amqpscope.runs.illustrate import Illustrator
 
         shown = Illustration(list(checked.findings))
         source = self.source(checked)
@@ -92,7 +92,7 @@ class Report:
 
     def source(self, checked: Checked) -> Source:
         """How a capture is read again."""
-        from amqpscope.drawing import Source
+        from amqpscope.runs.illustrate import Source
 
         return Source(
             self.places.get(checked.path, checked.path), self.keylogs, self.decode_as,
@@ -101,7 +101,7 @@ class Report:
 
     def pick(self, checked: Checked, where: Filter) -> None:
         """Leave only the findings on frames that match the filter."""
-        from amqpscope.drawing import Finished, replay
+        from amqpscope.runs.illustrate import Finished, replay
 
         if not checked.findings:
             return
@@ -123,7 +123,7 @@ class Report:
 
 def picked(source: Source) -> Iterator[Step]:
     """The frames that are listed."""
-    from amqpscope.drawing import Finished, replay
+    from amqpscope.runs.illustrate import Finished, replay
 
     for passed in replay(source):
         if not isinstance(passed, Finished) and (
@@ -134,9 +134,9 @@ def picked(source: Source) -> Iterator[Step]:
 
 def read_html(captures: Sequence[Readable], options: Options) -> int:
     """What `read --format html` writes; the exit code."""
-    from amqpscope.choice import Choice
+    from amqpscope.check.selection import Choice
     from amqpscope.cli.state import Reader
-    from amqpscope.linting import Work, check
+    from amqpscope.runs.lint import Work, check
 
     reader = Reader({"decode_as": options.decode_as, "keylog": options.keylogs})
     keylogs = tuple(reader.keylogs)
@@ -165,7 +165,7 @@ def read_html(captures: Sequence[Readable], options: Options) -> int:
 @contextmanager
 def kept(captures: Sequence[Readable]) -> Iterator[dict[str, Readable]]:
     """How captures are read that are no files: rings, and what comes from pipes and is kept."""
-    from amqpscope.drawing import rereadable
+    from amqpscope.runs.illustrate import rereadable
 
     with ExitStack() as stack:
         found = {str(given): stack.enter_context(rereadable(given)) for given in captures}

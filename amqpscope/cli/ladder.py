@@ -24,8 +24,8 @@ from amqpscope.cli.state import Reader
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
-    from amqpscope.checked import Checked
-    from amqpscope.report.ladder import Ladder
+    from amqpscope.check.result import Checked
+    from amqpscope.insight.ladder import Ladder
 
 FORMATS: Final = ("text", "mermaid", "svg")
 MARKED: Final = 1000
@@ -80,7 +80,7 @@ def ladder(captures: tuple[str, ...], **options: Any) -> None:
 def run_ladder(capture: Readable, options: dict[str, Any]) -> int:
     """Read, lay out and write; the exit code."""
     from amqpscope.capture.source import CaptureError
-    from amqpscope.drawing import rereadable
+    from amqpscope.runs.illustrate import rereadable
 
     reader = Reader(options)
     try:
@@ -102,10 +102,10 @@ def run_ladder(capture: Readable, options: dict[str, Any]) -> int:
 
 def laid_out(path: Readable, name: str, reader: Reader, options: dict[str, Any]) -> list[Ladder]:
     """The ladders of a capture, after the rules have seen it."""
-    from amqpscope.choice import Choice
+    from amqpscope.check.selection import Choice
     from amqpscope.cli.progress import CaptureBar
-    from amqpscope.drawing import Ladders, Source, replay
-    from amqpscope.linting import Work, calm_collector, check
+    from amqpscope.runs.illustrate import Ladders, Source, replay
+    from amqpscope.runs.lint import Work, calm_collector, check
 
     calm_collector()
     keylogs, ports = tuple(reader.keylogs), options["decode_as"]

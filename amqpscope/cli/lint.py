@@ -25,10 +25,10 @@ from amqpscope.cli.output import (
 from amqpscope.cli.rings import choose
 
 if TYPE_CHECKING:
-    from amqpscope.baseline import Baseline
     from amqpscope.capture.ring import Readable
-    from amqpscope.checked import Checked
-    from amqpscope.choice import Choice
+    from amqpscope.check.baseline import Baseline
+    from amqpscope.check.result import Checked
+    from amqpscope.check.selection import Choice
 
 FORMATS: Final = ("text", "json", "sarif", "junit", "github", "html")
 
@@ -109,9 +109,9 @@ def lint(captures: tuple[str, ...], **options: Any) -> None:
 
 def run_lint(captures: Sequence[Readable], failed: bool, options: dict[str, Any]) -> int:
     """Check and report; the exit code."""
-    from amqpscope.baseline import BaselineError
     from amqpscope.capture.source import CaptureError
-    from amqpscope.choice import ConfigError
+    from amqpscope.check.baseline import BaselineError
+    from amqpscope.check.selection import ConfigError
     from amqpscope.cli.html import kept
 
     try:
@@ -142,8 +142,8 @@ class Lint:
 
     def chosen(self) -> Choice:
         """The configuration and the command line together."""
-        from amqpscope.choice import Choice, resolve, why_idle
-        from amqpscope.config import find_config, read_config
+        from amqpscope.check.config import find_config, read_config
+        from amqpscope.check.selection import Choice, resolve, why_idle
 
         options = self.options
         path = Path(options["config"]) if options["config"] else find_config(Path.cwd())
@@ -160,7 +160,7 @@ class Lint:
 
     def run(self, captures: Sequence[Readable]) -> int:
         """Check and report; the exit code."""
-        from amqpscope.baseline import read_baseline, write_baseline
+        from amqpscope.check.baseline import read_baseline, write_baseline
 
         known = self.options["baseline"]
         # Before the work, and before --write-baseline writes to the same file.
@@ -185,7 +185,7 @@ class Lint:
     def check(self, captures: Sequence[Readable]) -> list[Checked]:
         """Check all captures, in files and directories."""
         from amqpscope.cli.progress import CaptureBar, CapturesBar
-        from amqpscope.linting import Work, check, check_all
+        from amqpscope.runs.lint import Work, check, check_all
 
         options = self.options
         excerpts = options["form"] == "text" and not options["statistics"]
@@ -211,7 +211,7 @@ class Lint:
 
     def expand(self, path: Readable) -> Sequence[Readable]:
         """A file or ring as it is given, or the captures in a directory."""
-        from amqpscope.linting import captures_in
+        from amqpscope.runs.lint import captures_in
 
         if not isinstance(path, str) or not os.path.isdir(path):
             return [path]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from amqpscope.cli.output import UNREADABLE, complain
-
-PROTOCOLS: Final = ("amqp-1.0",)
 
 
 def parse_decode_as(
@@ -17,12 +15,16 @@ def parse_decode_as(
 ) -> dict[int, str]:
     """Turn `PORT=PROTOCOL` into a table."""
     ports: dict[int, str] = {}
+    if not values:
+        return ports
+    from amqpscope.protocols.registry import names
+
     for value in values:
         port, _, protocol = value.partition("=")
         if not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
             raise click.BadParameter(f"{value!r}: expected PORT=PROTOCOL, as in 5673=amqp-1.0")
-        if protocol not in PROTOCOLS:
-            raise click.BadParameter(f"{protocol!r}: expected one of {', '.join(PROTOCOLS)}")
+        if protocol not in names():
+            raise click.BadParameter(f"{protocol!r}: expected one of {', '.join(names())}")
         ports[int(port)] = protocol
     return ports
 
@@ -55,7 +57,8 @@ def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="PORT=PROTOCOL",
             multiple=True,
             callback=parse_decode_as,
-            help="Take a port for AMQP also where the capture begins later: 5673=amqp-1.0.",
+            help="What to read on a port where the capture begins in the middle of a connection: "
+            "5673=amqp-1.0, 5673=amqp-0-9-1. A protocol header counts more.",
         ),
         click.option(
             "--show-secrets", is_flag=True, help="Show passwords, tokens and signatures too."

@@ -16,7 +16,7 @@ from amqpscope.cli.options import reader_options
 from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing, terminal_width
 
 if TYPE_CHECKING:
-    from amqpscope.choice import Choice
+    from amqpscope.check.selection import Choice
     from amqpscope.spark.outcome import Outcome
     from amqpscope.spark.work import Work
 
@@ -142,7 +142,7 @@ def run(inputs: tuple[str, ...], **options: Any) -> None:
 
 def run_pipeline(inputs: tuple[str, ...], options: dict[str, Any]) -> int:
     """Run and tell; the exit code."""
-    from amqpscope.choice import ConfigError
+    from amqpscope.check.selection import ConfigError
     from amqpscope.spark.session import SparkError, Where, log_file, require
 
     try:
@@ -190,7 +190,7 @@ class Run:
 
     def run(self, inputs: tuple[str, ...]) -> int:
         """Start Spark and do the work; what goes wrong is one line."""
-        from amqpscope.spark.listing import ListingError
+        from amqpscope.spark.list_spark import ListingError
         from amqpscope.spark.manifest import ManifestError
         from amqpscope.spark.session import SparkError, start
 
@@ -263,7 +263,7 @@ class Run:
 
     def code(self, spark: Any, outcome: Outcome) -> int:
         """As lint's, over all that is in the tables."""
-        from amqpscope.rules import SEVERITIES
+        from amqpscope.findings import SEVERITIES
         from amqpscope.spark.manifest import Directory
         from amqpscope.spark.tables import read_table
 

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from amqpscope.reading import PATIENCE, Bar
+from amqpscope.runs.read import PATIENCE, Bar
 
 if TYPE_CHECKING:
     from amqpscope.capture.pieces import Pieces

@@ -21,9 +21,9 @@ from amqpscope.cli.read import screen_wanted
 from amqpscope.cli.tls_options import make_tls, tls_options
 
 if TYPE_CHECKING:
-    from amqpscope.choice import Choice
-    from amqpscope.live import Wishes
+    from amqpscope.check.selection import Choice
     from amqpscope.proxy.process import Settings
+    from amqpscope.runs.live import Wishes
 
 UNITS: Final = {
     # unit: octets, seconds
@@ -190,7 +190,7 @@ def proxy(**options: Any) -> None:
     upstream never answered, unless --allow-empty. Without --lint it is 2 when not all could be
     recorded.
     """  # fmt: skip
-    from amqpscope.choice import ConfigError
+    from amqpscope.check.selection import ConfigError
     from amqpscope.cli.proxy_run import ProxyRun
     from amqpscope.proxy.address import AddressError
 
@@ -251,8 +251,8 @@ def temporary() -> str:
 
 def make_wishes(options: dict[str, Any]) -> Wishes:
     """What is to be printed."""
-    from amqpscope.live import Wishes
-    from amqpscope.reading import Options
+    from amqpscope.runs.live import Wishes
+    from amqpscope.runs.read import Options
 
     printed_to = sys.stderr if options["command"] else sys.stdout
     terminal = printed_to.isatty() and not options["output"]
@@ -283,8 +283,8 @@ def make_wishes(options: dict[str, Any]) -> Wishes:
 
 def chosen(options: dict[str, Any]) -> Choice:
     """The configuration and the command line together."""
-    from amqpscope.choice import Choice, resolve
-    from amqpscope.config import find_config, read_config
+    from amqpscope.check.config import find_config, read_config
+    from amqpscope.check.selection import Choice, resolve
 
     path = Path(options["config"]) if options["config"] else find_config(Path.cwd())
     config = Choice() if path is None else read_config(path)

@@ -10,13 +10,13 @@ from typing import Final, TextIO
 
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import CaptureError, later_than
-from amqpscope.checked import Checked
+from amqpscope.check.result import Checked
 from amqpscope.cli.output import UNREADABLE, complain, printing, silence
-from amqpscope.gate import counted, emptiness, lost_packets, shortfalls
-from amqpscope.live import Live, Wishes
-from amqpscope.proxy.channel import Watch
+from amqpscope.proxy.control import Watch
 from amqpscope.report.lint import finding_object
 from amqpscope.report.lint_text import LintText
+from amqpscope.runs.gate import counted, emptiness, lost_packets, shortfalls
+from amqpscope.runs.live import Live, Wishes
 
 ALLOW: Final = "nothing was checked (--allow-empty if that is meant)"
 

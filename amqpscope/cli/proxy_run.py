@@ -21,13 +21,13 @@ from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, try_to_compl
 from amqpscope.cli.proxy_command import TO_END, Command
 from amqpscope.cli.proxy_report import analyse, standard
 from amqpscope.cli.proxy_screen import Terminal, show_screen
-from amqpscope.gate import counted, lost_packets
-from amqpscope.live import Wishes
-from amqpscope.proxy.channel import Channel, Watch
 from amqpscope.proxy.connection import IN
+from amqpscope.proxy.control import Channel, Watch
 from amqpscope.proxy.files import NEVER
 from amqpscope.proxy.process import Settings, StartError, exposed, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
+from amqpscope.runs.gate import counted, lost_packets
+from amqpscope.runs.live import Wishes
 
 if TYPE_CHECKING:
     from amqpscope.proxy.relay import Relay

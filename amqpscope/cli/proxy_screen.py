@@ -8,8 +8,8 @@ import termios
 from typing import Any
 
 from amqpscope.cli.output import UNREADABLE, complain
-from amqpscope.live import Wishes
-from amqpscope.proxy.channel import Watch
+from amqpscope.proxy.control import Watch
+from amqpscope.runs.live import Wishes
 
 
 def show_screen(path: str, watch: Watch, wishes: Wishes) -> int:

@@ -24,7 +24,7 @@ from amqpscope.cli.rings import choose
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.filter import Filter
-    from amqpscope.reading import Options
+    from amqpscope.runs.read import Options
 
 NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal too.")
 
@@ -93,9 +93,9 @@ def demo(no_tui: bool, **options: Any) -> None:
 
 def show_errors(path: str, options: Options) -> None:
     """What `lint` would say of a capture, but for warnings and notes."""
-    from amqpscope.choice import Choice
-    from amqpscope.linting import Work, check
+    from amqpscope.check.selection import Choice
     from amqpscope.report.lint_text import LintText
+    from amqpscope.runs.lint import Work, check
 
     checked = check(path, Work(Choice()))
     checked.path = "demo.pcapng"
@@ -107,7 +107,7 @@ def show_errors(path: str, options: Options) -> None:
 
 def make_options(color: str, keylog: tuple[str, ...], **rest: Any) -> Options:
     """Gather what the terminal and the user want."""
-    from amqpscope.reading import Options
+    from amqpscope.runs.read import Options
 
     terminal = sys.stdout.isatty()
     return Options(
@@ -148,7 +148,7 @@ def show_screen(
 def show(captures: Sequence[Readable], options: Options) -> int:
     """Print the frames of each capture; the exit code."""
     from amqpscope.cli.html import read_html
-    from amqpscope.reading import Reading
+    from amqpscope.runs.read import Reading
 
     with printing():
         if options.form == "html":

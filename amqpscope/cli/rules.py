@@ -21,7 +21,7 @@ def explain(rule: str) -> None:
     amqpscope explain FLW-016
     amqpscope explain transfer-without-credit
     """
-    from amqpscope.choice import ConfigError, resolve_one
+    from amqpscope.check.selection import ConfigError, resolve_one
     from amqpscope.report.explain import explanation
     from amqpscope.rules.catalogue import catalogue
 

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from amqpscope.capture.pieces import Pieces
     from amqpscope.capture.ring import Readable
     from amqpscope.findings import Finding
-    from amqpscope.rules import RuleSet
-    from amqpscope.statistics import ConnectionNumbers
-    from amqpscope.stream import Connection, Piece
+    from amqpscope.insight.statistics import ConnectionNumbers
+    from amqpscope.rules.registry import RuleSet
 
 FORM = click.option("--format", "form", type=click.Choice(("text", "json")), default="text",
                     help="json: for programs.")  # fmt: skip
@@ -66,7 +65,7 @@ def stats(captures: tuple[str, ...], form: str, **options: Any) -> None:
 
 def gather(reader: Reader, path: Readable) -> list[ConnectionNumbers] | None:
     """The numbers of a capture; None if there are none."""
-    from amqpscope.statistics import Statistics
+    from amqpscope.insight.statistics import Statistics
 
     gathered = Statistics()
     for passed in reader.passing(path):
@@ -101,7 +100,7 @@ def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
     waits. Of what is over: who ended it, when, with which error, and which finding explains it.
     A FIN or RST that comes before the next frame counts too.
     """  # fmt: skip
-    from amqpscope.choice import Choice
+    from amqpscope.check.selection import Choice
     from amqpscope.report.endings import Instant
     from amqpscope.report.state import talk_lines, talk_object
 
@@ -123,9 +122,8 @@ def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
         complain(f"{capture}: there is no frame {at}, the last is {frame}")
         sys.exit(UNREADABLE)
     known: dict[int, list[Finding]] = {}
-    for finding in reader.findings:
-        if choice.judge(finding, str(capture)):
-            known.setdefault(finding.connection, []).append(finding)
+    for finding in choice.adjust_all(reader.findings, str(capture)):
+        known.setdefault(finding.connection, []).append(finding)
     instants = {number: Instant(now, start, tuple(known.get(number, ()))) for number in talks}
     with printing():
         if form == "json":
@@ -183,19 +181,23 @@ class Reader:
         from amqpscope.analysis import Analyzer
         from amqpscope.capture.pieces import Pieces
         from amqpscope.capture.source import CaptureError
+        from amqpscope.stream.types import Chunk, End
 
         analyzer = Analyzer(self.ports, self.rules, until=until)
         try:
             with Pieces(path, keylogs=self.keylogs, server_ports=self.ports) as pieces:
                 for batch in pieces:
                     for piece in batch:
-                        if 0 < until <= analyzer.frames and goes_on(piece):
+                        known = analyzer.conversation_of(piece.connection)
+                        if 0 < until <= analyzer.frames and known and isinstance(piece, Chunk):
                             self.keep(analyzer.late)
                             return
                         for step in analyzer.feed(piece):
                             self.keep(step.findings)
                             yield step
-                        yield from ended(piece)
+                        talk = analyzer.conversation_of(piece.connection)
+                        if talk is not None and isinstance(piece, End):
+                            yield Ended(talk, piece.time)
                 self.keep(analyzer.late)
                 self.tell(pieces, analyzer)
         except CaptureError as error:
@@ -216,27 +218,3 @@ class Reader:
         self.failed = self.failed or capture.unreadable
         if not analyzer.frames and not pieces.notes:
             complain(f"{capture.path}: no AMQP in {capture.packets} packets")
-
-
-def talk_of(connection: Connection) -> Conversation | None:
-    """The conversation on a TCP connection; None where it is not known to speak AMQP."""
-    from amqpscope.analysis import Suspect
-
-    suspect = connection.state
-    return suspect.conversation if isinstance(suspect, Suspect) else None
-
-
-def goes_on(piece: Piece) -> bool:
-    """Whether a piece belongs to the next frame of the capture."""
-    from amqpscope.stream import Chunk
-
-    return isinstance(piece, Chunk) and talk_of(piece.connection) is not None
-
-
-def ended(piece: Piece) -> Iterator[Ended]:
-    """The end of a direction, if a piece is that."""
-    from amqpscope.stream import End
-
-    talk = talk_of(piece.connection) if isinstance(piece, End) else None
-    if talk is not None:
-        yield Ended(talk, piece.time)

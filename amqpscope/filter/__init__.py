@@ -26,7 +26,7 @@ Fields of the protocol, by the specification's names
   state, outcome                  the delivery state by name; outcome also within a transaction
   declare, discharge              transfers with such a message
 
-The older protocols (0-8, 0-9, 0-9-1)
+AMQP 0-9-1 (and 0-8, 0-9)
   basic.publish                   frames with this method; basic alone: of this class
   basic.publish.routing-key       one of its arguments; routing-key alone: of any method
   exchange, queue, routing-key    also on the frames of the content, and on its ack
@@ -75,7 +75,7 @@ from amqpscope.analysis import Step
 from amqpscope.filter.compiler import compile_test
 from amqpscope.filter.completion import complete
 from amqpscope.filter.errors import FilterError
-from amqpscope.filter.own import FACTS, Fact
+from amqpscope.filter.facts import FACTS, Fact
 from amqpscope.filter.verdicts import Test
 from amqpscope.filter.view import View
 

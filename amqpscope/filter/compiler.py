@@ -8,10 +8,11 @@ from typing import Final
 
 from amqpscope.filter import parser, verdicts
 from amqpscope.filter.errors import FilterError
-from amqpscope.filter.names import Known, resolve
+from amqpscope.filter.names import resolve
 from amqpscope.filter.operands import LESS, MORE, operand, plain
 from amqpscope.filter.parser import Comparison, Literal, Path, Span, Syntax
-from amqpscope.filter.shapes import Holds, describe
+from amqpscope.protocols.names import Known
+from amqpscope.protocols.shapes import Holds, describe
 
 SIDES: Final = {
     # operator: side that passes, the same passes too

@@ -6,9 +6,10 @@ from typing import Final
 
 from amqpscope.filter.errors import FilterError
 from amqpscope.filter.lexer import Is, Token, tokens
-from amqpscope.filter.names import ROOTS, Known, parts_of, resolve
+from amqpscope.filter.names import ROOTS, parts_of, resolve
 from amqpscope.filter.parser import OPERATORS, Path, split
-from amqpscope.filter.shapes import Holds
+from amqpscope.protocols.names import Known
+from amqpscope.protocols.shapes import Holds
 
 AFTER_VALUE: Final = ["&&", "||"]
 BOOLEANS: Final = ["true", "false"]

@@ -1,19 +1,65 @@
-"""What a frame says of itself and of where it belongs: one function for each fact.
+"""What is known of a frame beside what the protocol says: one row each.
 
-The rows that name them are in `own`.
+What depends on the protocol is asked of the family's voice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
-from amqpscope.filter.getters import OUTCOMES
-from amqpscope.filter.view import View, bodies, one_or_all, part
-from amqpscope.stream import CLIENT, SERVER
+from amqpscope.filter.view import View
+from amqpscope.protocols import names
+from amqpscope.protocols.names import Getter, one_or_all
+from amqpscope.protocols.registry import PROTOCOLS
+from amqpscope.protocols.shapes import BINARY, BOOLEAN, NUMBER, TEXT, Shape, composite, one_of
+from amqpscope.protocols.v1_0.filter_names import OUTCOMES, PERFORMATIVES
+from amqpscope.stream.types import CLIENT, PEERS, SERVER
+from dissectors.errors import Damage
+from dissectors.v1_0.tables import RESTRICTED_TYPE
 from dissectors.v1_0.values import Value
+from dissectors.wire import PROTOCOL_IDS
 
 Read: TypeAlias = Callable[[View], Value]
+
+_KIND: Final = one_of(*dict.fromkeys(kind for each in PROTOCOLS for kind in each.voice.kinds))
+_PERFORMATIVE: Final = one_of(*(row.name for row in PERFORMATIVES))
+_NAME: Final = one_of(
+    *dict.fromkeys(name for each in PROTOCOLS for name in each.voice.frame_names())
+)
+_PEER: Final = one_of(*PEERS)
+_ROLE: Final = Shape(BOOLEAN.holds, RESTRICTED_TYPE["role"].choices)
+_ID: Final = Shape(NUMBER.holds, tuple((name, code) for code, name in PROTOCOL_IDS.items()))
+_OUTCOME: Final = composite(*sorted(OUTCOMES))
+_ERROR: Final = composite("error")
+_DAMAGE: Final = one_of(*(kind.value for kind in Damage))
+_SEVERITY: Final = one_of("error", "warning", "info")
+_CERTAINTY: Final = one_of("sure", "suspect")
+
+
+class Own(Getter):
+    """A fact about the frame that is no field of the protocol."""
+
+    def __init__(self, read: Read) -> None:
+        self.read = read
+
+    def get(self, view: names.View) -> Value:
+        """Ask the function."""
+        return self.read(cast(View, view))
+
+
+class Fact(NamedTuple):
+    """One field of our own."""
+
+    name: str
+    summary: str
+    shape: Shape
+    read: Read
+
+
+def asked(name: str) -> Read:
+    """What the frame's family says of it."""
+    return lambda view: view.voice.fact(view.event, name)
 
 
 def number(view: View) -> Value:
@@ -41,11 +87,6 @@ def seconds(view: View) -> Value:
     return (view.step.frame.time - view.start) / 1e9
 
 
-def performative(view: View) -> Value:
-    """The performative's name."""
-    return None if view.body is None else view.body.row.name
-
-
 def protocol_header(view: View) -> Value:
     """A protocol header as text: `AMQP 1.0.0`."""
     return None if view.unit.header is None else str(view.unit.header)
@@ -53,89 +94,18 @@ def protocol_header(view: View) -> Value:
 
 def message(view: View) -> Value:
     """True on the frame that completes a message."""
-    return None if view.step.message is None else True
+    return None if view.event.message is None else True
 
 
 def message_size(view: View) -> Value:
     """Octets of the message that the frame completes."""
-    return None if view.step.message is None else len(view.step.message)
+    message = view.event.message
+    return None if message is None else len(message)
 
 
 def faults(view: View) -> Value:
     """What is malformed, as text."""
     return one_or_all([str(found) for found in view.unit.faults])
-
-
-def frame_type(view: View) -> Value:
-    """The frame's type octet."""
-    return view.unit.type if view.unit.doff else None
-
-
-def channel(view: View) -> Value:
-    """The channel, where the frame has one."""
-    unit = view.unit
-    if view.step.older is not None:
-        return None if unit.header is not None else unit.channel
-    return unit.channel if unit.doff and unit.type == 0 else None
-
-
-def payload(view: View) -> Value:
-    """Octets behind the performative of a transfer, or of a body frame."""
-    older = view.step.older
-    if older is not None:
-        return older.unit.size if older.unit.label == "content-body" else None
-    body = view.body
-    if body is None or body.row.name != "transfer":
-        return None
-    return len(view.step.frame.raw) - view.unit.payload + view.step.frame.missing
-
-
-def link_address(view: View) -> Value:
-    """The node at the far end; in 0-x the queue or exchange."""
-    older = view.step.older
-    if older is not None:
-        return older.address or None
-    link = view.step.link
-    return None if link is None else link.node() or None
-
-
-def delivery_id(view: View) -> Value:
-    """The transfer's delivery, or all deliveries of a disposition; in 0-x their tags."""
-    older = view.step.older
-    if older is not None:
-        if older.delivery is not None:
-            return older.delivery.tag
-        return one_or_all([each.tag for each in older.covered])
-    body = view.body
-    if body is None or body.row.name != "disposition":
-        delivery = view.step.delivery
-        return None if delivery is None else delivery.delivery_id
-    first, last = part(body, "first"), part(body, "last")
-    if not isinstance(first, int):
-        return None
-    if not isinstance(last, int):
-        return first
-    if first <= last:
-        return range(first, last + 1)
-    if first < 1 << 32 and last >= 0:  # 2.8.10: ids are serial numbers, so they wrap
-        return [range(first, 1 << 32), range(last + 1)]
-    return [first, last]
-
-
-def error(view: View) -> Value:
-    """Errors anywhere in the frame."""
-    found: list[Value] = []
-    bodies(view.body, frozenset(("error",)), found)
-    return one_or_all(found)
-
-
-def outcome(view: View) -> Value:
-    """The frame's delivery state when that is an outcome, also inside a transaction."""
-    if view.body is None:
-        return None
-    found: list[Value] = []
-    bodies(part(view.body, "state"), OUTCOMES, found)
-    return one_or_all(found)
 
 
 def finding_part(found: object, name: str) -> Value:
@@ -167,21 +137,6 @@ def header(name: str) -> Read:
     return lambda view: getattr(view.unit.header, name, None)
 
 
-def link(name: str) -> Read:
-    """One attribute of the link that the frame belongs to."""
-    return lambda view: getattr(view.step.link, name, None)
-
-
-def delivery(name: str) -> Read:
-    """One attribute of the delivery that a transfer belongs to."""
-    return lambda view: getattr(view.step.delivery, name, None)
-
-
-def so_far(name: str) -> Read:
-    """How far a delivery is with this transfer."""
-    return lambda view: None if view.step.delivery is None else getattr(view.step, name)
-
-
 def end_of(peer: int, index: int) -> Read:
     """Address or port of one peer."""
 
@@ -196,3 +151,62 @@ def either_end(index: int) -> Read:
     """Address or port of both peers."""
     client, server = end_of(CLIENT, index), end_of(SERVER, index)
     return lambda view: [client(view), server(view)]
+
+
+FACTS: Final = (
+    Fact("frame", "number of the frame in the capture, from 1", NUMBER, number),
+    Fact("frame.number", "the same", NUMBER, number),
+    Fact("frame.size", "octets of the frame", NUMBER, size),
+    Fact("frame.missing", "octets that the capture lacks", NUMBER, missing),
+    Fact("frame.lost-before", "frames may be lost before it", BOOLEAN, lost_before),
+    Fact("frame.type", "its type octet", NUMBER, asked("frame.type")),
+    Fact("frame.doff", "its data offset", NUMBER, asked("frame.doff")),
+    Fact("packet", "number of the packet that completed it", NUMBER, lambda v: v.step.frame.packet),
+    Fact("time", "seconds since the first frame", NUMBER, seconds),
+    Fact("connection", "its number, from 1", NUMBER, lambda v: v.step.conversation.number),
+    Fact("from", "client or server", _PEER, lambda v: PEERS[v.step.frame.sender]),
+    Fact("ip", "address of either peer", TEXT, either_end(0)),
+    Fact("port", "TCP port of either peer", NUMBER, either_end(1)),
+    Fact("client.ip", "address of the client", TEXT, end_of(CLIENT, 0)),
+    Fact("client.port", "TCP port of the client", NUMBER, end_of(CLIENT, 1)),
+    Fact("server.ip", "address of the server", TEXT, end_of(SERVER, 0)),
+    Fact("server.port", "TCP port of the server", NUMBER, end_of(SERVER, 1)),
+    Fact("protocol", "amqp-1.0, amqp-0-9-1, ...", TEXT, lambda v: v.step.conversation.protocol),
+    Fact("kind", "header, amqp, sasl, empty, method, ...", _KIND, lambda v: v.unit.kind),
+    Fact("name", "performative or method, else kind", _NAME, lambda v: v.unit.name),
+    Fact("performative", "its name", _PERFORMATIVE, asked("performative")),
+    Fact("channel", "channel of an AMQP frame", NUMBER, asked("channel")),
+    Fact("payload", "octets of message in a transfer or body", NUMBER, asked("payload")),
+    Fact("protocol-header", "it as text: AMQP 1.0.0", TEXT, protocol_header),
+    Fact("protocol-header.id", "AMQP, TLS or SASL", _ID, header("id")),
+    Fact("protocol-header.major", "version", NUMBER, header("major")),
+    Fact("protocol-header.minor", "version", NUMBER, header("minor")),
+    Fact("protocol-header.revision", "version", NUMBER, header("revision")),
+    Fact("link", "name of the frame's link", TEXT, asked("link.name")),
+    Fact("link.name", "the same", TEXT, asked("link.name")),
+    Fact("link.address", "where it goes to or comes from", TEXT, asked("link.address")),
+    Fact("link.handle", "the sending peer's handle of it", NUMBER, asked("link.handle")),
+    Fact("link.role", "the sending peer's role on it", _ROLE, asked("link.role")),
+    Fact(
+        "delivery", "id of a transfer's, or of all of a disposition", NUMBER, asked("delivery.id")
+    ),
+    Fact("delivery.id", "the same", NUMBER, asked("delivery.id")),
+    Fact("delivery.tag", "its tag, on every transfer of it", BINARY, asked("delivery.tag")),
+    Fact("delivery.size", "octets of message so far", NUMBER, asked("delivery.size")),
+    Fact("delivery.transfers", "transfers so far", NUMBER, asked("delivery.transfers")),
+    Fact("outcome", "the state if it is one, also in a transaction", _OUTCOME, asked("outcome")),
+    Fact("error", "errors anywhere in the frame", _ERROR, asked("error")),
+    Fact("message", "the frame completes a message", BOOLEAN, message),
+    Fact("message.size", "octets of the message", NUMBER, message_size),
+    Fact("fault", "what is malformed", TEXT, faults),
+    Fact("fault.kind", "kind of damage", _DAMAGE, fault("kind")),
+    Fact("fault.path", "damaged field", TEXT, fault("path")),
+    Fact("finding", "ids of the rules that were broken", TEXT, finding("rule")),
+    Fact("finding.rule", "the same", TEXT, finding("rule")),
+    Fact("finding.name", "names of these rules", TEXT, finding("name")),
+    Fact("finding.severity", "error, warning or info", _SEVERITY, finding("severity")),
+    Fact("finding.certainty", "sure or suspect", _CERTAINTY, finding("certainty")),
+    Fact("finding.peer", "client or server, who is at fault", _PEER, finding("peer")),
+    Fact("finding.message", "what it says", TEXT, finding("message")),
+    Fact("finding.path", "field that it is about", TEXT, finding("path")),
+)

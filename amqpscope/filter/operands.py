@@ -14,7 +14,7 @@ from typing import Final
 from amqpscope.filter.errors import FilterError, did_you_mean
 from amqpscope.filter.lexer import Is
 from amqpscope.filter.parser import Literal
-from amqpscope.filter.shapes import Holds, Shape, describe
+from amqpscope.protocols.shapes import Holds, Shape, describe
 from dissectors.v1_0.values import Float, Timestamp, Uuid, Value
 
 LESS: Final = -1

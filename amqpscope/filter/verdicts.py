@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
-from amqpscope.filter.getters import Getter
 from amqpscope.filter.operands import LESS, MORE, SAME, Operand
-from amqpscope.filter.view import View, leaves
+from amqpscope.filter.view import leaves
+from amqpscope.protocols.names import Getter, View
 from dissectors.v1_0.values import Uuid, Value
 
 

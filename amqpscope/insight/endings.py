@@ -12,10 +12,8 @@ from typing import Final, NamedTuple
 
 from amqpscope.analysis import Conversation
 from amqpscope.findings import Finding
-from amqpscope.model.ending import Ending, connection_ending, over_at
-from amqpscope.model.older.ending import older_connection_ending, older_over_at
-from amqpscope.stream import PEERS
-from dissectors.v1_0.types import choice
+from amqpscope.model.ending import Ending
+from amqpscope.stream.types import PEERS
 
 NAMED: Final = frozenset(("ERR-022",))
 """Rules that name the cause of an error, at the frame with the error."""
@@ -43,30 +41,17 @@ class Explained(NamedTuple):
 
 def talk_ending(talk: Conversation) -> Ending | None:
     """How a connection ended; None while it goes on, or where the capture ends first."""
-    if talk.older is not None:
-        return older_connection_ending(talk.older.tracker.connection)
-    model = talk.tracker.connection
-    ending = connection_ending(model.ends)
-    outcome = model.sasl.outcome
-    if ending is not None and ending.by_tcp and outcome is not None and outcome.code:
-        code = choice("sasl-code", outcome.code) or str(outcome.code)
-        return ending._replace(text=f"login refused: {code}")
-    return ending
+    return talk.current.ending()
 
 
 def talk_over_at(talk: Conversation) -> int:
     """When a connection was over, or else the capture, in nanoseconds; 0 while it goes on."""
-    if talk.older is not None:
-        return older_over_at(talk.older.tracker.connection)
-    return over_at(talk.tracker.connection.ends)
+    return talk.current.over_at()
 
 
 def talk_open(talk: Conversation) -> bool:
     """Both peers have opened the connection, as far as the capture shows."""
-    if talk.older is not None:
-        return talk.older.tracker.connection.stage in ("open", "unknown")
-    client, server = talk.tracker.connection.ends
-    return client.open is not None and server.open is not None
+    return talk.current.is_open
 
 
 def may_explain(finding: Finding) -> bool:

@@ -5,5 +5,6 @@ two: frames cross in flight, and what one side announced is exact while what the
 of it is not. What a peer may have known (K+) and provably knew (K-) when it sent a frame are two
 offsets into its partner's stream: see `knowledge`.
 
-State that the capture cannot tell (it began later, octets are missing) is None or `assumed`.
+What the capture does not show (it began later, octets are missing) is None, `assumed` or `lost`.
+The README beside this file says more, and explains the words that are used here.
 """

@@ -1,103 +1,69 @@
-"""A delivery: one message on its way over a link, in one or more transfers (spec 2.6.12)."""
+"""One message that one peer hands to the other on one connection, whatever the protocol.
+
+A delivery of 1.0 is one; so are a publish, a deliver and a get-ok of 0-9. Each family's class adds
+what its own model and rules need.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from amqpscope.model.mark import Mark
-from dissectors.v1_0.bodies import Transfer
-from dissectors.v1_0.values import Value
+from amqpscope.model.place import Place
+from dissectors.native import mypyc_attr
 
-if TYPE_CHECKING:
-    from amqpscope.model.link import LinkEnd
-    from amqpscope.model.transaction import Work
-
-MAX_MESSAGE: Final = 64 * 1024 * 1024
-"""Octets of one message that are kept to be shown whole; a longer one is followed, not kept."""
-MAX_KEPT: Final = 1024
-"""Octets of a message that are kept while it is unsettled, to know it again."""
-NO_PARTS: Final[list[bytes]] = []
-"""What a delivery of one transfer keeps; shared, so never added to."""
+PRESETTLED: Final = "presettled"
+"""The outcome of a delivery that its sender wants no answer to."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Delivery:
-    """Both peers' word on one delivery."""
+    """What every family says of a message on its way."""
 
-    def __init__(self, link: LinkEnd, number: int | None, body: Transfer, mark: Mark) -> None:
-        self.link = link
-        """The sender's end."""
-        self.number = number
-        """The delivery-id, unwrapped; None while it cannot be told."""
-        self.delivery_id = body.delivery_id
-        """As on the wire; None when the first transfer did not carry it."""
-        self.due_id: int | None = None
-        """The delivery-id that was next, where it took another."""
-        self.tag = body.delivery_tag
-        self.message_format = body.message_format
+    def __init__(self, mark: Mark, delivery_id: int | None) -> None:
         self.mark = mark
-        """The first transfer."""
-        self.last_mark = mark
-        """The newest transfer."""
-        self.transfers = 0
+        """The frame that began it."""
+        self.delivery_id = delivery_id
+        """Its delivery-id or delivery-tag, or its number in confirm mode; None: it has none."""
         self.size = 0
-        """Octets of payload so far."""
-        self.parts: list[bytes] = NO_PARTS
-        self.content = b""
-        """The message, when it is complete, unsettled and not long."""
-        self.whole = True
-        """Nothing of the payload is missing from the capture, and it is all in `parts`."""
+        """Octets of the message, as far as they are known."""
+        self.transfers = 0
+        """Frames that carried octets of it."""
         self.complete = False
-        """Its last transfer was seen."""
-        self.sections = -1
-        """How many sections its message has; -1 while that is not known."""
+        """All of it was seen."""
         self.aborted = False
-        self.resumed = bool(body.resume)
-        self.rcv_settle_mode: int | None = None
-        """As a transfer asked for; None: the link's."""
-        self.snd_settled: Mark | None = None
-        """The frame with which the sender settled it."""
-        self.sent_settled = False
-        """One of its transfers was marked as settled."""
-        self.told = False
-        """It was reported that nothing comes of it any more."""
-        self.oversize = False
-        """It was reported to be larger than the receiver takes."""
-        self.rcv_settled: Mark | None = None
+        """Its sender gave it up."""
+        self.redelivered = False
+        """Its sender says that it was handed out before."""
         self.settled: Mark | None = None
-        """The frame that settled it first, of either side."""
-        self.snd_state: Value = None
-        """The newest state that the sender gave it."""
-        self.rcv_state: Value = None
-        self.rcv_state_mark: Mark | None = None
-        self.snd_terminal: Value = None
-        """The first outcome that the sender stated."""
-        self.snd_terminal_mark: Mark | None = None
-        self.work: Work | None = None
-        """Its part in transactions."""
-        self.rcv_terminal: Value = None
-        self.rcv_terminal_mark: Mark | None = None
+        """The frame that settled it first."""
 
-    def joined(self, payload: bytes, missing: int) -> bytes | None:
-        """The message if this were the last payload; None when not all of it was seen."""
-        if not self.whole or missing or self.size + len(payload) > MAX_MESSAGE:
-            return None
-        if not self.parts:
-            return payload
-        return b"".join((*self.parts, payload))
+    @property
+    def place(self) -> Place:
+        """What it is counted by: its link, exchange or queue."""
+        raise NotImplementedError
 
-    def add(self, payload: bytes, missing: int, keep: bool) -> None:
-        """Take the payload of one more transfer; `keep` it if others are to follow."""
-        self.transfers += 1
-        self.size += len(payload) + missing
-        if missing or self.size > MAX_MESSAGE:
-            self.whole = False
-            self.parts = NO_PARTS
-        elif self.whole and keep and payload:
-            if self.parts is NO_PARTS:
-                self.parts = []
-            self.parts.append(payload)
+    @property
+    def lane(self) -> Place | None:
+        """What limits it: its link or consumer, or the channel that published it."""
+        return self.place
 
-    def lose(self) -> None:
-        """Transfers of it may have been missed."""
-        self.whole = False
-        self.parts = NO_PARTS
+    @property
+    def presettled(self) -> bool:
+        """Its sender settled it when it sent it."""
+        return False
+
+    @property
+    def unanswered(self) -> bool:
+        """No answer to it is to come: it was settled when it was sent, or nobody confirms it."""
+        return self.presettled
+
+    @property
+    def result(self) -> str:
+        """How it ended: `accepted`, `acked`, `confirmed`; empty while it is open."""
+        return ""
+
+    @property
+    def delivery_tag(self) -> bytes | None:
+        """Its delivery-tag, where that is binary."""
+        return None

@@ -17,6 +17,8 @@ from amqpscope.model.mark import Mark
 
 EVERYTHING: Final = (1 << 62) - 1  # the largest that mypyc keeps without an object
 """An offset past every stream: the sender may have known all that passed before."""
+MAX_UNREAD: Final = 1024
+"""Frames of a peer whose ends are remembered until its partner has provably read them."""
 MAX_GRANTS: Final = 32
 """Grants kept; of twice as many the older half becomes one with the best limit, which accuses
 nobody."""
@@ -31,7 +33,7 @@ class Grant:
         self.amount = amount
         """The window or credit as it was on the wire; of merged ones the largest."""
         self.merged = False
-        """It stands for older and smaller ones too."""
+        """It replaces older and smaller ones too."""
         self.mark = mark
         """The frame that announced it."""
         self.end = mark.end

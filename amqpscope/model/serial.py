@@ -23,5 +23,5 @@ def unwrap(value: int, near: int) -> int:
 
 
 def wire(value: int) -> int:
-    """As it stands on the wire."""
+    """As it is written on the wire."""
     return value & (MODULUS - 1)

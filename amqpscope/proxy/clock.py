@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from amqpscope.proxy.address import shown
-from amqpscope.proxy.crossed import Crossed
 from amqpscope.proxy.record import END
+from amqpscope.proxy.tls_connection import Crossed
 
 if TYPE_CHECKING:
     from amqpscope.proxy.connection import Connection

@@ -26,14 +26,14 @@ from amqpscope.proxy.address import (
     parse_upstream,
     scheme_of,
 )
-from amqpscope.proxy.channel import Channel, Watch
 from amqpscope.proxy.clock import Limits
+from amqpscope.proxy.control import Channel, Watch
 from amqpscope.proxy.dial import Targets, listen_on
 from amqpscope.proxy.entrance import raise_descriptor_limit
 from amqpscope.proxy.files import Files, RecordingError
+from amqpscope.proxy.keylog_tail import KeyLog
 from amqpscope.proxy.record import Recording
 from amqpscope.proxy.relay import Relay, Status
-from amqpscope.proxy.secrets import KeyLog
 from amqpscope.proxy.tls import TlsError
 from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
 

@@ -28,7 +28,7 @@ from amqpscope.proxy.files import (
     whole_blocks,
 )
 from amqpscope.proxy.flow import HEADERS_4, U32, Address, Flow, flows
-from amqpscope.stream import ACK, FIN, RST, SYN
+from amqpscope.stream.types import ACK, FIN, RST, SYN
 
 __all__ = ["TLS_REMOVED", "Address", "Flow", "Recording", "flows"]
 

@@ -17,14 +17,14 @@ from typing import Final, NamedTuple
 from amqpscope.proxy.address import shown
 from amqpscope.proxy.clock import FOR_EVER, Clock, Limits
 from amqpscope.proxy.connection import EDGE, Connection, Side
-from amqpscope.proxy.crossed import Crossed, End
-from amqpscope.proxy.crossing import Crossing
 from amqpscope.proxy.dial import Dial, Targets
 from amqpscope.proxy.entrance import Entrance
+from amqpscope.proxy.keylog_tail import KeyLog
 from amqpscope.proxy.lines import Repeats
-from amqpscope.proxy.opening import MAX_HELLO, Kind, sniff
 from amqpscope.proxy.record import FULL, Address, Recording
-from amqpscope.proxy.secrets import KeyLog
+from amqpscope.proxy.sniff import MAX_HELLO, Kind, sniff
+from amqpscope.proxy.tls_bridge import Crossing
+from amqpscope.proxy.tls_connection import Crossed, End
 from amqpscope.proxy.tls_policy import TlsPolicy
 
 ONE_LINE: Final = 1.0

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from amqpscope.proxy.opening import Opening
+from amqpscope.proxy.sniff import Opening
 from amqpscope.proxy.tls import TlsEnd, TlsError
-from amqpscope.proxy.tls_troubles import ClientTroubles, UpstreamTroubles, plainly
-from amqpscope.stream import CLIENT, SERVER
+from amqpscope.proxy.tls_errors import ClientTroubles, UpstreamTroubles, plainly
+from amqpscope.stream.types import CLIENT, SERVER
 
 if TYPE_CHECKING:
     from amqpscope.proxy.ca import LocalCa

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from amqpscope.report.columns import wrap
-from amqpscope.rules import Rule
 from amqpscope.rules.all import load
 from amqpscope.rules.catalogue import (
     CHECKED,
@@ -20,6 +19,7 @@ from amqpscope.rules.catalogue import (
     coverage,
 )
 from amqpscope.rules.documents import documents
+from amqpscope.rules.registry import Rule
 
 Counts = dict[tuple[str, str], dict[str, int]]
 

@@ -11,10 +11,9 @@ import io
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.report.jsonl import name_of, seconds
-from amqpscope.report.older_summary import older_place
-from amqpscope.report.summary import escaped, printable, summary
-from amqpscope.stream import PEERS
+from amqpscope.protocols.words import escaped, printable
+from amqpscope.report.jsonl import seconds
+from amqpscope.stream.types import PEERS
 
 COLUMNS: Final = (
     "frame", "packet", "time", "connection", "from", "protocol", "kind", "channel", "name",
@@ -42,18 +41,8 @@ class CsvLines:
 
     def line(self, step: Step) -> str:
         """One unit."""
-        frame, unit, link = step.frame, step.frame.unit, step.link
-        size = len(frame.raw) + frame.missing
-        older = step.older
+        frame, unit, event, voice = step.frame, step.frame.unit, step.event, step.talk.voice
         shown = escaped if self.show_secrets else printable
-        if older is not None:
-            payload = older.unit.body_size
-            address = shown(older_place(older))
-            delivery = None if older.delivery is None else older.delivery.tag
-        else:
-            payload = size - unit.payload if unit.name == "transfer" else 0
-            address = "" if link is None else shown(link.node())
-            delivery = None if step.delivery is None else step.delivery.delivery_id
         row = (
             frame.number,
             frame.packet,
@@ -63,13 +52,13 @@ class CsvLines:
             safe(step.conversation.protocol),
             unit.kind,
             "" if unit.header is not None else unit.channel,
-            safe(escaped(name_of(unit))),
-            size,
-            payload,
-            "" if link is None else safe(shown(link.name)),
-            safe(address),
-            delivery,
-            safe(summary(step, show_secrets=self.show_secrets)),
+            safe(escaped(voice.full_name(event))),
+            len(frame.raw) + frame.missing,
+            voice.payload(event),
+            safe(shown(voice.link(event) or "")),
+            safe(shown(voice.address(event))),
+            voice.delivery_id(event),
+            safe(voice.summary(event, self.show_secrets)),
             " ".join(map(str, step.findings)),
         )
         out = io.StringIO()

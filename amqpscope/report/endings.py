@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from amqpscope.findings import Finding
 from amqpscope.insight.endings import NAMED, Explained, explained
+from amqpscope.model.constraint import Constraint, waits_for
 from amqpscope.model.ending import CONNECTION, END, FIN, REUSED, RST, Ending
-from amqpscope.model.stall import Constraint, waits_for
-from amqpscope.report.words import printable, seconds, shortened
-from amqpscope.stream import PEERS
+from amqpscope.protocols.words import printable, seconds, shortened
+from amqpscope.stream.types import PEERS
 from dissectors.secrets import cleaned
 
 TCP: Final = {

@@ -7,10 +7,10 @@ from typing import Final
 
 from amqpscope.report.catalogue import HEADS
 from amqpscope.report.columns import wrap
-from amqpscope.rules import Rule
 from amqpscope.rules.all import load
 from amqpscope.rules.catalogue import Entry, catalogue
 from amqpscope.rules.documents import Document, Exchange, documents
+from amqpscope.rules.registry import Rule
 
 SETUPS: Final = {
     # the common beginnings of exchanges, in words

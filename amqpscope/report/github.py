@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.report.words import escaped
+from amqpscope.protocols.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from amqpscope.checked import Checked
+    from amqpscope.check.result import Checked
     from amqpscope.findings import Finding
 
 COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}

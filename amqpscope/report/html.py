@@ -21,7 +21,7 @@ from amqpscope.report.lint import counted
 from amqpscope.report.lint_text import count
 
 if TYPE_CHECKING:
-    from amqpscope.checked import Checked
+    from amqpscope.check.result import Checked
 
 SIGNS: Final = {"error": "✗", "warning": "!", "info": "i"}
 

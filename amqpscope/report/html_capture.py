@@ -8,34 +8,23 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.insight.endings import explained
+from amqpscope.model.constraint import STUCK, Constraint
 from amqpscope.model.ending import CONNECTION
-from amqpscope.model.older.stall import BLOCKED, FLOW_STOPPED, PREFETCH, WAITING_REPLY
-from amqpscope.model.stall import (
-    CLOSED_WINDOW,
-    DRAINING,
-    NO_CREDIT,
-    WAITING_ATTACH,
-    WAITING_BEGIN,
-    Constraint,
-)
+from amqpscope.protocols.stuck import meaning
+from amqpscope.protocols.words import printable, seconds
 from amqpscope.report.endings import explained_words, full_words, held_words
 from amqpscope.report.html_connections import ConnectionsPart
 from amqpscope.report.html_findings import FindingsPart
 from amqpscope.report.text import TextLines
-from amqpscope.report.words import printable, seconds
-from amqpscope.stream import PEERS
+from amqpscope.stream.types import PEERS
 
 if TYPE_CHECKING:
     from amqpscope.analysis import Step
-    from amqpscope.checked import Checked
+    from amqpscope.check.result import Checked
     from amqpscope.report.illustration import Illustration
 
 BLOCK: Final = 500
 """Frames that are folded together."""
-HOLDS: Final = frozenset((
-    NO_CREDIT, CLOSED_WINDOW, WAITING_BEGIN, WAITING_ATTACH, DRAINING,
-    BLOCKED, FLOW_STOPPED, PREFETCH, WAITING_REPLY,
-))  # fmt: skip
 LONG: Final = 1_000_000_000
 """Nanoseconds after which a link that cannot send is worth a word."""
 HELD: Final = 20
@@ -64,9 +53,9 @@ def capture_parts(
 def held_parts(place: int, shown: Illustration) -> Iterator[str]:
     """What cannot send when the capture ends, and has not been able to for a while."""
     lines = []
-    for number, what, name, held in (*links_held(shown), *older_held(shown)):
+    for number, what, name, held in held_nodes(shown):
         since = shown.last - held.since.time
-        if held.kind in HOLDS and held.since.frame and since >= LONG:
+        if meaning(held.kind).rank == STUCK and held.since.frame and since >= LONG:
             words = escape(held_words(held, shown.last).removeprefix(held.kind))
             lines.append(
                 f'<li><a href="#c{place}-connection-{number}">connection {number}</a>, {what} '
@@ -116,22 +105,13 @@ def box(title: str, lines: list[str]) -> Iterator[str]:
         ))  # fmt: skip
 
 
-def links_held(shown: Illustration) -> Iterator[tuple[int, str, str, Constraint]]:
-    """The links of connections that are open: connection, what it is, name, what binds it."""
+def held_nodes(shown: Illustration) -> Iterator[tuple[int, str, str, Constraint]]:
+    """What messages move over on open connections: connection, kind, name, what holds it."""
     for number, state in shown.states.items():
         if state.ending is None:
-            for link in (link for session in state.sessions for link in session.links):
-                yield number, "link", link.source or link.target or link.name, link.constraint
-
-
-def older_held(shown: Illustration) -> Iterator[tuple[int, str, str, Constraint]]:
-    """Channels and consumers of connections of the older protocols that are open."""
-    for number, state in shown.older.items():
-        if state.ending is None:
-            for channel in state.channels:
-                yield number, "channel", str(channel.number), channel.constraint
-                for consumer in channel.consumers:
-                    yield number, "consumer", consumer.queue or consumer.tag, consumer.constraint
+            for node in state.walk():
+                if node.constraint is not None:
+                    yield number, node.kind, node.label, node.constraint
 
 
 def capture_foot() -> str:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.insight.endings import explained
 from amqpscope.model.ending import CONNECTION, LINK
+from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.endings import explained_words, full_words, held_words
 from amqpscope.report.html_plot import Span, link_plots
 from amqpscope.report.ladder_svg import svg_inline
 from amqpscope.report.lint_text import count
 from amqpscope.report.stats import WORDS, latency, stalls
-from amqpscope.report.words import printable, seconds, size
-from amqpscope.stream import PEERS
+from amqpscope.stream.types import PEERS
 from dissectors.secrets import clean_name
 
 if TYPE_CHECKING:
-    from amqpscope.model.snapshot import ConnectionState
+    from amqpscope.insight.ladder import Arrow, Ladder, Note
+    from amqpscope.insight.series import LinkSeries
+    from amqpscope.insight.statistics import ConnectionNumbers, LinkNumbers
+    from amqpscope.protocols.state import StateNode
     from amqpscope.report.illustration import Illustration
-    from amqpscope.report.ladder import Arrow, Ladder, Note
-    from amqpscope.series import LinkSeries
-    from amqpscope.statistics import ConnectionNumbers, LinkNumbers
 
 LINKS: Final = 50
 """Links of a connection that the table lists."""
@@ -201,12 +201,10 @@ def link_row(link: LinkNumbers, held: str) -> str:
     return f"<tr>{row}</tr>\n"
 
 
-def holding(state: ConnectionState | None, now: int) -> dict[tuple[str, str], str]:
+def holding(state: StateNode | None, now: int) -> dict[tuple[str, str], str]:
     """What holds each link that is not over when the capture ends, by name and sender."""
-    sessions = () if state is None else state.sessions
     return {
-        (link.name, PEERS[link.sender]): f"in the end {held_words(link.constraint, now)}"
-        for session in sessions
-        for link in session.links
-        if link.constraint.ending is None
+        (node.name, PEERS[node.sender]): f"in the end {held_words(node.constraint, now)}"
+        for node in ([] if state is None else state.walk())
+        if node.constraint is not None and node.constraint.ending is None
     }

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.findings import SEVERITIES
+from amqpscope.insight.ladder import Arrow
+from amqpscope.protocols.words import printable
 from amqpscope.report.html import SIGNS
 from amqpscope.report.html_rules import summary_of
-from amqpscope.report.ladder import Arrow
 from amqpscope.report.lint_text import since
-from amqpscope.report.summary import printable
 from amqpscope.report.text import ARROWS
-from amqpscope.rules import SEVERITIES
 
 if TYPE_CHECKING:
-    from amqpscope.checked import Excerpt, Kind
+    from amqpscope.check.result import Excerpt, Kind
     from amqpscope.findings import Finding
     from amqpscope.report.illustration import Illustration
 

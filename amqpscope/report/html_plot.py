@@ -10,8 +10,8 @@ from __future__ import annotations
 from html import escape
 from typing import Final, NamedTuple
 
-from amqpscope.report.words import seconds
-from amqpscope.series import ENDLESS, LinkSeries, Point, Series
+from amqpscope.insight.series import ENDLESS, LinkSeries, Point, Series
+from amqpscope.protocols.words import seconds
 
 # fmt: off
 WIDTH:  Final = 480

@@ -1,17 +1,16 @@
-"""What a report shows of one capture beside its findings: `drawing` fills it, `html` writes it."""
+"""What an HTML report shows of one capture beside its findings; `runs.illustrate` fills it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from amqpscope.checked import Excerpt
+from amqpscope.check.result import Excerpt
 from amqpscope.findings import Finding
-from amqpscope.model.older.snapshot import OlderState
-from amqpscope.model.snapshot import ConnectionState
-from amqpscope.report.ladder import Ladder
-from amqpscope.report.refusals import Refusal
-from amqpscope.series import Plots
-from amqpscope.statistics import ConnectionNumbers
+from amqpscope.insight.ladder import Ladder
+from amqpscope.insight.series import Plots
+from amqpscope.insight.statistics import ConnectionNumbers
+from amqpscope.model.refusal import Refusal
+from amqpscope.protocols.state import StateNode
 
 
 @dataclass
@@ -35,10 +34,8 @@ class Illustration:
     numbers: list[ConnectionNumbers] = field(default_factory=list)
     """Of all connections."""
     plots: Plots = field(default_factory=Plots)
-    states: dict[int, ConnectionState] = field(default_factory=dict)
-    """How the drawn connections stand when the capture ends."""
-    older: dict[int, OlderState] = field(default_factory=dict)
-    """The same of those that speak an older protocol."""
+    states: dict[int, StateNode] = field(default_factory=dict)
+    """The state of the drawn connections when the capture ends."""
     refused: dict[tuple[int, int, Refusal], Refused] = field(default_factory=dict)
     """By connection, peer and what it says."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)

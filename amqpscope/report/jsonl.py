@@ -1,110 +1,10 @@
-"""One JSON object per AMQP unit (`read --format jsonl`).
-
-The text is put together by hand: a dict per frame and a pass of `json.dumps` over it would cost
-more than all the decoding. AMQP values are plain JSON where JSON has such a type; all others get
-an object with the type as its key, so that no type is lost.
-"""
+"""One JSON object per AMQP unit (`read --format jsonl`); each family writes what its frames say."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
-from json.encoder import encode_basestring_ascii
-from typing import TYPE_CHECKING, Final
-
-from amqpscope.analysis import Analyzer, Conversation, Step
-from amqpscope.report.older_json import older_line
-from amqpscope.report.secrets import secret_message, secret_unit
-from amqpscope.stream import PEERS, Piece
-from dissectors.errors import Malformed
-from dissectors.masking import CLAIMS, masked_octets
-from dissectors.rows import Composite
-from dissectors.secret_signs import suspicious_octets
-from dissectors.secrets import (
-    clean_name,
-    cleaned,
-    harmless,
-    open_claim,
-    secret_field,
-    secret_key,
-)
-from dissectors.v1_0.bodies import BODIES, Body
-from dissectors.v1_0.codec import MAX_KEPT_SYMBOL
-from dissectors.v1_0.codec import PLANS as CODEC_PLANS
-from dissectors.v1_0.framing import SASL_FRAME, Unit
-from dissectors.v1_0.message import AMQP_VALUE, Section, read_section, walk
-from dissectors.v1_0.types import COMPOSITE, COMPOSITES, SECTIONS
-from dissectors.v1_0.values import (
-    Array,
-    Char,
-    Decimal32,
-    Decimal64,
-    Decimal128,
-    Described,
-    Float,
-    Map,
-    Symbol,
-    Timestamp,
-    Uuid,
-    Value,
-)
-
-if TYPE_CHECKING:
-    from mypy_extensions import i64
-
-text: Final[Callable[[str], str]] = encode_basestring_ascii
-
-TRANSFER: Final = 0x14
-"""The performative's descriptor."""
-
-SMALL: Final = [str(number) for number in range(1000)]
-PADDED: Final = [f"{number:03}" for number in range(1000)]
-"""Numbers below a thousand, ready to be put together: making a text of one anew costs more."""
-
-MAX_KEYS: Final = 4096
-"""Keys of maps kept with their quotes on. They come from a small vocabulary."""
-_keys: Final[dict[str, str]] = {}
-_names: Final[dict[str, str]] = {}
-"""Names of links as JSON."""
-_clean_names: Final[dict[str, str]] = {}
-"""Names of links as JSON, without their secrets, by the names as they are."""
-
-# What is kept back. A frame without a sign of a secret in a text needs no look at its texts.
-SHOW: Final = 0
-KEYED: Final = 1
-"""Fields and keys of credentials."""
-TEXTS: Final = 2
-"""Fields and keys of credentials, and parts of texts."""
-
-
-class Plan:
-    """How the fields of one composite type are written, worked out once from its row."""
-
-    def __init__(self, row: Composite) -> None:
-        self.quoted = text(row.name)
-        self.first = [f"{{{text(field.name)}: " for field in row.fields]
-        """Each field's name as the start of an object ..."""
-        self.later = [f", {text(field.name)}: " for field in row.fields]
-        """... and as that of a member which is not the first."""
-        self.multiple = [field.multiple for field in row.fields]
-        self.typed = [field.type in COMPOSITE for field in row.fields]
-        """Fields whose row names a composite: the value needs no tag."""
-        self.secrets = [secret_field(row.name, field.name) for field in row.fields]
-        self.has_secrets = any(self.secrets)
-        self.empty: Value = CODEC_PLANS[row.code].empty
-        """The body of which nothing is said, which most outcomes are."""
-        self.tag = f'{{"described": {self.quoted}, "value": '
-        self.bare = f"{self.tag}{{}}}}"
-
-
-PLANS: Final[dict[type, Plan]] = {BODIES[row.name]: Plan(row) for row in COMPOSITES}
-
-TAGS: Final = frozenset((
-    "array", "binary", "char", "decimal128", "decimal32", "decimal64", "described", "double",
-    "float", "map", "masked", "symbol", "timestamp", "uuid",
-))  # fmt: skip
-"""What an object with a type as its key begins with; a map with such a key is given as pairs."""
-BODY_SECTIONS: Final = frozenset(("data", "amqp-sequence", "amqp-value"))
+from amqpscope.analysis import Analyzer, Step
+from amqpscope.protocols.json import put_number, put_time, text
+from amqpscope.stream.types import PEERS, Piece
 
 
 class JsonLines:
@@ -122,45 +22,17 @@ class JsonLines:
 
     def line(self, step: Step) -> str:
         """One unit, without the line's end."""
-        if step.older is not None:
-            time: list[str] = []
-            self.put_time(time, step.frame.time)
-            return older_line(step, step.older, "".join(time), self.show_secrets)
         out: list[str] = ['{"frame": ']
         frame = step.frame
-        unit = frame.unit
         put_number(out, frame.number)
         out.append(', "packet": ')
         put_number(out, frame.packet)
         out.append(', "time": ')
         self.put_time(out, frame.time)
-        out.append(label(step.conversation, frame.sender, unit))
-        size = len(frame.raw) + frame.missing
-        put_number(out, size)
+        out.append(label(step))
+        put_number(out, len(frame.raw) + frame.missing)
         out.append(', "fields": ')
-        cover = SHOW if self.show_secrets else TEXTS if suspicious_octets(frame.raw) else KEYED
-        self.put_fields(out, unit, cover)
-        if unit.type == 0 and unit.payload and unit.kind != "empty":
-            payload = size - unit.payload
-            transfer = unit.code == TRANSFER and unit.body is not None
-            if transfer or (payload and not frame.missing):
-                out.append(', "payload": ')
-                put_number(out, payload)
-        if frame.missing:
-            out.append(f', "missing": {frame.missing}')
-        if unit.faults:
-            out.append(f', "malformed": [{", ".join(map(malformed, unit.faults))}]')
-        if step.message is not None:
-            self.put_sections(out, step, step.message, cover)
-        link = step.link
-        if link is not None:
-            out.append(', "link": ')
-            known = _names if self.show_secrets else _clean_names
-            out.append((known.get(link.name) or self.name_text(link.name)) if link.name else "null")
-        delivery = step.delivery
-        if delivery is not None and delivery.delivery_id is not None:
-            out.append(', "delivery": ')
-            put_number(out, delivery.delivery_id)
+        step.talk.voice.put_content(out, step.event, self.show_secrets)
         if step.findings:
             found = ", ".join([text(found.rule) for found in step.findings])
             out.append(f', "findings": [{found}]}}')
@@ -168,102 +40,36 @@ class JsonLines:
             out.append(', "findings": []}')
         return "".join(out)
 
-    def name_text(self, name: str) -> str:
-        """A link's name, kept for the next frame on it."""
-        made = text(name if self.show_secrets else clean_name(name))
-        known = _names if self.show_secrets else _clean_names
-        if len(known) < MAX_KEYS:
-            known[name] = made
-        return made
-
-    def put_time(self, out: list[str], nanoseconds: int) -> None:
+    def put_time(self, out: list[str], time: int) -> None:
         """A time in seconds, to the microsecond, or to the nanosecond where the capture has it."""
-        time: i64 = nanoseconds
         second = time // 1_000_000_000
         if second != self.second:
             self.second = second
             self.whole = f"{second}."
-        part = time - second * 1_000_000_000
         out.append(self.whole)
-        micro = part // 1000
-        out.append(PADDED[micro // 1000])
-        out.append(PADDED[micro % 1000])
-        if part % 1000 != 0:
-            out.append(PADDED[part % 1000])
-
-    def put_fields(self, out: list[str], unit: Unit, cover: int) -> None:
-        """The performative's fields, or what stands in their place."""
-        header = unit.header
-        if unit.type == SASL_FRAME and not self.show_secrets and secret_unit(unit):
-            out.append('{"masked": true}')
-        elif unit.body is not None:
-            put_body(out, unit.body, cover)
-        elif header is not None:
-            out.append(
-                f'{{"protocol-id": {header.id}, "major": {header.major}, '
-                f'"minor": {header.minor}, "revision": {header.revision}}}'
-            )
-        elif unit.kind == "unknown":
-            out.append(f'{{"type": {unit.type}, "doff": {unit.doff}}}')
-        elif isinstance(unit.other, Described):
-            out.append('{"descriptor": ')
-            put_value(out, unit.other.descriptor, cover)
-            out.append(', "value": ')
-            put_value(out, unit.other.value, cover)
-            out.append("}")
-        else:
-            out.append("{}")
-
-    def put_sections(self, out: list[str], step: Step, message: bytes, cover: int) -> None:
-        """The sections of the message that this transfer completes."""
-        delivery = step.delivery
-        if delivery is not None and (delivery.message_format or 0) >> 8:
-            return
-        parts = step.parts
-        if parts is not None:
-            found, fault = parts.sections, parts.fault
-        else:
-            found, fault = walk(message)
-        hidden = cover != SHOW and secret_message(step)
-        if cover == KEYED and step.transfers > 1 and suspicious_octets(message):
-            cover = TEXTS
-        before = ', "sections": ['
-        for section in found:
-            out.append(before)
-            put_section(out, message, section, cover, hidden)
-            before = ", "
-        if fault is not None:
-            out.append(f'{before}{{"malformed": {malformed(fault)}}}]')
-        elif found:
-            out.append("]")
-        else:
-            out.append(', "sections": []')
+        put_time(out, time - second * 1_000_000_000)
 
 
-def label(conversation: Conversation, sender: int, unit: Unit) -> str:
+def label(step: Step) -> str:
     """What stands between a unit's time and its size; the same for most units of a kind."""
-    key = -1
-    if unit.code and unit.kind == "amqp":
-        key = (unit.channel << 9) | (unit.code << 1) | sender
+    frame, conversation = step.frame, step.conversation
+    unit, sender, voice = frame.unit, frame.sender, step.talk.voice
+    key = voice.label_key(step.event)
+    if key >= 0:
+        key = (unit.channel << 33) | (key << 1) | sender
         known = conversation.labels.get(key)
         if known is not None:
             return known
-    channel = "null" if unit.kind == "header" else str(unit.channel)
+    channel = "null" if unit.header is not None else str(unit.channel)
+    name = voice.full_name(step.event)
     made = (
         f', "connection": {conversation.number}, "from": "{PEERS[sender]}", '
         f'"protocol": "{conversation.protocol}", "kind": "{unit.kind}", '
-        f'"channel": {channel}, "name": {text(name_of(unit))}, "size": '
+        f'"channel": {channel}, "name": {text(name)}, "size": '
     )
     if key >= 0:
         conversation.labels[key] = made
     return made
-
-
-def name_of(unit: Unit) -> str:
-    """The spec's name of a unit; of one that we do not know, its descriptor."""
-    if unit.body is None and isinstance(unit.other, Described):
-        return clean_name(str(unit.other.descriptor))
-    return unit.name
 
 
 def seconds(nanoseconds: int) -> str:
@@ -271,253 +77,3 @@ def seconds(nanoseconds: int) -> str:
     out: list[str] = []
     JsonLines().put_time(out, nanoseconds)
     return "".join(out)
-
-
-def malformed(fault: Malformed) -> str:
-    """One fault."""
-    return (
-        f'{{"offset": {fault.offset}, "path": {text(fault.path)}, "reason": {text(fault.reason)}}}'
-    )
-
-
-def put_number(out: list[str], number: int) -> None:
-    """A whole number."""
-    if 0 <= number < 1_000_000:
-        small: i64 = number
-        if small < 1000:
-            out.append(SMALL[small])
-        else:
-            out.append(SMALL[small // 1000])
-            out.append(PADDED[small % 1000])
-    else:
-        out.append(str(number))
-
-
-def put_section(out: list[str], message: bytes, section: Section, cover: int, hidden: bool) -> None:
-    """One section with its value; of one with a token, what may be shown."""
-    out.append(SECTION_STARTS.get(section.code, UNKNOWN_SECTION))
-    if hidden and section.name in BODY_SECTIONS:
-        out.append(f'{{"masked": {section.stop - section.start}}}}}')
-        return
-    value, faults = read_section(message, section)
-    if hidden and section.name == CLAIMS:
-        put_value(out, open_claims(value), TEXTS)
-    elif section.code != AMQP_VALUE and isinstance(value, Body):
-        put_body(out, value, cover)
-    else:
-        put_value(out, value, cover)
-    if faults:
-        out.append(f', "malformed": [{", ".join(map(malformed, faults))}]')
-    out.append("}")
-
-
-def open_claims(value: Value) -> Value:
-    """The application properties of a token's message, of which most are hidden."""
-    if not isinstance(value, Map):
-        return Hidden(value)
-    return Map([(key, item if open_claim(key, item) else Hidden(item)) for key, item in value])
-
-
-SECTION_STARTS: Final = {code: f'{{"name": "{name}", "value": ' for code, name in SECTIONS.items()}
-UNKNOWN_SECTION: Final = '{"name": "unknown", "value": '
-
-
-class Hidden:
-    """Stands for a secret among values."""
-
-    def __init__(self, value: Value) -> None:
-        self.size = masked_size(value)
-
-
-def masked_size(value: Value) -> str:
-    """What is told of a secret: how long it is, where it is a string or octets."""
-    if isinstance(value, bytes):
-        return str(len(value))
-    return str(len(value.encode("utf-8", "replace"))) if isinstance(value, str) else "true"
-
-
-def put_body(out: list[str], body: Body, cover: int) -> None:
-    """A composite's fields; those that are absent are left out."""
-    plan = PLANS[type(body)]
-    if body is plan.empty:
-        out.append("{}")
-        return
-    names = plan.first
-    covered = plan.has_secrets and cover != SHOW
-    wrong = body.wrong
-    spoiled = len(wrong) > 0
-    values = body.values
-    place: i64 = 0
-    size: i64 = len(names)
-    while place < size:
-        value: Value = values[place]
-        if spoiled and place in wrong:
-            value = wrong[place]
-        if value is not None:
-            out.append(names[place])
-            names = plan.later
-            if covered and plan.secrets[place]:
-                out.append(f'{{"masked": {masked_size(value)}}}')
-            elif plan.typed[place] and isinstance(value, Body):
-                put_body(out, value, cover)
-            elif plan.multiple[place] and isinstance(value, Array):
-                put_items(out, value, "[", cover)
-            else:
-                put_value(out, value, cover)
-        place += 1
-    if len(values) > size:
-        put_items(out, values[size:], '{"+": [' if names is plan.first else ', "+": [', cover)
-        names = plan.later
-    out.append("{}" if names is plan.first else "}")
-
-
-def json_value(value: Value) -> str:
-    """Any AMQP value by itself, with its secrets."""
-    out: list[str] = []
-    put_value(out, value, SHOW)
-    return "".join(out)
-
-
-def put_value(out: list[str], value: Value, cover: int) -> None:
-    """Any AMQP value; the types that come most, first."""
-    kind = type(value)
-    if kind is int:
-        put_number(out, value)
-    elif kind is str:
-        out.append(text(cleaned(value) if cover == TEXTS else value))
-    elif value is True:
-        out.append("true")
-    elif value is False:
-        out.append("false")
-    elif value is None:
-        out.append("null")
-    elif kind is bytes:
-        octets: bytes = value
-        out.append('{"binary": "')
-        out.append((masked_octets(octets) if cover == TEXTS else octets).hex())
-        out.append('"}')
-    elif kind is Map:
-        put_map(out, value, cover)
-    elif kind is Timestamp:
-        out.append(f'{{"timestamp": {int.__repr__(value)}}}')
-    elif isinstance(value, int):
-        put_number(out, value)
-    elif isinstance(value, Body):
-        plan = PLANS[kind]
-        if value is plan.empty:
-            out.append(plan.bare)
-        else:
-            out.append(plan.tag)
-            put_body(out, value, cover)
-            out.append("}")
-    else:
-        put_rare(out, value, cover)
-
-
-def put_rare(out: list[str], value: Value, cover: int) -> None:
-    """The types that come less often."""
-    kind = type(value)
-    if kind is Symbol:
-        out.append(f'{{"symbol": {text(cleaned(value) if cover == TEXTS else value)}}}')
-    elif kind is list:
-        put_items(out, value, "[", cover)
-    elif kind is Array:
-        put_array(out, value, cover)
-    elif kind is Described:
-        out.append('{"described": ')
-        put_value(out, value.descriptor, cover)
-        out.append(', "value": ')
-        put_value(out, value.value, cover)
-        out.append("}")
-    elif kind is float or kind is Float:
-        out.append(finite(value, "double" if kind is float else "float"))
-    elif kind is Uuid:
-        out.append(f'{{"uuid": "{value}"}}')
-    elif kind is Char:
-        out.append(f'{{"char": {text(value)}}}')
-    elif kind is Decimal32 or kind is Decimal64 or kind is Decimal128:
-        out.append(f'{{"{kind.__name__.lower()}": "{value}"}}')
-    elif kind is Hidden:
-        out.append(f'{{"masked": {value.size}}}')
-    else:
-        out.append(text(str(value)))
-
-
-def finite(value: float, tag: str) -> str:
-    """A number as JSON has it, or what it is called where JSON has none."""
-    made = repr(float(value))
-    return made if math.isfinite(value) else f'{{"{tag}": "{made}"}}'
-
-
-def put_items(out: list[str], values: Iterable[Value], before: str, cover: int) -> None:
-    """Values in brackets, the first of which `before` ends with."""
-    out.append(before)
-    first = True
-    for value in values:
-        if not first:
-            out.append(", ")
-        first = False
-        put_value(out, value, cover)
-    out.append("]")
-
-
-def put_array(out: list[str], value: Array, cover: int) -> None:
-    """An array, and how its elements are described if they are."""
-    put_items(out, value, '{"array": [', cover)
-    if value.descriptors:
-        put_items(out, value.descriptors, ', "described": [', cover)
-    out.append("}")
-
-
-def put_map(out: list[str], value: Map, cover: int) -> None:
-    """An object where all keys are texts, differ and are no tags; else the pairs as they are."""
-    if not simple(value):
-        before = '{"map": ['
-        for key, item in value:
-            out.append(before)
-            put_items(out, (key, under(key, item, cover)), "[", cover)
-            before = ", "
-        out.append("]}")
-        return
-    before = "{"
-    for key, item in value:
-        out.append(before)
-        known = _keys.get(key)
-        if known is not None:
-            out.append(known)
-            put_value(out, item, cover)
-        else:
-            out.append(quoted(key if cover == SHOW else clean_name(key)))
-            put_value(out, under(key, item, cover), cover)
-        before = ", "
-    out.append("}" if value else "{}")
-
-
-def under(key: Value, item: Value, cover: int) -> Value:
-    """A value of a map, or what stands for it where its key is one of a credential."""
-    if cover != SHOW and secret_key(key) and not harmless(item):
-        return Hidden(item)
-    return item
-
-
-def simple(value: Map) -> bool:
-    """Whether a map can be an object without loss."""
-    seen: list[str] = []
-    for key, _ in value:
-        kind = type(key)
-        if (kind is not str and kind is not Symbol) or key in TAGS:
-            return False
-        seen.append(key)
-    if len(seen) < 2:
-        return True
-    return seen[0] != seen[1] if len(seen) == 2 else len(set(seen)) == len(seen)
-
-
-def quoted(key: str) -> str:
-    """A key as the start of a member."""
-    made = f"{text(key)}: "
-    # One that is not kept is looked at each time, as those of credentials must be.
-    plain = not secret_key(key) and clean_name(key) == key
-    if plain and len(_keys) < MAX_KEYS and len(key) <= MAX_KEPT_SYMBOL:
-        _keys[str(key)] = made
-    return made

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from amqpscope.checked import Checked
+    from amqpscope.check.result import Checked
     from amqpscope.findings import Finding
 
     Fails = Callable[[Finding], bool]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from amqpscope.insight.ladder import Arrow, Ladder, Lanes, Row, together, told
 from amqpscope.report.columns import wrap
-from amqpscope.report.ladder import Arrow, Ladder, Lanes, Row, together, told
 from amqpscope.report.ladder_text import said_of, title
 
 LONGEST: Final = 90

@@ -12,8 +12,7 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
-from amqpscope.report.columns import columns, cut, wrap
-from amqpscope.report.ladder import (
+from amqpscope.insight.ladder import (
     Arrow,
     Bracket,
     Ended,
@@ -28,6 +27,7 @@ from amqpscope.report.ladder import (
     together,
     told,
 )
+from amqpscope.report.columns import columns, cut, wrap
 from amqpscope.report.ladder_text import SIGNS, said_of, title
 
 # fmt: off

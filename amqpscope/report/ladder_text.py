@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from amqpscope.report.columns import columns, cut, wrap
-from amqpscope.report.ladder import (
+from amqpscope.insight.ladder import (
     Arrow,
     Bracket,
     Ended,
@@ -26,8 +25,9 @@ from amqpscope.report.ladder import (
     together,
     told,
 )
+from amqpscope.protocols.words import seconds
+from amqpscope.report.columns import columns, cut, wrap
 from amqpscope.report.text import COLOURS, NARROW, RESET
-from amqpscope.report.words import seconds
 
 USUAL: Final = 100
 """Columns where there is no terminal to tell."""

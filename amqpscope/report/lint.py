@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from amqpscope.rules import SEVERITIES
+from amqpscope.findings import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from amqpscope.checked import Checked
+    from amqpscope.check.result import Checked
     from amqpscope.findings import Finding
 
 VERSION: Final = 1

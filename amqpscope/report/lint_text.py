@@ -16,16 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.protocols.words import escaped, printable, seconds
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.lint import counted
-from amqpscope.report.summary import escaped, printable
 from amqpscope.report.text import ARROWS, PLAIN_ARROWS
-from amqpscope.report.words import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from amqpscope.checked import Checked, Excerpt
+    from amqpscope.check.result import Checked, Excerpt
     from amqpscope.findings import Finding
 
 COLOURS: Final = {"error": "1;31", "warning": "1;33", "info": "1;36"}

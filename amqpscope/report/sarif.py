@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import amqpscope
-from amqpscope.baseline import fingerprint
+from amqpscope.check.baseline import fingerprint
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from amqpscope.checked import Checked
+    from amqpscope.check.result import Checked
     from amqpscope.findings import Finding
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from amqpscope.model.ending import CONNECTION, LINK
-from amqpscope.report.endings import ended_object, full_words
-from amqpscope.report.words import printable, seconds, size
-from amqpscope.statistics import (
+from amqpscope.insight.statistics import (
     ConnectionNumbers,
     Histogram,
     LinkNumbers,
@@ -16,7 +13,10 @@ from amqpscope.statistics import (
     Stall,
     addresses,
 )
-from amqpscope.stream import PEERS
+from amqpscope.model.ending import CONNECTION, LINK
+from amqpscope.protocols.words import printable, seconds, size
+from amqpscope.report.endings import ended_object, full_words
+from amqpscope.stream.types import PEERS
 from dissectors.secrets import clean_name
 
 

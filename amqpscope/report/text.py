@@ -8,16 +8,15 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.report.older_summary import older_colour, older_place
-from amqpscope.report.summary import escaped, printable, summary
+from amqpscope.protocols.words import escaped, printable
 
 ARROWS: Final = ("C→S", "C←S")
 PLAIN_ARROWS: Final = ("C>S", "C<S")
 NARROW: Final = 100
 """Below so many columns times are shorter and link names too."""
 
-LONG_NAME: Final = 19
-"""Columns of the name of a method of the older protocols: `connection.start-ok`."""
+USUAL_NAME: Final = 15
+"""Columns of the name of a frame, where there is room."""
 RESET: Final = "\x1b[0m"
 # fmt: off
 COLOURS: Final = {
@@ -76,17 +75,18 @@ class TextLines:
         frame = step.frame
         if self.start < 0:
             self.start = frame.time
-        unit = frame.unit
+        unit, voice = frame.unit, step.talk.voice
         time = (frame.time - self.start) / 1e9
         channel = "" if unit.header is not None else str(unit.channel)
-        name = unit.name if unit.body is not None or unit.other is None else "unknown"
         head = (
             f"{frame.number:5} {time:{self.digits + 5}.{self.digits}f} "
             f"{step.conversation.number:3} {self.arrows[frame.sender]} {channel:>3} "
             f"{self.link(step):{self.link_width}} "
         )
-        wide = self.name_width if step.older is None else LONG_NAME
-        text = f"{head}{name:{wide}} {findings(step)}{self.summary(step)}".rstrip()
+        wide = self.name_width if voice.name_width == USUAL_NAME else voice.name_width
+        text = (
+            f"{head}{voice.name(step.event):{wide}} {findings(step)}{self.summary(step)}".rstrip()
+        )
         if self.plain:
             text = text.replace("…", self.cut)
         if self.width and len(text) > self.width:
@@ -95,18 +95,12 @@ class TextLines:
 
     def summary(self, step: Step) -> str:
         """What the unit says."""
-        return summary(step, show_secrets=self.show_secrets)
+        return step.talk.voice.summary(step.event, self.show_secrets)
 
     def link(self, step: Step) -> str:
         """The link's name, or its handle where that was not seen; in 0-x the exchange or queue."""
-        link = step.link
         shown = escaped if self.show_secrets else printable
-        if step.older is not None:
-            name = shown(older_place(step.older))
-        elif link is None:
-            return ""
-        else:
-            name = shown(link.name) or f"handle {link.handle}"
+        name = shown(step.talk.voice.place(step.event))
         if len(name) <= self.link_width:
             return name
         # Made-up names differ at their ends.
@@ -133,6 +127,4 @@ def colour_of(step: Step) -> str:
     unit = step.frame.unit
     if unit.faults or any(found.severity == "error" for found in step.findings):
         return COLOURS["malformed"]
-    if step.older is not None:
-        return COLOURS[older_colour(step.older)]
-    return COLOURS.get(unit.name, COLOURS.get(unit.kind, ""))
+    return COLOURS.get(step.talk.voice.colour(step.event), COLOURS.get(unit.kind, ""))

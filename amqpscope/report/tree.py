@@ -10,30 +10,25 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.model.older.event import OlderEvent
+from amqpscope.protocols.voice import Tree
+from amqpscope.protocols.words import escaped
 from amqpscope.report.jsonl import seconds
-from amqpscope.report.secrets import earlier_octets, secret_message, secret_unit
-from amqpscope.report.words import escaped
-from amqpscope.stream import PEERS
+from amqpscope.stream.types import PEERS
 from dissectors.masking import SECRET, Cover
-from dissectors.secrets import MASK, Spans, secret_method
-from dissectors.span import Node, section_tree, unit_tree
-from dissectors.span_older import unit_tree as older_tree
+from dissectors.secrets import MASK, Spans
+from dissectors.tree import Node
 from dissectors.v0_9.values import PosixTime
 from dissectors.v1_0.bodies import Body
-from dissectors.v1_0.framing import SASL_FRAME
+from dissectors.v1_0.encodings import label as encoding_label
 from dissectors.v1_0.names import descriptor_name
-from dissectors.v1_0.types import COMPOSITE, choice
+from dissectors.v1_0.tables import COMPOSITE, choice
 from dissectors.v1_0.values import Array, Char, Described, Map, Symbol, Timestamp, Uuid, Value
 
 MAX_VALUE: Final = 400
 """Characters of one value in the tree; the whole is in the hex view and in JSON."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_PAYLOAD: Final = frozenset(("octets", "payload", "data", "amqp-sequence", "amqp-value"))
 NARROW: Final = 100
 """Below so many columns fewer octets go on a line."""
-HEADS: Final = (7, 8)
-"""Octets of a frame's header in the older protocols."""
 LEFT_OVER: Final = "(left over)"
 """Octets behind the last item of what contains them."""
 
@@ -62,31 +57,26 @@ class Detail:
             )
         for fault in unit.faults:
             yield f"       malformed: {escaped(str(fault))}"
-        older = step.older
-        if older is not None:
-            yield from self.part(step, frame_tree(older), frame.raw)
-            yield ""
-            return
-        yield from self.part(step, unit_tree(frame.raw, frame.missing), frame.raw)
-        message = step.message
-        if message and not (step.delivery and (step.delivery.message_format or 0) >> 8):
-            whole = step.delivery is None or step.delivery.transfers == 1
-            yield f"       message, {len(message)} octets" + ("" if whole else ", put together")
-            yield from self.part(step, section_tree(message), message)
+        for tree in step.talk.voice.trees(step.event):
+            if tree.title != "frame":
+                together = "" if tree.frames == 1 else ", put together"
+                yield f"       {tree.title}, {len(tree.octets)} octets{together}"
+            yield from self.part(tree)
         yield ""
 
-    def part(self, step: Step, node: Node, raw: bytes) -> Iterator[str]:
+    def part(self, tree: Tree) -> Iterator[str]:
         """A frame or a message."""
+        node = tree.node
         spans: Spans = []
         if not self.show_secrets:
-            cover = cover_of(step, raw)
+            cover = cover_of(tree)
             node = cover.tree(node)
             spans = cover.spans
         if self.tree:
             for child in node.children:
                 yield from self.branch(child, 4, [])
         if self.octets:
-            yield from self.marked(node, raw, spans)
+            yield from self.marked(node, tree.octets, spans)
 
     def branch(self, node: Node, depth: int, path: list[str]) -> Iterator[str]:
         """A node and what is below it."""
@@ -149,32 +139,9 @@ class Stars:
         return " ".join(made)
 
 
-def cover_of(step: Step, raw: bytes) -> Cover:
-    """What covers the secrets in a unit's frame or message."""
-    hidden = secret_parts(step)
-    before = earlier_octets(step) if raw is step.frame.raw else b""
-    return Cover(raw, hidden, token="amqp-value" in hidden, before=before)
-
-
-def frame_tree(event: OlderEvent) -> Node:
-    """The tree of a unit of the older protocols."""
-    frame, unit = event.frame, event.unit
-    head = unit.doff if unit.doff in HEADS else HEADS[0]
-    return older_tree(frame.raw, unit.dialect, frame.missing, head)
-
-
-def secret_parts(step: Step) -> frozenset[str]:
-    """What at the top of a frame's and a message's tree must be covered."""
-    unit = step.frame.unit
-    older = step.older
-    if older is not None:
-        spoiled = older.unit.faults or older.unit.cut
-        return _PAYLOAD | {unit.name} if spoiled and secret_method(unit.name) else frozenset()
-    if secret_message(step):
-        return _PAYLOAD
-    if secret_unit(unit) or (unit.type == SASL_FRAME and step.frame.missing):
-        return _PAYLOAD | {unit.name, "body"}
-    return frozenset()
+def cover_of(tree: Tree) -> Cover:
+    """What covers the secrets in a frame or message."""
+    return Cover(tree.octets, tree.hidden, token="amqp-value" in tree.hidden, before=tree.before)
 
 
 def clock(nanoseconds: int) -> str:
@@ -200,7 +167,7 @@ def caption(node: Node, path: list[str]) -> str:
     label = escaped(node.label)
     if node.type == SECRET:
         return f"{label}: {MASK} ({node.end - node.start} octets)"
-    kind = node.type if node.code < 0 else f"{node.encoding}"
+    kind = node.type if node.code < 0 else encoding_label(node.code)
     if node.type in COMPOSITE:
         return label if label == node.type else f"{label}: {node.type}"
     if node.children:

@@ -13,12 +13,12 @@ only numbering, and that is made up for afterwards:
 * packets are counted by a quick scan, so every process knows the true numbers of its packets;
 * frames and connections get order keys that sort like the true numbers, and are ranked in the end.
 
-Modules, in the order in which data flows: `listing`, `walk` and `plan` (what is to be read),
-`copies` (what workers cannot open), `records` (octets to segments), `shares` and `replay` (segments
-to Steps), `gather` (Steps to rows), `numbering`, `parts` (rows to Parquet), `stages` (these as
-Spark runs them), `job` (all of it), `manifest` and `tables` (where it ends up), `report`;
-`arrivals`, `keeping`, `running` and `follow` do the same for a stream; `source` offers frames to
-notebooks.
+Modules, in the order in which data flows: `list_spark`, `list_arrow` and `plan` (what is to be
+read), `copies` (what workers cannot open), `records` (octets to segments), `worker` and `replay`
+(segments to Steps), `gather` (Steps to rows), `numbering`, `parts` (rows to Parquet), `stages`
+(these as Spark runs them), `job` (all of it), `manifest` and `tables` (where it ends up), `report`;
+`arrivals`, `state_codec`, `stream_numbering` and `follow` do the same for a stream; `source` offers
+frames to notebooks.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def run_pipeline(
     """Turn captures into tables; those that are done already are left out."""
     from amqpscope.spark.copies import LIMIT
     from amqpscope.spark.job import Job
-    from amqpscope.spark.listing import list_rings, require_known
+    from amqpscope.spark.list_spark import list_rings, require_known
     from amqpscope.spark.manifest import Directory
     from amqpscope.spark.plan import SLICE
     from amqpscope.spark.work import Work as DefaultWork

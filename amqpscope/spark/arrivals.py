@@ -20,8 +20,8 @@ from amqpscope.capture.ring import is_capture, natural
 from amqpscope.spark.files import locate
 from amqpscope.spark.plan import File, Piece, Share
 from amqpscope.spark.records import Part
-from amqpscope.spark.shares import Scan, Stream
 from amqpscope.spark.stages import segment_batch
+from amqpscope.spark.worker import Scan, Stream
 
 if TYPE_CHECKING:
     import pyarrow as pa

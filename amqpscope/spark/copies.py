@@ -17,11 +17,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from amqpscope.capture.pcap import EXPECTED
+from amqpscope.capture.reader import EXPECTED
 from amqpscope.report.lint_text import count
 from amqpscope.spark import stages
 from amqpscope.spark.files import local_path, locate, open_octets, reason_of, system_of
-from amqpscope.spark.listing import binary_files, is_unknown, java_reason
+from amqpscope.spark.list_spark import binary_files, is_unknown, java_reason
 from amqpscope.spark.plan import File
 from amqpscope.spark.records import Part
 from amqpscope.spark.session import SparkError

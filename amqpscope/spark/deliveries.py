@@ -15,6 +15,8 @@ FIELDS: Final = (
 """The cells of a row, in order."""
 NOTHING: Final = -1
 """Of a delivery-id, an outcome or a packet: there is none."""
+LARGEST: Final = (1 << 63) - 1
+"""What a column can hold: on the wire are tags and sizes of 64 bits."""
 COMPLETE: Final = 1
 ABORTED: Final = 2
 PRESETTLED: Final = 4

@@ -1,9 +1,9 @@
 """Tables that grow with a directory of rotating captures: `pipeline run --follow`.
 
 A streaming query reads complete files, hands the segments of each connection to its own state, and
-gets back blocks of rows. The state of a connection is its replay, pickled (see `keeping`); a timer
-closes connections that have been silent for long, and forgets those that are over. Each batch is
-committed like a run of its own. The number of the batch goes into the manifest, so a batch that
+gets back blocks of rows. The state of a connection is its replay, pickled (see `state_codec`); a
+timer closes connections that have been silent for long, and forgets those that are over. Each batch
+is committed like a run of its own. The number of the batch goes into the manifest, so a batch that
 Spark repeats after a crash is not written twice.
 """
 
@@ -24,17 +24,17 @@ from pyarrow import fs
 from amqpscope.spark import arrivals, stages
 from amqpscope.spark.files import absolute, local_path, locate, reason_of
 from amqpscope.spark.gather import ACCEPTED, ORDER
-from amqpscope.spark.keeping import Keeper, refusal, refused, rows_of, stamp
-from amqpscope.spark.listing import ListingError, require_known
+from amqpscope.spark.list_spark import ListingError, require_known
 from amqpscope.spark.manifest import Directory, Done, ManifestError, State
 from amqpscope.spark.numbering import decoded, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows
 from amqpscope.spark.parts import by_day, layout
 from amqpscope.spark.plan import File
-from amqpscope.spark.running import Running
 from amqpscope.spark.schema import TABLES
-from amqpscope.spark.shares import FileNumbers, Scan
+from amqpscope.spark.state_codec import Keeper, refusal, refused, rows_of, stamp
+from amqpscope.spark.stream_numbering import Running
 from amqpscope.spark.unpickling import loads
+from amqpscope.spark.worker import FileNumbers, Scan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,10 +190,9 @@ class Follow:
 
     def batch(self, blocks: DataFrame, number: int) -> None:
         """Commit what a batch gave; nothing if that was done before a crash."""
-        if self.state.summary.get("batch", -1) >= number:
-            return
+        # Also what is not written again has to be evaluated: Spark wants each state to be kept.
         rows = blocks.collect()
-        if not rows:
+        if not rows or self.state.summary.get("batch", -1) >= number:
             return
         outcome = self.write(rows, number)
         self.told(outcome)

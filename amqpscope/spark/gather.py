@@ -12,19 +12,22 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from amqpscope.analysis import Conversation, Step
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
 from amqpscope.findings import Finding
+from amqpscope.insight.counters import (
+    ConnectionNumbers,
+    Counts,
+    Histogram,
+    LinkNumbers,
+    SessionNumbers,
+)
+from amqpscope.insight.statistics import Statistics
 from amqpscope.model.delivery import Delivery
-from amqpscope.model.link import LinkEnd
-from amqpscope.numbers import ConnectionNumbers, Counts, Histogram, LinkNumbers, SessionNumbers
-from amqpscope.report.jsonl import name_of
-from amqpscope.spark.deliveries import ABORTED, COMPLETE, NOTHING, PRESETTLED, Deliveries
-from amqpscope.spark.gather_older import OlderMessages, Where, where_of
-from amqpscope.statistics import Statistics, outcome_of
-from amqpscope.stream import PEERS
+from amqpscope.model.event import Event
+from amqpscope.model.place import Place
+from amqpscope.spark.deliveries import ABORTED, COMPLETE, LARGEST, NOTHING, PRESETTLED, Deliveries
+from amqpscope.stream.types import PEERS
 from dissectors.secrets import clean_name
-from dissectors.v1_0.bodies import Open
-from dissectors.v1_0.values import Map
 
 MINUTE: Final = 60_000_000_000
 ROWS: Final = 20_000
@@ -87,13 +90,12 @@ class Gatherer:
         self.persons: dict[int, Person] = {}
         self.last_person: Person | None = None
         """That of the unit before, which mostly is the next one's too."""
-        self.older = OlderMessages()
         self.minutes: dict[tuple[int, int, str, str], Minute] = {}
         self.last: Minute | None = None
         """The minute that was counted in last, and of what it is: mostly the next one's too."""
-        self.last_link: LinkEnd | None = None
+        self.last_place: Place | None = None
         self.last_when = 0
-        self.last_node = ""
+        self.last_address = ""
         self.deliveries: dict[int, Deliveries] = {}
         """By the slice that they belong to."""
         self.rows: dict[tuple[str, int], list[Row]] = {}
@@ -107,17 +109,21 @@ class Gatherer:
         if person is None or person.conversation is not step.conversation:
             person = self.last_person = self.person(step)
         person.last_packet = frame.packet
-        body = frame.unit.body
-        if step.older is not None:
-            self.older.take(step, step.older, self)
-        elif isinstance(body, Open):
-            person.products[frame.sender] = product(body)
+        event = step.event
         person.statistics.take(step)
-        if step.delivery is not None:
-            self.transfer(step, step.delivery, person)
-        elif step.covered:
-            for delivery in step.covered:
-                self.disposition(delivery, frame.number, frame.time, person)
+        carried = event.carries
+        if carried is not None:
+            self.carry(event, carried, person)
+        else:
+            for delivery in event.settles:
+                self.settle(delivery, frame.time, person)
+            returned = event.returns
+            if returned is not None:
+                self.minute(returned.place, person, frame.time).ended.add("returned")
+            identity = event.identifies
+            if identity is not None:
+                product = identity.product
+                person.products[frame.sender] = None if product is None else clean_name(product)
         if self.slice_of is not None:
             self.number(ORDER, frame.number)
         if step.findings:
@@ -162,44 +168,42 @@ class Gatherer:
         found.append(row)
         self.count += 1
 
-    def transfer(self, step: Step, delivery: Delivery, person: Person) -> None:
+    def carry(self, event: Event, delivery: Delivery, person: Person) -> None:
         """Follow a delivery, and count it in its minute."""
-        frame = step.frame
-        minute = self.minute(delivery, person, frame.time)
-        minute.transfers += 1
-        minute.octets += len(frame.raw) - frame.unit.payload + frame.missing
-        if delivery.mark.frame == frame.number:
+        minute = self.minute(delivery.place, person, event.time)
+        minute.transfers += event.carried_frames
+        minute.octets += event.carried_octets
+        if event.begins is not None:
             minute.deliveries += 1
             person.pending[delivery] = True
-        if delivery.aborted or (delivery.complete and delivery.settled is not None):
+        over = delivery.unanswered or delivery.settled is not None
+        if event.aborts or (event.completes and over):
             self.over(delivery, person)
 
-    def disposition(self, delivery: Delivery, frame: int, time: int, person: Person) -> None:
-        """See whether this frame settles a delivery."""
+    def settle(self, delivery: Delivery, time: int, person: Person) -> None:
+        """A delivery has its outcome."""
         mark = delivery.settled
-        if mark is None or mark.frame != frame or delivery not in person.pending:
+        if mark is None or delivery not in person.pending:
             return
-        minute = self.minute(delivery, person, time)
-        outcome = outcome_of(delivery)
-        minute.ended.add(outcome)
+        minute = self.minute(delivery.place, person, time)
+        minute.ended.add(delivery.result)
         minute.latency.add(mark.time - delivery.mark.time)
         if delivery.complete:
-            self.over(delivery, person, outcome)
+            self.over(delivery, person)
 
-    def minute(self, delivery: Delivery, person: Person, time: int) -> Minute:
-        """Where to count what happens now on a delivery's link."""
-        link = delivery.link
-        when, node = time // MINUTE, link.node()
+    def minute(self, place: Place, person: Person, time: int) -> Minute:
+        """Where to count what happens now at a place."""
+        when, address = time // MINUTE, place.address
         last = self.last
         if (
             last is None
-            or link is not self.last_link
+            or place is not self.last_place
             or when != self.last_when
-            or node != self.last_node
+            or address != self.last_address
         ):
-            number = person.conversation.number
-            last = self.minute_of(number, time, node, PEERS[link.session.owner.peer])
-            self.last, self.last_link, self.last_when, self.last_node = last, link, when, node
+            last = self.minute_of(person.conversation.number, time, address, PEERS[place.sender])
+            self.last, self.last_place = last, place
+            self.last_when, self.last_address = when, address
         return last
 
     def minute_of(self, connection: int, time: int, address: str, sender: str) -> Minute:
@@ -211,28 +215,27 @@ class Gatherer:
             self.minutes[key] = found
         return found
 
-    def over(self, delivery: Delivery, person: Person, outcome: str = "") -> None:
+    def over(self, delivery: Delivery, person: Person) -> None:
         """Nothing more is expected of a delivery."""
         if person.pending.pop(delivery, None) is None:
             return
-        connection = person.conversation.number
-        link, mark, settled = delivery.link, delivery.mark, delivery.settled
+        place, mark, settled = delivery.place, delivery.mark, delivery.settled
         flags = (COMPLETE if delivery.complete else 0) | (ABORTED if delivery.aborted else 0)
-        if delivery.complete and delivery.sent_settled:
+        if delivery.unanswered and delivery.complete:
             flags |= PRESETTLED
-        if settled is not None and not outcome:
-            outcome = "presettled" if flags & PRESETTLED else outcome_of(delivery)
-        number, into = delivery.delivery_id, self.delivered(mark.frame)
-        place = into.place(
-            connection, clean_name(link.name), clean_name(link.node()),
-            PEERS[link.session.owner.peer],
+        into, number = self.delivered(mark.frame), delivery.delivery_id
+        row = into.place(
+            person.conversation.number, clean_name(place.name), clean_name(place.address),
+            PEERS[place.sender],
         )  # fmt: skip
         into.add(
-            place, mark.frame, mark.packet, mark.time, NOTHING if number is None else number,
-            delivery.size, delivery.transfers, flags, "" if delivery.aborted else outcome,
+            row, mark.frame, mark.packet, mark.time,
+            NOTHING if number is None else min(number, LARGEST),
+            min(max(delivery.size, 0), LARGEST), delivery.transfers, flags,
+            "" if delivery.aborted else delivery.result,
             NOTHING if settled is None else settled.packet,
             0 if settled is None else settled.time - mark.time,
-            octets(delivery.tag),
+            delivery.delivery_tag,
         )  # fmt: skip
 
     def delivered(self, frame: int) -> Deliveries:
@@ -247,8 +250,10 @@ class Gatherer:
 
     def finding(self, finding: Finding) -> None:
         """Keep a finding, unless the user does not want it."""
-        if not self.choice.judge(finding, self.ring):
+        adjusted = self.choice.adjust(finding, self.ring)
+        if adjusted is None:
             return
+        finding = adjusted
         person = self.persons.get(finding.connection)
         peer = PEERS.index(finding.peer)
         row = (
@@ -264,21 +269,19 @@ class Gatherer:
 
     def frame(self, step: Step) -> None:
         """Keep a frame itself."""
-        frame, link, delivery = step.frame, step.link, step.delivery
+        frame, event, voice = step.frame, step.event, step.talk.voice
         unit = frame.unit
-        where: Where = (
-            None if link is None else clean_name(link.name),
-            None if link is None else clean_name(link.node()),
-            None if delivery is None else delivery.delivery_id,
-        )
-        if step.older is not None:
-            where = where_of(step.older)
+        about = voice.about(event)
+        link, address = voice.link(event), voice.address(event)
+        if link is None and about is not None:
+            link, address = about.place.name, about.place.address
         row = (
             self.ring, step.conversation.number, frame.number, frame.packet, frame.time // 1000,
             frame.time, PEERS[frame.sender], step.conversation.protocol, unit.kind,
-            None if unit.header is not None else unit.channel,
-            unit.name if step.older is not None else name_of(unit),
-            len(frame.raw) + frame.missing, *where,
+            None if unit.header is not None else unit.channel, voice.full_name(event),
+            len(frame.raw) + frame.missing, None if link is None else clean_name(link),
+            None if link is None else clean_name(address) or None,
+            None if about is None else about.delivery_id,
             [finding.rule for finding in step.findings],
         )  # fmt: skip
         self.add("frames", frame.number, row)
@@ -293,7 +296,6 @@ class Gatherer:
         person = self.persons[number]
         for delivery in list(person.pending):
             self.over(delivery, person)
-        self.older.close(number, self)
         for numbers in person.statistics.finish():
             self.connection(numbers, person)
         self.pass_minutes(number, -1)
@@ -302,7 +304,7 @@ class Gatherer:
 
     def pass_minutes(self, number: int, until: int) -> None:
         """Give out the minutes of a connection that are over: those before `until`, or all."""
-        self.last = self.last_link = None
+        self.last = self.last_place = None
         for key in [key for key in self.minutes if key[0] == number]:
             connection, when, address, sender = key
             address = clean_name(address)
@@ -367,17 +369,3 @@ class Gatherer:
         self.rows = {}
         self.numbers = {}
         self.count = 0
-
-
-def product(body: Open) -> str | None:
-    """What a peer says it is."""
-    properties = body.properties
-    found = properties.get("product") if isinstance(properties, Map) else None
-    return clean_name(str(found)) if isinstance(found, str) else None
-
-
-def octets(value: object) -> bytes | None:
-    """A binary as Arrow takes it."""
-    if isinstance(value, bytes):
-        return value
-    return bytes(value) if isinstance(value, bytearray | memoryview) else None

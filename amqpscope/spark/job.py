@@ -32,10 +32,10 @@ from amqpscope.spark.parts import Staged, Writer, Written, changed
 from amqpscope.spark.plan import SLICE, File, Ring, Share, packed, slice_up
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
-from amqpscope.spark.shares import FileNumbers, RingPlan, Scan, join_pending, names_in, scan
 from amqpscope.spark.tables import read_table
 from amqpscope.spark.unpickling import loads
 from amqpscope.spark.work import Work
+from amqpscope.spark.worker import FileNumbers, RingPlan, Scan, join_pending, names_in, scan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,8 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from amqpscope.spark.deliveries import ABORTED, COMPLETE, FIELDS, NOTHING, PRESETTLED, Deliveries
-from amqpscope.spark.gather_older import LARGEST
+from amqpscope.spark.deliveries import (
+    ABORTED,
+    COMPLETE,
+    FIELDS,
+    LARGEST,
+    NOTHING,
+    PRESETTLED,
+    Deliveries,
+)
 from amqpscope.spark.schema import NUMBERED, REFERRING, arrow_schema
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Final
 
 from amqpscope.spark.gather import Row
 from amqpscope.spark.plan import File
-from amqpscope.spark.shares import FileNumbers
+from amqpscope.spark.worker import FileNumbers
 
 SLACK: Final = 5_000_000_000
 """Nanoseconds by which clocks may step back between two files of a ring."""

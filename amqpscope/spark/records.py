@@ -24,10 +24,10 @@ from amqpscope.capture.formats import (
     Pcapng,
 )
 from amqpscope.capture.packets import Packets
-from amqpscope.capture.pcap import EXPECTED
+from amqpscope.capture.reader import EXPECTED
 from amqpscope.capture.source import GZIP, XZ, ZSTD, CaptureError, Source
 from amqpscope.spark.files import local_path, open_octets, reason_of
-from amqpscope.stream import Segment
+from amqpscope.stream.types import Segment
 
 if TYPE_CHECKING:
     from pyarrow import NativeFile

@@ -16,16 +16,16 @@ from collections.abc import Callable, Iterable, Iterator
 from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final, Protocol
 
-from amqpscope.analysis import Analyzer, Suspect
+from amqpscope.analysis import Analyzer, Numbering
 from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.keylog import Keys
-from amqpscope.capture.layers import Unwrapper
 from amqpscope.capture.tshark import RecordWriter
-from amqpscope.reassembly import Reassembler
-from amqpscope.rules import RuleSet
+from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.rules.registry import RuleSet
 from amqpscope.spark.gather import ROWS, Block, Gatherer
 from amqpscope.spark.work import Work
-from amqpscope.stream import RST, SYN, Connection, End, Piece, Segment
+from amqpscope.stream.reassembly import Reassembler
+from amqpscope.stream.types import RST, SYN, Connection, End, Piece, Segment
 
 SHIFT: Final = 24
 """Bits of a key below the packet: frames that one packet can complete."""
@@ -88,7 +88,8 @@ class Replay:
         self.decryptor = Decryptor(keys, collect)
         self.unwrapper = Unwrapper(self.decryptor)
         self.reassembler = Reassembler(work.decode_as)
-        self.analyzer = Analyzer(work.decode_as, rules)
+        self.numbering = Numbering()
+        self.analyzer = Analyzer(work.decode_as, rules, numbering=self.numbering)
         of_key = None if slices is None else slices.of_key
         self.gatherer = Gatherer(ring, work.choice, of_key, work.frames)
         self.met: dict[bytes, int] | None = None if slices is None else {}
@@ -121,8 +122,7 @@ class Replay:
         if pieces:
             self.speakers.before(segment.packet, self.analyzer.speakers)
             pieces = self.unwrapper.feed_all(pieces)
-            self.analyzer.frames = segment.packet << SHIFT
-            self.analyzer.conversations = segment.packet << SHIFT
+            self.numbering.frames = self.numbering.connections = segment.packet << SHIFT
             self.take(pieces)
 
     def take(self, pieces: Iterable[Piece]) -> None:
@@ -138,13 +138,13 @@ class Replay:
         """Give out a connection when both its directions are over."""
         connection = end.connection
         ended[connection] = ended.get(connection, 0) | 1 << end.sender
-        suspect = connection.state
         if ended[connection] == 3:
             del ended[connection]
-            if isinstance(suspect, Suspect) and suspect.conversation is not None:
+            conversation = self.analyzer.conversation_of(connection)
+            if conversation is not None:
                 self.take_late()
-                if suspect.conversation.number in self.gatherer.persons:
-                    self.gatherer.close(suspect.conversation.number)
+                if conversation.number in self.gatherer.persons:
+                    self.gatherer.close(conversation.number)
 
     def take_late(self) -> None:
         """Keep what was found about frames that have passed."""
@@ -179,8 +179,7 @@ class Replay:
                 last = connection
                 ends = sorted((connection.client, connection.server))
                 key = AFTER + packets[ends[0], ends[1]] << SHIFT
-                self.analyzer.frames = key
-                self.analyzer.conversations = key
+                self.numbering.frames = self.numbering.connections = key
             self.take(self.unwrapper.feed_all([piece]))
 
 

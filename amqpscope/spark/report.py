@@ -14,11 +14,11 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from amqpscope.rules import SEVERITIES
+from amqpscope.findings import SEVERITIES
+from amqpscope.insight.statistics import Histogram
 from amqpscope.spark.manifest import Directory
 from amqpscope.spark.report_places import Place, Places, Report, Row
 from amqpscope.spark.schema import arrow_schema
-from amqpscope.statistics import Histogram
 
 VERSION: Final = 1
 ROWS: Final = 100_000

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Final
 
+from amqpscope.protocols.words import seconds, size
 from amqpscope.report.lint_text import count
-from amqpscope.report.summary import size
-from amqpscope.report.words import seconds
 from amqpscope.spark.report_places import Report
 from amqpscope.spark.report_text import percentiles, severity_count, who
 from amqpscope.spark.report_text import place as place_text

@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
+from amqpscope.protocols.words import escaped, printable, seconds, size
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.lint_text import count
-from amqpscope.report.summary import escaped, printable, size
-from amqpscope.report.words import seconds
 from amqpscope.spark.report_places import Report
 
 WIDTH: Final = 80

@@ -55,7 +55,7 @@ TABLES: Final = {
         last_ns           bigint              of the last frame
         client            string              address and port
         server            string              address and port
-        protocol          string              amqp-1.0 or an older one
+        protocol          string              amqp-1.0, amqp-0-9-1, ...
         client_container  string              container-id of the client's open
         server_container  string              container-id of the server's open
         client_product    string              product of the client's open
@@ -105,8 +105,8 @@ TABLES: Final = {
         stalls           bigint              times it had no credit
         stalled_ns       bigint              nanoseconds in all
         longest_ns       bigint              the longest of them
-        kind             string              link, or in the older protocols exchange or queue
-        redelivered      bigint              deliveries marked so, in the older protocols
+        kind             string              link, exchange or queue
+        redelivered      bigint              deliveries marked so, where they can be
         first_frame      bigint              of its first delivery; null: it has none
         first_packet     bigint              that of this frame
         longest_frame    bigint              with which the longest stall began; null: none
@@ -141,7 +141,7 @@ TABLES: Final = {
         time        timestamp      of that packet
         time_ns     bigint         the same in nanoseconds
         sender      string         client or server
-        protocol    string         amqp-1.0 or an older one
+        protocol    string         amqp-1.0, amqp-0-9-1, ...
         kind        string         header, amqp, sasl, empty or malformed
         channel     int            null for a protocol header
         name        string         of the performative

@@ -136,8 +136,10 @@ def log_file() -> str:
 def start(where: Where) -> SparkSession:
     """Start Spark, or connect to it; SparkError when that fails."""
     require()
-    # It tells of every interrupted call with a traceback; what is wrong is raised as well.
+    # py4j reports every interrupted call with a traceback, by its own logger and by the root's,
+    # which prints where it has no handler. What is wrong is raised as well.
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addHandler(logging.NullHandler())
     log = where.log or log_file()
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -32,10 +32,10 @@ from pyspark.sql.datasource import (
 
 from amqpscope.capture.ring import is_capture
 from amqpscope.spark.files import absolute, local_path, reason_of
+from amqpscope.spark.list_arrow import walk
 from amqpscope.spark.plan import File, Piece, Ring, Share, rings_of
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
-from amqpscope.spark.walk import walk
 from amqpscope.spark.work import Work
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class FramesReader(DataSourceReader):
 
         from amqpscope.spark.gather import Block
         from amqpscope.spark.numbering import decoded, encoded
-        from amqpscope.spark.shares import replay_whole
+        from amqpscope.spark.worker import replay_whole
 
         if not isinstance(partition, RingPartition):  # Spark reads once even if there is nothing
             return

@@ -18,7 +18,8 @@ from amqpscope.spark.gather import ORDER, Block
 from amqpscope.spark.plan import Share
 from amqpscope.spark.records import Cut, Part, cuts
 from amqpscope.spark.replay import canonical
-from amqpscope.spark.shares import (
+from amqpscope.spark.work import Work
+from amqpscope.spark.worker import (
     RingPlan,
     Scan,
     chosen,
@@ -28,8 +29,7 @@ from amqpscope.spark.shares import (
     replay_whole,
     unpickled,
 )
-from amqpscope.spark.work import Work
-from amqpscope.stream import Segment
+from amqpscope.stream.types import Segment
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
 
 
 @dataclass(frozen=True)

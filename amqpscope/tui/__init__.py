@@ -66,7 +66,7 @@ def run_all(captures: Sequence[Readable], *, follow: bool, **options: Any) -> li
 
 def unreadable(path: Readable, follow: bool) -> str:
     """Why a capture cannot be read at all, told before a screen is opened for it; or nothing."""
-    from amqpscope.capture.pcap import open_capture
+    from amqpscope.capture.reader import open_capture
     from amqpscope.capture.source import CaptureError
 
     if isinstance(path, str) and (

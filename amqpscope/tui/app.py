@@ -17,18 +17,18 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer
 from textual.worker import WorkerFailed
 
-from amqpscope.report.summary import escaped
+from amqpscope.protocols.words import escaped
 from amqpscope.report.text import TextLines
-from amqpscope.tui.asking import Asking
 from amqpscope.tui.bars import left, right, top
+from amqpscope.tui.bookmarks import Marks
+from amqpscope.tui.goto import Places
 from amqpscope.tui.help import Help, commands, groups
 from amqpscope.tui.keys import KEYS
-from amqpscope.tui.looking import Looking
-from amqpscope.tui.marks import Marks
-from amqpscope.tui.places import Places
+from amqpscope.tui.prompts import Asking
 from amqpscope.tui.screens import Entry, screens
 from amqpscope.tui.screens.frames import FramesView
 from amqpscope.tui.screens.view import View
+from amqpscope.tui.search import Looking
 from amqpscope.tui.store import Store
 from amqpscope.tui.themes import DARK, LIGHT
 from amqpscope.tui.widgets.bar import Bar, Tabs

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amqpscope.report.refusals import refusal
-from amqpscope.report.summary import escaped, printable, size
-from amqpscope.stream import PEERS
+from amqpscope.insight.refusals import refusal
+from amqpscope.protocols.words import escaped, printable, size
+from amqpscope.stream.types import PEERS
 from amqpscope.tui.screens import screens
 from amqpscope.tui.widgets.framelist import SIGNS
 
@@ -94,7 +94,7 @@ def frame_words(scope: Scope) -> Words:
     if number in store.refusals:
         row = store.row(number)
         found = None if store.is_older(number) else refusal(store.step(number))
-        told = f"{row.name} {row.text}" if found is None else found.told
+        told = f"{row.name} {row.text}" if found is None else found.full
         text = f" {SIGNS['refusal']} the {PEERS[row.sender]}: {told}"
         meaning = "" if found is None else f". {found.meaning}"
         fits = len(text) + len(meaning) + RIGHT < scope.size.width

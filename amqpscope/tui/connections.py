@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import ModalScreen
 
+from amqpscope.protocols.words import endpoint
 from amqpscope.report.columns import cut
-from amqpscope.statistics import endpoint
 from amqpscope.tui.store import Store
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.virtual_list import Rows
 
 
 class ConnectionList(Rows):

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.report.tree import caption, clock, cover_of, frame_tree, name_of, size_line
-from amqpscope.report.words import escaped, printable
-from amqpscope.stream import PEERS
+from amqpscope.protocols.voice import Tree
+from amqpscope.protocols.words import escaped, printable
+from amqpscope.report.tree import caption, clock, cover_of, name_of, size_line
+from amqpscope.stream.types import PEERS
 from dissectors.masking import SECRET, masked_octets, value_spans
-from dissectors.span import Node, section_tree, unit_tree
-from dissectors.v1_0.bodies import Properties
-from dissectors.v1_0.message import DATA, read_section, walk
-from dissectors.v1_0.types import COMPOSITE
+from dissectors.tree import Node
+from dissectors.v1_0.tables import COMPOSITE
 
 HEADER_FIELDS: Final = ("size", "doff", "type", "channel")
 MANY: Final = 200
@@ -79,6 +78,11 @@ class _Painter:
         self.step = step
         self.show_secrets = show_secrets
         self.parts: list[Part] = []
+        self.part = -1
+        """Which part holds the message, and where it begins in it."""
+        self.base = 0
+        self.hidden = False
+        """The message holds a secret, so that its body is not shown."""
 
     def picture(self) -> Picture:
         step, frame = self.step, self.step.frame
@@ -87,26 +91,39 @@ class _Painter:
             Field(f"malformed: {printable(str(fault))}", "error", 0, fault.offset, fault.offset + 1)
             for fault in frame.unit.faults
         ]
-        self.parts.append(Part("frame", frame.raw))
-        if step.older is not None:
-            tree = self.covered(frame_tree(step.older), frame.raw, 0, 0)
-            below = self.frame_fields(tree) + self.content(step.message)
-        else:
-            tree = self.covered(unit_tree(frame.raw, frame.missing), frame.raw, 0, 0)
-            below = self.frame_fields(tree) + self.message(step.message)
+        below: list[Field] = []
+        for tree in step.talk.voice.trees(step.event):
+            below += self.tree(tree)
+        below += self.bodies()
         for line, finding in zip(fields[1:], step.findings, strict=False):
             point(line, below, finding.path)
         fields += below
         return Picture(frame.number, fields, self.parts)
 
-    def covered(self, tree: Node, raw: bytes, part: int, base: int) -> Node:
+    def tree(self, tree: Tree) -> list[Field]:
+        """A frame's own octets, or the message that it completes."""
+        if tree.title == "frame":
+            self.parts.append(Part("frame", tree.octets))
+            return self.frame_fields(self.covered(tree, 0, 0))
+        part, base, note = 0, tree.inside, ""
+        if tree.inside < 0:
+            part, base = 1, 0
+            self.parts.append(Part(tree.title, tree.octets))
+            note = f", put together from {tree.frames} transfers"
+        node, size = self.covered(tree, part, base), len(tree.octets)
+        self.hidden = any(child.type == SECRET for child in node.children)
+        self.part, self.base = part, base
+        below = self.below(node.children, part, base, [])
+        text = f"{tree.title}, {size} octets{note}"
+        return [Field(text, "title", part, base, base + size, below)]
+
+    def covered(self, tree: Tree, part: int, base: int) -> Node:
         """A tree without its secrets, whose octets are noted to be covered."""
         if self.show_secrets:
-            return tree
-        cover = cover_of(self.step, raw)
-        made = cover.tree(tree)
-        spans = [(start + base, end + base) for start, end in cover.spans]
-        self.parts[part].covered += spans
+            return tree.node
+        cover = cover_of(tree)
+        made = cover.tree(tree.node)
+        self.parts[part].covered += [(start + base, end + base) for start, end in cover.spans]
         return made
 
     def title(self) -> Field:
@@ -142,56 +159,26 @@ class _Painter:
             rest = list(tree.children)
         return fields + self.below(rest, 0, 0, [])
 
-    def message(self, message: bytes | None) -> list[Field]:
-        """The sections of the message that the frame completes."""
-        step, frame = self.step, self.step.frame
-        if not message or (step.delivery and (step.delivery.message_format or 0) >> 8):
-            return []
-        part, base = 0, frame.unit.payload
-        note = ""
-        if frame.raw[base:] != message:
-            part, base = 1, 0
-            self.parts.append(Part("message", message))
-            note = f", put together from {step.transfers} transfers"
-        tree = self.covered(section_tree(message), message, part, base)
-        sections = self.below(tree.children, part, base, [])
-        title = Field(f"message, {len(message)} octets{note}", "title", part, base,
-                      base + len(message), sections)  # fmt: skip
-        return [title, *self.body(tree, message, part, base)]
-
-    def content(self, body: bytes | None) -> list[Field]:
-        """The content of the older protocols that the frame completes."""
-        if not body:
-            return []
-        event = self.step.older
-        header = None if event is None or event.content is None else event.content.header
-        kind = "" if header is None else str(header.get("content-type") or "").lower()
-        shown = body if self.show_secrets else masked_octets(body)
-        said, lines = readable(shown, kind)
-        self.parts.append(Part("content", body, [] if self.show_secrets else value_spans(body)))
-        below = [Field(line, "body", 1, 0, len(body)) for line in lines]
-        return [Field(f"content as {said}, {len(body)} octets", "title", 1, 0, len(body), below)]
-
-    def body(self, tree: Node, message: bytes, part: int, base: int) -> list[Field]:
-        """The data of a message as what its content-type says it is."""
-        if any(node.type == SECRET for node in tree.children):
-            return []
-        sections, _ = walk(message)
-        kind = content_type(message)
-        found = []
-        for section in sections:
-            if section.code != DATA:
-                continue
-            value, _ = read_section(message, section)
-            if isinstance(value, bytes) and value:
-                shown = bytes(value) if self.show_secrets else masked_octets(bytes(value))
-                said, lines = readable(shown, kind)
-                below = [
-                    Field(line, "body", part, base + section.start, base + section.stop)
-                    for line in lines
-                ]
-                found.append(Field(f"body as {said}", "title", part, base + section.start,
-                                   base + section.stop, below))  # fmt: skip
+    def bodies(self) -> list[Field]:
+        """The application data of a message as what its content-type says it is."""
+        found: list[Field] = []
+        if self.hidden:
+            return found
+        for body in self.step.talk.voice.bodies(self.step.event):
+            octets = body.octets
+            if self.part < 0:  # it has no tree of its own
+                covered = [] if self.show_secrets else value_spans(octets)
+                self.parts.append(Part("content", octets, covered))
+                self.part, self.base = len(self.parts) - 1, 0
+                name, note = "content", f", {len(octets)} octets"
+            else:
+                name, note = "body", ""
+            said, lines = readable(
+                octets if self.show_secrets else masked_octets(octets), body.content_type
+            )
+            start, stop = self.base + body.start, self.base + body.stop
+            below = [Field(line, "body", self.part, start, stop) for line in lines]
+            found.append(Field(f"{name} as {said}{note}", "title", self.part, start, stop, below))
         return found
 
     def below(
@@ -225,7 +212,7 @@ def point(line: Field, fields: list[Field], path: str) -> None:
     found: Field | None = None
     names = path.split(".")
     if any(label(field) == ".".join(names[:2]) for field in fields):
-        names[:2] = [".".join(names[:2])]  # a method of the older protocols
+        names[:2] = [".".join(names[:2])]  # a method, whose name has a dot
     for name in names:
         name = name.partition("[")[0]
         inside = fields if found is None else found.children
@@ -246,16 +233,6 @@ def walked(fields: list[Field]) -> Iterator[Field]:
 def label(field: Field) -> str:
     """The name that a line begins with."""
     return field.text.partition(":")[0].partition("  (")[0]
-
-
-def content_type(message: bytes) -> str:
-    """What a message says its body is."""
-    for section in walk(message)[0]:
-        if section.name == "properties":
-            value, _ = read_section(message, section)
-            if isinstance(value, Properties):
-                return str(value.content_type or "").lower()
-    return ""
 
 
 def readable(data: bytes, kind: str) -> tuple[str, list[str]]:

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 
 from amqpscope.tui.connections import Connections
 from amqpscope.tui.widgets.prompt import Prompt
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.virtual_list import Rows
 
 if TYPE_CHECKING:
     from amqpscope.tui.screens.view import View

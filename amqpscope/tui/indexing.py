@@ -10,25 +10,23 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from amqpscope.analysis import Analyzer, Conversation, Step, Suspect
+from amqpscope.analysis import Analyzer, Conversation, Step
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import CaptureError
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
 from amqpscope.findings import Finding
 from amqpscope.insight.endings import talk_ending, talk_open, talk_over_at
-from amqpscope.model.connection import ConnectionEnd
-from amqpscope.model.delivery import Delivery
-from amqpscope.model.link import LinkEnd
-from amqpscope.model.older.connection import OlderEnd
-from amqpscope.model.older.event import OlderEvent
+from amqpscope.insight.refusals import refusal
+from amqpscope.model.v1_0.delivery import Delivery
+from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.report.endings import short_words
-from amqpscope.report.refusals import refusal
-from amqpscope.stream import Chunk, Connection, End, Gap, Piece
+from amqpscope.stream.types import Chunk, Connection, End, Gap, Piece
 from amqpscope.tui import spool
 from amqpscope.tui.processes import calm_collector
 from amqpscope.tui.spool import PIECE, PLACE, REASONS, RECORD, Spool
@@ -92,11 +90,10 @@ class Indexer:
         connection = piece.connection
         before = self.analyzer.frames
         steps = self.analyzer.feed(piece)
-        suspect = connection.state
-        if not isinstance(suspect, Suspect) or (suspect.dismissed and not steps):
+        if self.analyzer.is_dismissed(connection) and not steps:
             self.waiting.pop(connection, None)
             return
-        conversation = suspect.conversation
+        conversation = self.analyzer.conversation_of(connection)
         if conversation is None:
             self.waiting.setdefault(connection, []).append(piece)
             return
@@ -165,29 +162,30 @@ class Indexer:
         frame = step.frame
         unit, raw = frame.unit, frame.raw
         data = self.place_of(raw, frame.offset, piece, at)
-        delivery = step.delivery
-        first = previous = transfers = 0
-        if delivery is not None:
-            first, transfers = delivery.mark.frame, step.transfers
-            previous = self.chain(delivery, step)
-        elif step.covered:
-            first, transfers = step.covered[0].mark.frame, len(step.covered)
+        event = step.event
+        first = previous = transfers = octets = link = code = 0
+        if isinstance(event, Event):
+            delivery, octets, code = event.delivery, event.octets, event.unit.code
+            if delivery is not None:
+                first, transfers = delivery.mark.frame, event.transfers
+                previous = self.chain(delivery, step)
+            elif event.covered:
+                first, transfers = event.covered[0].mark.frame, len(event.covered)
+            link = 0 if event.link is None else self.link(event.link)
         flags = (
             spool.LOST_BEFORE * frame.lost_before
             | spool.CUT * frame.cut
             | spool.UNSENT * frame.unsent
-            | spool.MESSAGE * (step.message is not None)
+            | spool.MESSAGE * (event.message is not None)
         )
-        link = 0 if step.link is None else self.link(step.link)
-        octets = step.octets
-        if step.older is not None:
+        if not isinstance(event, Event):
             flags |= spool.OLDER
-            octets, previous = self.older(step, step.older)
+            octets, previous = self.older(step)
         self.index.append(
             RECORD.pack(
                 frame.time, data, frame.offset, octets, len(raw), frame.missing,
                 step.conversation.number, frame.packet, link, first, previous, transfers,
-                unit.channel, frame.sender, unit.code & 0xFF, flags,
+                unit.channel, frame.sender, code & 0xFF, flags,
             )
         )  # fmt: skip
         if refusal(step) is not None:
@@ -207,7 +205,7 @@ class Indexer:
         number = talk.number
         self.changed.add(number)
         self.states[number] = (talk_over_at(talk), state_words(talk, piece.reason))
-        if all(end.finished for end in ends_of(talk)):
+        if all(end.finished for end in talk.current.ends):
             self.talks.pop(number, None)
 
     def tell_spans(self) -> None:
@@ -226,19 +224,17 @@ class Indexer:
             })  # fmt: skip
         self.changed.clear()
 
-    def older(self, step: Step, event: OlderEvent) -> tuple[int, int]:
+    def older(self, step: Step) -> tuple[int, int]:
         """Write the line of a frame whose Step cannot be made again alone; where and how long."""
-        from amqpscope.report.older_summary import older_colour, older_place
-        from amqpscope.report.summary import summary
-
+        event, voice = step.event, step.talk.voice
         number, protocol = step.conversation.number, step.conversation.protocol
         if self.protocols.get(number) != protocol:
             # The server may tell later which of them it is.
             self.meet(step.conversation)
         unit = step.frame.unit
-        colour = "malformed" if unit.faults else older_colour(event)
-        said = summary(step, show_secrets=self.show_secrets)
-        line = json.dumps([unit.name, colour, older_place(event), said]).encode()
+        colour = "malformed" if unit.faults else voice.colour(event)
+        said = voice.summary(event, self.show_secrets)
+        line = json.dumps([unit.name, colour, voice.place(event), said]).encode()
         found = self.position
         self.pieces.append(line)
         self.position += len(line)
@@ -258,7 +254,7 @@ class Indexer:
     def chain(self, delivery: Delivery, step: Step) -> int:
         """The transfer before this one of the same delivery."""
         # The delivery itself may be further on: one piece can hold many transfers.
-        body = step.frame.unit.body
+        body = step.event.unit.body if isinstance(step.event, Event) else None
         if isinstance(body, Transfer) and body.more and not body.aborted:
             found = self.previous.get(delivery, 0)
             self.previous[delivery] = step.frame.number
@@ -285,8 +281,9 @@ class Indexer:
 
     def find(self, finding: Finding) -> None:
         """Write a finding."""
-        if self.choice.judge(finding, self.path):
-            self.facts.append({"finding": vars(finding)})
+        adjusted = self.choice.adjust(finding, self.path)
+        if adjusted is not None:
+            self.facts.append({"finding": asdict(adjusted)})
 
     def flush(self, pieces: Pieces, *, done: bool = False) -> None:
         """Give on what was gathered, what is referred to first."""
@@ -340,13 +337,6 @@ class Indexer:
                 if os.getppid() != parent:
                     return
             self.flush(pieces, done=True)
-
-
-def ends_of(talk: Conversation) -> Sequence[ConnectionEnd | OlderEnd]:
-    """Both ends of a connection, client first."""
-    if talk.older is not None:
-        return talk.older.tracker.connection.ends
-    return talk.tracker.connection.ends
 
 
 def state_words(talk: Conversation, reason: str) -> str:

@@ -14,11 +14,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
-from amqpscope import stream
 from amqpscope.analysis import MAGIC, Analyzer, Conversation, Step
+from amqpscope.stream import types as stream
 from amqpscope.tui import spool
 from amqpscope.tui.spool import LOST_BEFORE, PIECE, PLACE, REASONS, Lines, Piece, Spool
-from amqpscope.tui.steps import made_connection
+from amqpscope.tui.step_cache import made_connection
 
 BLOCK: Final = 256 * 1024
 ALL: Final = 0
@@ -143,10 +143,10 @@ class Replay:
         if head.connection not in self.streams:
             tcp = made_connection(self.places.connections[head.connection])
             self.streams[head.connection] = tcp
-            analyzer.conversations = head.connection - 1
+            analyzer.numbering.connections = head.connection - 1
             # It was recognised once, perhaps by what others had shown of this server.
             analyzer.speakers.add(tcp.server)
-        analyzer.frames = head.before
+        analyzer.numbering.frames = head.before
         piece, after = self.made(head, data), self.places.completed(place)
         if isinstance(piece, stream.Chunk):
             self.cut(piece, head.connection, head.before, after)

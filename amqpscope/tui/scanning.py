@@ -17,7 +17,7 @@ from typing import Final
 from amqpscope.analysis import Step
 from amqpscope.tui.processes import calm_collector
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.steps import Steps
+from amqpscope.tui.step_cache import Steps
 
 HEAD: Final = struct.Struct("<Q")
 BLOCK: Final = 512
@@ -95,7 +95,7 @@ class Scanner:
 
 def wanted(text: str, show_secrets: bool) -> Test:
     """The test of a search: text in the line of a frame, or in its octets; case does not count."""
-    from amqpscope.report.summary import printable, summary
+    from amqpscope.protocols.words import printable
 
     small = text.lower()
     octets = text.encode()
@@ -103,9 +103,9 @@ def wanted(text: str, show_secrets: bool) -> Test:
     def test(step: Step) -> bool:
         if octets in step.frame.raw:
             return True
-        link = step.link
-        words = [step.frame.unit.name, summary(step, show_secrets=show_secrets)]
-        words += [] if link is None else [printable(link.name)]
+        voice = step.talk.voice
+        words = [step.frame.unit.name, voice.summary(step.event, show_secrets)]
+        words.append(printable(voice.link(step.event) or ""))
         words += [finding.rule for finding in step.findings]
         return any(small in word.lower() for word in words)
 

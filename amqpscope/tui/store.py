@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
-from amqpscope.report.refusals import Refusals
-from amqpscope.tui.found import Findings
+from amqpscope.insight.refusals import Refusals
+from amqpscope.tui.finding_index import Findings
 from amqpscope.tui.opening import Reading
 from amqpscope.tui.processes import launch, stop
 from amqpscope.tui.scanning import HEAD
-from amqpscope.tui.seen import Looker, Node
 from amqpscope.tui.spool import OLDER, Record
-from amqpscope.tui.steps import Row, Span, Steps
-from amqpscope.tui.travel import Travel
+from amqpscope.tui.state_lines import Looker, Node
+from amqpscope.tui.step_cache import Row, Span, Steps
+from amqpscope.tui.time_travel import Travel
 
 if TYPE_CHECKING:
-    from amqpscope.tui.numbers import Numbers
+    from amqpscope.tui.stats_worker import Numbers
 
 
 class Store:
@@ -55,7 +55,7 @@ class Store:
     @cached_property
     def numbers(self) -> Numbers:
         """Counts and courses over time, once `numbers.start()` was called."""
-        from amqpscope.tui.numbers import Numbers
+        from amqpscope.tui.stats_worker import Numbers
 
         return Numbers(self.files, self.source.decode_as)
 

@@ -1,1 +1,1 @@
-"""The older family: AMQP 0-8, 0-9, 0-9-1 with its variants, and the draft before them."""
+"""AMQP 0-8, 0-9 and 0-9-1 with their variants, and the draft before them."""

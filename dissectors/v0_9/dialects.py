@@ -1,7 +1,7 @@
-"""The dialects, and how to tell which one a connection speaks.
+"""The dialects, and how to find the one of a connection.
 
 The client's protocol header names a version. What the server says of itself in `connection.start`
-then tells whose variant of it is spoken (`refine`): vendors have given numbers of their own to
+then shows whose variant of it is in use (`refine`): vendors have given numbers of their own to
 methods, and meanings of their own to letters of field tables.
 """
 
@@ -10,29 +10,14 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-from dissectors.v0_9 import letters
-from dissectors.v0_9.framing import (
-    BODY,
-    HEADER,
-    HEARTBEAT,
-    METHOD,
-    OOB_BODY,
-    OOB_HEADER,
-    OOB_METHOD,
-    REQUEST,
-    RESPONSE,
-    TRACE,
-)
+from dissectors.v0_9 import encodings
+from dissectors.v0_9.framing import BODY, HEADER, HEARTBEAT, METHOD, REQUEST, RESPONSE
+from dissectors.v0_9.names import FRAME_TYPES, reply_codes
 from dissectors.v0_9.plans import Dialect, Plan
-from dissectors.v0_9.rows import Constant
 from dissectors.v0_9.tables import table
-from dissectors.v1_0.values import Value
+from dissectors.v0_9.values import Value
+from dissectors.v0_9.versions import DIALECT_OF
 
-FRAME_TYPES: Final = {
-    METHOD: "method", HEADER: "header", BODY: "body",
-    OOB_METHOD: "oob-method", OOB_HEADER: "oob-header", OOB_BODY: "oob-body",
-    TRACE: "trace", HEARTBEAT: "heartbeat", REQUEST: "request", RESPONSE: "response",
-}  # fmt: skip
 _NEWEST: Final = frozenset((METHOD, HEADER, BODY, HEARTBEAT))
 _OLDEST: Final = frozenset(range(METHOD, HEARTBEAT + 1))
 _MIDDLE: Final = _OLDEST | {REQUEST, RESPONSE}
@@ -50,9 +35,9 @@ class _Row(NamedTuple):
     """Dialects whose methods may turn up in this one."""
 
 
-_P, _W = letters.AS_SPOKEN, letters.AS_WRITTEN
-_OLD, _MID = letters.BEFORE_0_9, letters.OF_0_9
-_NEW, _OWN = letters.OF_0_9_1, letters.OF_PRODUCTS
+_P, _W = encodings.AS_SPOKEN, encodings.AS_WRITTEN
+_OLD, _MID = encodings.BEFORE_0_9, encodings.OF_0_9
+_NEW, _OWN = encodings.OF_0_9_1, encodings.OF_PRODUCTS
 
 _ROWS: Final = {
     # name           protocol      frame types  heads   letters     siblings
@@ -67,50 +52,10 @@ _ROWS: Final = {
 }  # fmt: skip
 NAMES: Final = tuple(_ROWS)
 DEFAULT: Final = "0-9-1-rabbit"
-"""What nearly all traffic of the older family is; taken where nothing tells."""
-
-VERSIONS: Final = {
-    # the four octets after "AMQP": dialect
-    b"\x00\x00\x09\x01": "0-9-1",
-    b"\x01\x01\x00\x09": "0-9",
-    b"\x01\x01\x08\x00": "0-8",
-    b"\x01\x01\x09\x01": "0-8",  # as the examples in the texts of 0-8 and 0-9 have it
-    b"\x01\x01\x0a\x03": "10-3",
-}
-VERSION_0_10: Final = b"\x01\x01\x00\x0a"
-"""Another protocol, with frames and types of its own: recognised, not read."""
-PROTOCOL_0_10: Final = "amqp-0-10"
+"""What nearly all traffic of this family is; taken where nothing says otherwise."""
 
 _RABBITS: Final = ("rabbitmq", "lavinmq", "avalanchemq")
 _QPID: Final = "qpid"
-
-_SOFT: Final = "soft-error"
-_HARD: Final = "hard-error"
-_CONSTANTS: Final = (
-    # value, name,         level, dialects that have it (by the start of their names)
-    (200, "reply-success",       "",    ("0-8", "0-9")),
-    (310, "not-delivered",       _SOFT, ("0-8", "0-9=")),
-    (311, "content-too-large",   _SOFT, ("0-8", "0-9")),
-    (312, "no-route",            _SOFT, ("0-9=", "0-9-1-rabbit")),
-    (313, "no-consumers",        _SOFT, ("0-9",)),
-    (320, "connection-forced",   _HARD, ("0-8", "0-9")),
-    (402, "invalid-path",        _HARD, ("0-8", "0-9")),
-    (403, "access-refused",      _SOFT, ("0-8", "0-9")),
-    (404, "not-found",           _SOFT, ("0-8", "0-9")),
-    (405, "resource-locked",     _SOFT, ("0-8", "0-9")),
-    (406, "precondition-failed", _SOFT, ("0-9",)),
-    (501, "frame-error",         _HARD, ("0-8", "0-9")),
-    (502, "syntax-error",        _HARD, ("0-8", "0-9")),
-    (503, "command-invalid",     _HARD, ("0-8", "0-9")),
-    (504, "channel-error",       _HARD, ("0-8", "0-9")),
-    (505, "unexpected-frame",    _HARD, ("0-9-1",)),
-    (506, "resource-error",      _HARD, ("0-8", "0-9")),
-    (530, "not-allowed",         _HARD, ("0-8", "0-9")),
-    (540, "not-implemented",     _HARD, ("0-8", "0-9")),
-    (541, "internal-error",      _HARD, ("0-8", "0-9")),
-)  # fmt: skip
-"""`0-9=` is 0-9 and its variant, without 0-9-1."""
-FRAME_MIN_SIZE: Final = 4096
 
 
 @cache
@@ -122,21 +67,11 @@ def dialect(name: str) -> Dialect:
     made.frame_types = {number: FRAME_TYPES[number] for number in sorted(row.frame_types)}
     made.letters = row.letters
     made.kinds = row.kinds
-    made.other_kinds = letters.AS_SPOKEN if row.kinds == _W else letters.AS_WRITTEN
-    made.constants = tuple(
-        Constant(value, word, level)
-        for value, word, level, where in _CONSTANTS
-        if any(_has(name, start) for start in where)
-    )
+    made.other_kinds = encodings.AS_SPOKEN if row.kinds == _W else encodings.AS_WRITTEN
+    made.constants = reply_codes(name)
     for sibling in row.siblings:
         _adopt(made, sibling)
     return made
-
-
-def _has(name: str, start: str) -> bool:
-    if start.endswith("="):
-        return name in {start[:-1], f"{start[:-1]}-qpid"}
-    return name.startswith(start)
 
 
 def _adopt(made: Dialect, sibling: str) -> None:
@@ -157,12 +92,12 @@ def _adopt(made: Dialect, sibling: str) -> None:
 
 def by_version(version: bytes) -> Dialect | None:
     """The dialect that the four octets after `AMQP` announce, if it is one of these."""
-    name = VERSIONS.get(version)
+    name = DIALECT_OF.get(version)
     return None if name is None else dialect(name)
 
 
 def refine(spoken: Dialect, server_properties: Value) -> Dialect:
-    """The variant of a dialect that a server speaks, by what it says in `connection.start`."""
+    """The variant of a dialect that a server uses, by what it says in `connection.start`."""
     product = product_of(server_properties)
     version = spoken.name.removesuffix("-qpid").removesuffix("-rabbit")
     if any(name in product for name in _RABBITS):

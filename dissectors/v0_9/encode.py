@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from dissectors.v0_9.dialects import VERSIONS
+from dissectors.v0_9.encodings import AS_SPOKEN, AS_WRITTEN, KINDS
 from dissectors.v0_9.framing import (
     BODY,
     FRAME_END,
@@ -22,30 +22,29 @@ from dissectors.v0_9.framing import (
     SHORT_HEARTBEAT,
     Envelope,
 )
-from dissectors.v0_9.letters import AS_SPOKEN, AS_WRITTEN, KINDS
 from dissectors.v0_9.plans import Dialect
-from dissectors.v0_9.rows import Field, MethodRow
+from dissectors.v0_9.rows import ClassRow, Field, MethodRow
 from dissectors.v0_9.values import (
-    Content,
-    FieldArray,
-    PosixTime,
-    ScaledDecimal,
-    Table,
-    Unreadable,
-)
-from dissectors.v1_0.values import (
     Byte,
     Char,
+    Content,
+    FieldArray,
     Float,
     Int,
     Long,
+    PosixTime,
+    ScaledDecimal,
     Short,
+    Table,
     Ubyte,
     Uint,
     Ulong,
+    Unreadable,
     Ushort,
     Value,
 )
+from dissectors.v0_9.versions import VERSIONS
+from dissectors.wire import MAGIC
 
 ABSENT: Final[Mapping[str, Value]] = {}
 _DEFAULTS: Final[dict[str, Value]] = {
@@ -73,7 +72,7 @@ _LETTERS: Final[dict[type, str]] = {
 """The plainest letter for a value; `Ulong` has none but where the text of 0-9-1 is followed."""
 
 
-def default(field: Field) -> Value:
+def default_value(field: Field) -> Value:
     """What an argument is when nothing is said of it."""
     return _DEFAULTS[field.type]
 
@@ -191,7 +190,7 @@ def encode_argument(value: Value, kind: str) -> bytes:
 
 
 def encode_arguments(fields: Iterable[Field], values: Iterable[Value]) -> bytes:
-    """All arguments of a method; bits that stand together share octets, the first lowest."""
+    """All arguments of a method; neighbouring bits share octets, the first lowest."""
     octets = bytearray()
     room = 0
     for field, value in zip(fields, values, strict=True):
@@ -245,7 +244,7 @@ def method_payload(row: MethodRow, fields: Mapping[str, Value]) -> bytes:
     for name in fields:
         if name not in names:
             raise ValueError(f"{row.name} has no field {name}")
-    values = [fields.get(field.name, default(field)) for field in row.fields]
+    values = [fields.get(field.name, default_value(field)) for field in row.fields]
     return row.code.to_bytes(4, "big") + encode_arguments(row.fields, values)
 
 
@@ -264,6 +263,14 @@ def encode_content_header(
     for name in properties:
         if all(field.name != name for field in row.properties):
             raise ValueError(f"{class_name} has no property {name}")
+    payload = content_payload(row, body_size, properties, weight)
+    return encode_frame(HEADER, channel, payload, head=head)
+
+
+def content_payload(
+    row: ClassRow, body_size: int, properties: Mapping[str, Value], weight: int = 0
+) -> bytes:
+    """The sizes, flags and properties of a content header; absent properties are None."""
     flags = 0
     octets = b""
     for place, field in enumerate(row.properties):
@@ -271,8 +278,8 @@ def encode_content_header(
         if value is not None:
             flags |= 0x8000 >> place
             octets += encode_argument(value, field.type)
-    start = struct.pack(">HHQH", row.id, weight, body_size, flags)
-    return encode_frame(HEADER, channel, start + octets, head=head)
+    numbers = ((row.id, 2), (weight, 2), (body_size, 8), (flags, 2))
+    return b"".join(number.to_bytes(width, "big") for number, width in numbers) + octets
 
 
 def encode_body(payload: bytes, channel: int, *, head: int = 7) -> bytes:
@@ -285,7 +292,6 @@ def encode_heartbeat(channel: int = 0, *, head: int = 7, short: bool = False) ->
     return SHORT_HEARTBEAT if short else encode_frame(HEARTBEAT, channel, b"", head=head)
 
 
-def encode_protocol_header(dialect: Dialect) -> bytes:
+def encode_header(dialect: Dialect) -> bytes:
     """What a client of this dialect begins with."""
-    version = dialect.protocol.removeprefix("amqp-")
-    return b"AMQP" + next(octets for octets, name in VERSIONS.items() if name == version)
+    return MAGIC + next(row.octets for row in VERSIONS if row.protocol == dialect.protocol)

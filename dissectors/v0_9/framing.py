@@ -1,29 +1,33 @@
-"""Frames and protocol headers of the older family.
+"""Frames and protocol headers.
 
 A frame is a type, a channel and a size, a payload of that size, and an octet that ends it; the
-oldest dialects have one octet more, the cycle, behind the type. `measure` says how long the unit
-at an offset is, `decode_unit` what it says.
+oldest dialects have one octet more, the cycle, behind the type. `measure` finds how long the unit
+at an offset is, `decode_unit` decodes it.
 
-A protocol header can stand wherever a frame can: no frame has the type `A`.
+A protocol header can come wherever a frame can: no frame has the type `A`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dissectors.errors import Damage, Malformed
-from dissectors.v0_9.codec import ContentHeader, Method, Reader, u64
+from dissectors import wire
+from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.v0_9.codec import Method, Reader
+from dissectors.v0_9.message import ContentHeader, read_content
 from dissectors.v0_9.plans import Dialect, Plan
-from dissectors.v1_0.codec import prefix, u16, u32
-from dissectors.v1_0.framing import (
+from dissectors.v0_9.values import Value
+from dissectors.wire import (
     DAMAGED,
     HEADER_SIZE,
+    MAGIC,
     MAX_FRAME_SIZE,
     MORE,
     Header,
-    Unit,
+    u16,
+    u32,
+    u64,
 )
-from dissectors.v1_0.values import Value
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -57,7 +61,7 @@ OOB_NAMES: Final = {OOB_METHOD: "oob-method", OOB_HEADER: "oob-header", OOB_BODY
 
 
 class Envelope(NamedTuple):
-    """What stands before the method in a request or response frame of 0-9."""
+    """What precedes the method in a request or response frame of 0-9."""
 
     id: int
     """The request's own id, or the response's."""
@@ -67,11 +71,11 @@ class Envelope(NamedTuple):
     """In a response how many requests more it answers; in a request nothing, reserved."""
 
 
-class OlderUnit(Unit):
+class Unit(wire.Unit):
     """One header or frame, decoded.
 
     `kind` is `header`, `method`, `content-header`, `content-body`, `heartbeat`, `trace`, `unknown`
-    (of a type that no dialect has) or `malformed`; `doff` is the size of the frame's header.
+    (of a type that no dialect has) or `malformed`.
     """
 
     def __init__(self, kind: str, channel: int, type: int, head: int, dialect: Dialect) -> None:
@@ -143,7 +147,7 @@ def measure(data: bytes, at: i64, end: i64, head: i64 = 7) -> i64:
     if left < 4:
         return MORE
     kind: i64 = data[at]
-    if kind == 0x41 and data[at : at + 4] == b"AMQP":
+    if kind == 0x41 and data[at : at + 4] == MAGIC:
         return HEADER_SIZE
     if kind == HEARTBEAT and data[at : at + 4] == SHORT_HEARTBEAT:
         return 4
@@ -164,11 +168,11 @@ def measure(data: bytes, at: i64, end: i64, head: i64 = 7) -> i64:
 
 
 def follows(data: bytes, at: i64, end: i64) -> bool:
-    """Whether a unit may begin here, as far as the octets that are there tell."""
+    """Whether a unit may begin here, as far as the octets show."""
     if at >= end:
         return True
     kind: i64 = data[at]
-    return METHOD <= kind <= LAST_TYPE or data[at : at + 4] == b"AMQP"[: end - at]
+    return METHOD <= kind <= LAST_TYPE or data[at : at + 4] == MAGIC[: end - at]
 
 
 def head_of(data: bytes, at: i64, end: i64, dialect: Dialect) -> i64:
@@ -188,23 +192,24 @@ def head_of(data: bytes, at: i64, end: i64, dialect: Dialect) -> i64:
 
 def decode_unit(
     raw: bytes, dialect: Dialect, trace: list[int] | None = None, missing: int = 0, head: int = 7
-) -> OlderUnit:
-    """Say what a unit says; never raises, whatever the octets.
+) -> Unit:
+    """Decode a unit; never raises, whatever the octets.
 
     `missing` octets of it, at the end, are not in the capture.
     """
     end: i64 = len(raw)
-    if end == HEADER_SIZE and raw[:4] == b"AMQP":
-        unit = OlderUnit("header", 0, 0, 0, dialect)
+    if end == HEADER_SIZE and raw[:4] == MAGIC:
+        unit = Unit("header", 0, 0, 0, dialect)
         unit.header = Header(raw[4], raw[5], raw[6], raw[7])
         return unit
     if raw == SHORT_HEARTBEAT and not missing:
-        return OlderUnit("heartbeat", 0, HEARTBEAT, 4, dialect)
+        return Unit("heartbeat", 0, HEARTBEAT, 4, dialect)
     if end < head or (end == head and not missing):
-        unit = OlderUnit("malformed", 0, raw[0] if raw else 0, head, dialect)
-        return damaged(unit, 0, f"{end} octets are no frame or header")
+        unit = Unit("malformed", 0, raw[0] if raw else 0, head, dialect)
+        unit.mark_damaged(0, f"{end} octets are no frame or header")
+        return unit
     kind: i64 = raw[0]
-    unit = OlderUnit("unknown", u16(raw, head - 6), kind, head, dialect)
+    unit = Unit("unknown", u16(raw, head - 6), kind, head, dialect)
     if head == 8:
         unit.cycle = raw[1]
     unit.size = u32(raw, head - 4)
@@ -214,9 +219,10 @@ def decode_unit(
     if OOB_METHOD <= kind <= OOB_BODY and end == head + 1 and raw[head] == FRAME_END:
         return out_of_band(unit)
     if head + unit.size + 1 != end + missing:
-        return damaged(
-            unit, head - 4, f"a size of {unit.size} makes {head + unit.size + 1} octets, not {end}"
+        unit.mark_damaged(
+            head - 4, f"a size of {unit.size} makes {head + unit.size + 1} octets, not {end}"
         )
+        return unit
     stop = end - 1
     if missing:
         stop = end if missing > 1 else head + unit.size
@@ -232,7 +238,7 @@ def decode_unit(
     return unit
 
 
-def out_of_band(unit: OlderUnit) -> OlderUnit:
+def out_of_band(unit: Unit) -> Unit:
     """A frame whose payload goes another way; without one, 0-9-1 takes the type for a heartbeat."""
     if unit.size:
         unit.elsewhere = True
@@ -243,14 +249,7 @@ def out_of_band(unit: OlderUnit) -> OlderUnit:
     return unit
 
 
-def damaged(unit: OlderUnit, at: int, reason: str) -> OlderUnit:
-    """Mark a unit whose own header is wrong."""
-    unit.kind = "malformed"
-    unit.faults = [Malformed(Damage.FRAME, at, reason)]
-    return unit
-
-
-def excuse(unit: OlderUnit) -> None:
+def excuse(unit: Unit) -> None:
     """Take back the faults of a unit that are only the capture's, which does not have its end."""
     kept = [fault for fault in unit.faults if fault.kind is not Damage.TRUNCATED]
     unit.cut = len(kept) < len(unit.faults)
@@ -258,7 +257,7 @@ def excuse(unit: OlderUnit) -> None:
 
 
 def read_payload(
-    unit: OlderUnit, raw: bytes, at: i64, end: i64, trace: list[int] | None, cut: bool
+    unit: Unit, raw: bytes, at: i64, end: i64, trace: list[int] | None, cut: bool
 ) -> None:
     """Read what is between a frame's header and its end, or what there is of it."""
     kind: i64 = unit.type
@@ -273,7 +272,7 @@ def read_payload(
     reader.cut = cut
     try:
         if kind == HEADER or kind == OOB_HEADER:
-            content = reader.content(end)
+            content = read_content(reader, end)
             unit.content = content
             unit.class_id = content.class_id
             if content.plan is None:
@@ -287,7 +286,7 @@ def read_payload(
     if reader.faults:
         name = unit.name
         for found in reader.faults:
-            prefix(found, name)
+            prefix_path(found, name)
         unit.faults = [*unit.faults, *reader.faults]
 
 
@@ -298,7 +297,7 @@ def envelope(reader: Reader, end: i64) -> Envelope:
     return Envelope(u64(data, at), u64(data, at + 8), u32(data, at + 16))
 
 
-def read_method(unit: OlderUnit, reader: Reader, end: i64) -> None:
+def read_method(unit: Unit, reader: Reader, end: i64) -> None:
     """A method's numbers and its arguments."""
     at = reader.need(4, end, "a method's class and number")
     code = u32(reader.data, at)
@@ -314,7 +313,7 @@ def read_method(unit: OlderUnit, reader: Reader, end: i64) -> None:
         try_other(unit, reader, plan, at + 4, end)
 
 
-def try_other(unit: OlderUnit, reader: Reader, plan: Plan, at: i64, end: i64) -> None:
+def try_other(unit: Unit, reader: Reader, plan: Plan, at: i64, end: i64) -> None:
     """Read arguments that do not fit by a sibling's fields; where nothing is certain, keep them."""
     other = plan.other
     if other is not None:
@@ -332,7 +331,7 @@ def try_other(unit: OlderUnit, reader: Reader, plan: Plan, at: i64, end: i64) ->
 
 
 def adopt(reader: Reader, trace: list[int] | None) -> None:
-    """Let a second reading stand in the place of the first."""
+    """Put a second reading in the place of the first."""
     reader.faults = []
     if reader.trace is not None and trace is not None:
         reader.trace[:] = trace

@@ -31,7 +31,7 @@ class Plan:
         self.types = numbers(row.fields)
         self.names = [field.name for field in row.fields]
         self.place = {name: place for place, name in enumerate(self.names)}
-        """Where each field stands."""
+        """The position of each field."""
         self.other: Plan | None = None
         """Another dialect's fields under the same numbers: read so where these do not fit."""
 
@@ -48,7 +48,7 @@ class ContentPlan:
 
 
 class Dialect:
-    """One version of the protocol as one family of products speaks it."""
+    """One version of the protocol as one family of products implements it."""
 
     def __init__(self, name: str, protocol: str, classes: tuple[ClassRow, ...]) -> None:
         self.name = name
@@ -62,7 +62,7 @@ class Dialect:
         self.letters = ""
         """The letters of field tables that this dialect defines."""
         self.kinds = b""
-        """What each octet means as a letter, defined or not (`letters`)."""
+        """What each octet means as a letter, defined or not (`encodings`)."""
         self.other_kinds = b""
         """Another reading of the letters, where the first does not fit; or nothing."""
         self.constants: tuple[Constant, ...] = ()

@@ -1,7 +1,7 @@
 """Finding where frames begin, and which dialect they are of, when the start was not seen.
 
 Every frame ends with the same octet, so a place is worth a look at the start and behind each such
-octet. It is taken when what stands there looks like a frame and so does what follows it, or when
+octet. It is taken when what is there looks like a frame and so does what follows it, or when
 it is the first octet of a segment: peers mostly write whole frames.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dissectors.v0_9.dialects import DEFAULT, VERSION_0_10, VERSIONS, dialect
+from dissectors.v0_9.dialects import DEFAULT, dialect
 from dissectors.v0_9.framing import (
     BODY,
     FRAME_END,
@@ -27,23 +27,14 @@ from dissectors.v0_9.framing import (
     measure,
 )
 from dissectors.v0_9.plans import Dialect
-from dissectors.v1_0.codec import u16, u32
-from dissectors.v1_0.framing import DAMAGED, MORE
+from dissectors.versions import known_version
+from dissectors.wire import CHAIN, DAMAGED, LARGEST, MAGIC, MORE, NO, PERHAPS, YES, u16, u32
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
 
-LARGEST: Final = 1 << 24
-"""A size above this is taken for chance."""
-CHAIN: Final = 3
-"""Frames in a row that prove the place."""
 SAMPLE: Final = 64
-"""Frames that tell the dialect."""
-
-NO: Final = 0
-PERHAPS: Final = 1
-"""Nothing speaks against it, but the octets that would tell are not there yet."""
-YES: Final = 2
+"""Frames by which the dialect is recognised."""
 
 _LEAST: Final = {METHOD: 4, HEADER: 14, BODY: 1, REQUEST: 24, RESPONSE: 24}
 """Octets that a payload has at least. Empty bodies are rare, but the tail of a content header that
@@ -55,14 +46,14 @@ CANDIDATES: Final = (DEFAULT, "0-9-1-qpid", "0-9", "0-8", "0-8-qpid", "10-3")
 def find_frame(data: bytes, at_segment: bool, head: int = 7) -> int:
     """Where the first credible frame begins, or -1."""
     end: i64 = len(data)
-    if at_segment and looks(data, 0, end, head) == YES:
+    if at_segment and judge_frame(data, 0, end, head) == YES:
         return 0
     header: i64 = find_header(data)
     at: i64 = 0
     while 0 <= at < end:
         if 0 <= header < at:
             break
-        if chained(data, at, end, head):
+        if is_chain(data, at, end, head):
             return at
         at = data.find(FRAME_END, at) + 1
         if at == 0:
@@ -72,20 +63,19 @@ def find_frame(data: bytes, at_segment: bool, head: int = 7) -> int:
 
 def find_header(data: bytes) -> int:
     """Where the first protocol header is, or -1; `AMQPLAIN` is the name of a mechanism."""
-    at = data.find(b"AMQP")
+    at = data.find(MAGIC)
     while at >= 0:
-        version = data[at + 4 : at + 8]
-        if version in VERSIONS or version == VERSION_0_10 or version[1:] == b"\x01\x00\x00":
+        if known_version(data[at + 4 : at + 8]):
             return at
-        at = data.find(b"AMQP", at + 4)
+        at = data.find(MAGIC, at + 4)
     return -1
 
 
-def chained(data: bytes, at: i64, end: i64, head: i64) -> bool:
-    """A chain of frames begins here, up to the end or long enough."""
+def is_chain(data: bytes, at: i64, end: i64, head: i64) -> bool:
+    """Whether a chain of frames begins here, up to the end or long enough."""
     links: i64 = 0
     while links < CHAIN:
-        if looks(data, at, end, head) != YES:
+        if judge_frame(data, at, end, head) != YES:
             return False
         links += 1
         at += measure(data, at, end, head)
@@ -97,8 +87,8 @@ def chained(data: bytes, at: i64, end: i64, head: i64) -> bool:
     return True
 
 
-def looks(data: bytes, at: i64, end: i64, head: i64) -> int:
-    """Whether a frame may begin at this place."""
+def judge_frame(data: bytes, at: i64, end: i64, head: i64) -> int:
+    """Whether a frame begins at this place: NO, PERHAPS or YES."""
     if at + head > end:
         return PERHAPS
     kind: i64 = data[at]
@@ -119,13 +109,13 @@ def looks(data: bytes, at: i64, end: i64, head: i64) -> int:
         return YES if channel == 0 and (size == 0 or kind == TRACE) else NO
     if OOB_METHOD <= kind <= OOB_BODY and whole == head + 1:
         return YES
-    return inside(data, at + head, end, kind, channel, at + whole <= end)
+    return judge_payload(data, at + head, end, kind, channel, at + whole <= end)
 
 
-def inside(data: bytes, at: i64, end: i64, kind: i64, channel: i64, whole: bool) -> int:
-    """Whether a payload begins as one of its kind does."""
+def judge_payload(data: bytes, at: i64, end: i64, kind: i64, channel: i64, whole: bool) -> int:
+    """Whether a payload begins as one of its kind does: NO, PERHAPS or YES."""
     if kind == BODY or kind == OOB_BODY:
-        # Any octets can be a body: only its end tells that it is one.
+        # Any octets can be a body: only its end shows that it is one.
         return NO if channel == 0 else YES if whole else PERHAPS
     if kind == REQUEST or kind == RESPONSE:
         at += 20
@@ -159,14 +149,14 @@ def score(data: bytes, head: int = 7) -> Dialect | None:
         tried = dialect(name)
         if head not in tried.heads:
             continue
-        frames, misfits = misfit(data, head, tried)
+        frames, misfits = count_misfits(data, head, tried)
         if frames and misfits < frames and (best is None or misfits < least):
             best = tried
             least = misfits
     return best
 
 
-def misfit(data: bytes, head: int, tried: Dialect) -> tuple[int, int]:
+def count_misfits(data: bytes, head: int, tried: Dialect) -> tuple[int, int]:
     """How many frames were read by a dialect, and how many of them do not fit it."""
     at: i64 = 0
     end: i64 = len(data)

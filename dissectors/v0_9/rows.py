@@ -1,4 +1,4 @@
-"""The kinds of row that describe a dialect of the older family.
+"""The kinds of row that describe a dialect of 0-8, 0-9 or 0-9-1.
 
 A dialect is a list of classes, a class a list of methods and of content properties, each of these
 a list of fields. Codec, notation, scapy layers and test strategies are derived from these rows.

@@ -1,9 +1,9 @@
-"""Values of field tables that remember how they were on the wire.
+"""Values of 0-9: what every family has, and the classes of field tables.
 
-Integers of a table have the classes of their width and sign (`dissectors.v1_0.values`), a long
-string is a str where it is UTF-8 and bytes where it is not, void is None. Which letter stood
-before a value is kept by the table: two letters can mean the same type, and one letter two types.
-In a method's argument or a content property the row tells the type, so a number is a plain int.
+Integers of a table have the classes of their width and sign, a long string is a str where it is
+UTF-8 and bytes where it is not, void is None. The table keeps which letter preceded each value:
+two letters can mean the same type, and one letter two types. In a method's argument or a content
+property the row says the type, so a number is a plain int.
 """
 
 from __future__ import annotations
@@ -11,7 +11,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, NamedTuple, TypeAlias
 
-from dissectors.v1_0.values import Map, Value, same
+from dissectors.values import (
+    Byte,
+    Char,
+    Float,
+    Int,
+    Long,
+    Map,
+    Short,
+    Ubyte,
+    Uint,
+    Ulong,
+    Ushort,
+    Value,
+    same,
+)
+
+__all__ = [
+    "Byte", "Char", "Content", "FieldArray", "Float", "Int", "Long", "Map", "Pair", "PosixTime",
+    "ScaledDecimal", "Short", "Table", "Ubyte", "Uint", "Ulong", "Unreadable", "Ushort", "Value",
+    "letters_in", "same",
+]  # fmt: skip
 
 Pair: TypeAlias = tuple[str, Value]
 

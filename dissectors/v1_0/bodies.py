@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, final
 
-from dissectors.rows import Composite
 from dissectors.v1_0.body import NO_WRONG
 from dissectors.v1_0.body import Body as Body
-from dissectors.v1_0.types import COMPOSITE
+from dissectors.v1_0.rows import Composite
+from dissectors.v1_0.tables import COMPOSITE
 from dissectors.v1_0.values import Map, Symbol, Timestamp, Value
 
 

@@ -2,8 +2,8 @@
 
 A body holds its fields in the order of its row as they were on the wire, absent ones None. A value
 of another type than its field declares is kept in `wrong`, by position; the field itself then
-holds None, or the number if it was a number of another width, so that whoever reads a field gets
-the declared Python type or None. List elements past the last field of the row stay at the end.
+holds None, or the number if it was a number of another width, so that a field always has the
+declared Python type or None. List elements past the last field of the row stay at the end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from dissectors.rows import Composite
+from dissectors.v1_0.rows import Composite
 from dissectors.v1_0.values import Value, same
 
 NO_WRONG: Final[dict[int, Value]] = {}

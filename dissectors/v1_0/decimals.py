@@ -1,6 +1,6 @@
 """IEEE 754 decimals in binary integer coding (BID), exact in both directions.
 
-The first bits after the sign tell the form: 11110 infinity, 11111 NaN, 11 a coefficient whose top
+The first bits after the sign say the form: 11110 infinity, 11111 NaN, 11 a coefficient whose top
 bits are an implied 100, else exponent and then the coefficient. A coefficient past the format's
 digits is not canonical and counts as zero; so does such a payload of a NaN.
 """

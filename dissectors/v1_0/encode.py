@@ -2,7 +2,7 @@
 
 Canonical is the shortest encoding of a value, with trailing absent fields left out. `As` asks for
 another format code for one value; `Spelled` for another descriptor or list encoding of a body.
-A plain int stands for the type that its field declares, and for a long where nothing is declared.
+A plain int has the type that its field declares, and is a long where nothing is declared.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from dissectors.rows import Composite
 from dissectors.v1_0.body import Body
 from dissectors.v1_0.decimals import write_decimal
 from dissectors.v1_0.encodings import BY_CODE, DESCRIBED
-from dissectors.v1_0.types import COMPOSITE, SECTIONS, primitive
+from dissectors.v1_0.rows import Composite
+from dissectors.v1_0.tables import COMPOSITE, SECTIONS, primitive
 from dissectors.v1_0.values import Described, Map, Ulong, Value, type_of
 
 

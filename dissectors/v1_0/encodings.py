@@ -1,10 +1,11 @@
-"""The 39 primitive encodings (spec 1.6) and the lookups by format code made from them."""
+"""The 39 primitive encodings (spec 1.6), and the lookups made from them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from dissectors.rows import Encoding
+from dissectors.v1_0.rows import Encoding
+from dissectors.v1_0.values import Byte, Int, Long, Short, Ubyte, Uint, Ulong, Ushort
 
 # fmt: off
 ENCODINGS: Final = tuple(Encoding(*row) for row in (
@@ -65,6 +66,13 @@ TYPE_OF: Final = bytes(
     TYPE_NUMBER[BY_CODE[code].type] if code in BY_CODE else 0 for code in range(256)
 )
 """The type's number by format code; 0 where no encoding has that code."""
+
+INTEGER_OF: Final = [
+    {"ubyte": Ubyte, "ushort": Ushort, "uint": Uint, "ulong": Ulong,
+     "byte": Byte, "short": Short, "int": Int, "long": Long}.get(name)
+    for name in ("", *TYPES)
+]  # fmt: skip
+"""The class of each integer type, by the type's number; None for other types."""
 
 CODES: Final = {name: tuple(row for row in ENCODINGS if row.type == name) for name in TYPES}
 """The encodings of each type, the plain one first."""

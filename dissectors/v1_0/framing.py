@@ -1,72 +1,49 @@
 """Frames and protocol headers (spec 2.2, 2.3, 5.2.1, 5.3.1).
 
-A stream is a sequence of units: a unit is a protocol header of eight octets or a frame. `measure`
-says how long the unit at an offset is, `decode_unit` what it says.
+`measure` finds how long the unit at an offset is, `decode_unit` decodes it.
 
-A header can stand wherever a frame can: its first four octets, read as a frame's size, would
+A header can come wherever a frame can: its first four octets, read as a frame's size, would
 be more than a thousand million, so the two cannot be mistaken for each other.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from dissectors.errors import Damage, Malformed
+from dissectors import wire
+from dissectors.errors import Damage, Malformed, prefix_path
 from dissectors.v1_0.body import Body
-from dissectors.v1_0.codec import NO_FAULTS, PLAN_OF, Plan, Reader, plan_of, prefix, u16, u32
+from dissectors.v1_0.codec import Reader
 from dissectors.v1_0.encodings import DESCRIBED, label
+from dissectors.v1_0.plans import PLAN_OF, Plan, plan_of
 from dissectors.v1_0.values import Described, Value
+from dissectors.wire import DAMAGED, HEADER_SIZE, MAGIC, MAX_FRAME_SIZE, MORE, Header, u16, u32
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
 
-HEADER_SIZE: Final = 8
-MAX_FRAME_SIZE: Final = 128 * 1024 * 1024
-"""The largest frame we hold in memory. Peers agree on 4 kB to 1 MB, seldom more."""
-
-AMQP_FRAME: Final = 0x00
 SASL_FRAME: Final = 0x01
-PROTOCOL_IDS: Final = {0: "AMQP", 2: "TLS", 3: "SASL"}
-
-MORE: Final = 0
-"""`measure` needs more octets to tell."""
-DAMAGED: Final = -1
-"""No unit can begin with these octets."""
 
 
-class Header(NamedTuple):
-    """A protocol header: `AMQP`, a protocol id and a version."""
+class Unit(wire.Unit):
+    """One header or frame, decoded.
 
-    id: int
-    major: int
-    minor: int
-    revision: int
+    `kind` is `header`, `amqp`, `sasl`, `empty`, `unknown` (of another frame type) or `malformed`.
+    """
 
-    def __str__(self) -> str:
-        name = PROTOCOL_IDS.get(self.id, f"id {self.id}")
-        return f"{name} {self.major}.{self.minor}.{self.revision}"
-
-
-class Unit:
-    """One header or frame, decoded."""
-
-    def __init__(self, kind: str, channel: int, type: int, doff: int) -> None:
-        self.kind = kind
-        """`header`, `amqp`, `sasl`, `empty`, `unknown` (of another frame type) or `malformed`."""
-        self.channel = channel
-        """The channel; for frames of other types the two octets that stand in its place."""
-        self.type = type
-        self.doff = doff
-        self.header: Header | None = None
+    def __init__(self, kind: str, channel: int, type: int, head: int) -> None:
+        super().__init__(kind, channel, type, head)
         self.code = 0
         """The performative's descriptor, when it is one that we know; else 0."""
         self.body: Body | None = None
         """The performative, when it is one that we know."""
         self.other: Value = None
-        """What stands in the performative's place otherwise."""
-        self.payload = 0
-        """Where the payload begins; the size of the frame if there is none."""
-        self.faults: list[Malformed] = NO_FAULTS
+        """What the frame has in the performative's place otherwise."""
+
+    @property
+    def doff(self) -> int:
+        """The data offset: the size of the frame's header in units of four octets."""
+        return self.head // 4
 
     @property
     def name(self) -> str:
@@ -74,13 +51,18 @@ class Unit:
         body = self.body
         return self.kind if body is None else body.row.name
 
+    @property
+    def title(self) -> str:
+        """The name, or `unknown` for a described value that is no performative."""
+        return self.name if self.body is not None or self.other is None else "unknown"
+
 
 def measure(data: bytes, at: i64, end: i64) -> i64:
     """The size of the unit that begins at `at`, or MORE, or DAMAGED."""
     left = end - at
     if left < 4:
         return MORE
-    if data[at] == 0x41 and data[at : at + 4] == b"AMQP":
+    if data[at] == 0x41 and data[at : at + 4] == MAGIC:
         return HEADER_SIZE
     size = u32(data, at)
     if size < HEADER_SIZE or size > MAX_FRAME_SIZE:
@@ -89,28 +71,30 @@ def measure(data: bytes, at: i64, end: i64) -> i64:
 
 
 def decode_unit(raw: bytes, trace: list[int] | None = None, missing: int = 0) -> Unit:
-    """Say what a unit says; never raises, whatever the octets.
+    """Decode a unit; never raises, whatever the octets.
 
     `missing` octets of it, at the end, are not in the capture.
     """
     end: i64 = len(raw)
-    if end == HEADER_SIZE and raw[:4] == b"AMQP":
+    if end == HEADER_SIZE and raw[:4] == MAGIC:
         unit = Unit("header", 0, 0, 0)
         unit.header = Header(raw[4], raw[5], raw[6], raw[7])
         return unit
     if end < HEADER_SIZE or u32(raw, 0) != end + missing:
-        return damaged(Unit("malformed", 0, 0, 0), 0, f"{end} octets are no frame or header")
+        unit = Unit("malformed", 0, 0, 0)
+        unit.mark_damaged(0, f"{end} octets are no frame or header")
+        return unit
     doff: i64 = raw[4]
     kind: i64 = raw[5]
-    unit = Unit("amqp", u16(raw, 6), kind, doff)
-    unit.payload = end
     begin = doff * 4
+    unit = Unit("amqp", u16(raw, 6), kind, begin)
+    unit.payload = end
     if begin < HEADER_SIZE:
-        return damaged(unit, 4, f"data offset is {doff}, the least is 2")
+        unit.mark_damaged(4, f"data offset is {doff}, the least is 2")
+        return unit
     if begin > end + missing:
-        return damaged(
-            unit, 4, f"data offset {doff} reaches past the frame's {end + missing} octets"
-        )
+        unit.mark_damaged(4, f"data offset {doff} reaches past the frame's {end + missing} octets")
+        return unit
     if kind > SASL_FRAME:
         unit.kind = "unknown"
         unit.payload = begin
@@ -121,15 +105,9 @@ def decode_unit(raw: bytes, trace: list[int] | None = None, missing: int = 0) ->
         unit.kind = "empty"
         return unit
     if begin >= end:
-        return damaged(unit, end, f"{missing} octets of the frame are not in the capture")
+        unit.mark_damaged(end, f"{missing} octets of the frame are not in the capture")
+        return unit
     read_body(unit, raw, begin, trace)
-    return unit
-
-
-def damaged(unit: Unit, at: int, reason: str) -> Unit:
-    """Mark a unit whose own header is wrong."""
-    unit.kind = "malformed"
-    unit.faults = [Malformed(Damage.FRAME, at, reason)]
     return unit
 
 
@@ -185,4 +163,4 @@ def name_faults(unit: Unit) -> None:
         name = "" if plan is None else plan.name
     if name:
         for fault in unit.faults:
-            prefix(fault, name)
+            prefix_path(fault, name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dissectors.rows import Composite, Field
-from dissectors.v1_0.types import COMPOSITE, COMPOSITES, primitive
+from dissectors.v1_0.rows import Composite, Field
+from dissectors.v1_0.tables import COMPOSITE, COMPOSITES, primitive
 
 HEAD = '''"""One class per composite type.
 
@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, final
 
-from dissectors.rows import Composite
 from dissectors.v1_0.body import NO_WRONG
 from dissectors.v1_0.body import Body as Body
-from dissectors.v1_0.types import COMPOSITE
+from dissectors.v1_0.rows import Composite
+from dissectors.v1_0.tables import COMPOSITE
 from dissectors.v1_0.values import Map, Symbol, Timestamp, Value
 '''
 

@@ -1,18 +1,21 @@
 """The sections of a message (spec 3.2): walked without decoding, decoded on demand.
 
-`walk` only steps from one section to the next, which a size or two tells. `read_section` decodes
-one. The octets are those of the whole message: the payloads of all its transfers, joined.
+`walk` only steps from one section to the next by a size or two. `read_section` decodes one. The
+octets are those of the whole message: the payloads of all its transfers, joined.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dissectors.errors import Damage, Malformed
-from dissectors.v1_0.codec import MAX_EMPTY_ELEMENTS, PLAN_OF, Reader, prefix, u32
+from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.v1_0.codec import Reader
+from dissectors.v1_0.compounds import MAX_EMPTY_ELEMENTS
 from dissectors.v1_0.encodings import DESCRIBED, TYPE_OF, label
-from dissectors.v1_0.types import SECTION_SYMBOLS, SECTIONS
+from dissectors.v1_0.plans import PLAN_OF
+from dissectors.v1_0.tables import SECTION_SYMBOLS, SECTIONS
 from dissectors.v1_0.values import Described, Symbol, Ulong, Value
+from dissectors.wire import u32
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -69,12 +72,12 @@ def walk(data: bytes) -> tuple[list[Section], Malformed | None]:
             found.append(section)
             at = section.stop
     except Malformed as fault:
-        prefix(fault, f"section[{len(found)}]")
-        return spaced(found), fault
-    return spaced(found), None
+        prefix_path(fault, f"section[{len(found)}]")
+        return mark_crowded(found), fault
+    return mark_crowded(found), None
 
 
-def spaced(found: list[Section]) -> list[Section]:
+def mark_crowded(found: list[Section]) -> list[Section]:
     """Mark the sections of a message that has too many of them to grant each the usual limit."""
     if len(found) > FEW_SECTIONS:
         for section in found:
@@ -168,5 +171,5 @@ def read_section(data: bytes, section: Section) -> tuple[Value, list[Malformed]]
     if not known and isinstance(value, Described):
         value = value.value
     for damage in reader.faults:
-        prefix(damage, section.name)
+        prefix_path(damage, section.name)
     return value, reader.faults

@@ -1,17 +1,16 @@
 """Names and meanings beyond the type tables: what vendors and extensions put into open places.
 
 The specification leaves descriptors, annotations, properties, capabilities, addresses and error
-conditions open; brokers fill them with words of their own. Here they get a name or a line of
-explanation. Each lookup takes the text or number as it was on the wire and answers with an empty
-string where nothing is known, but for `descriptor_name` and `message_format`, which always find
-something to call it.
+conditions open; brokers fill them with words of their own. Here each has a name or a line of
+explanation, by the text or number that is on the wire. `descriptor_name` has a name for anything;
+the other lookups return an empty string for what is unknown.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from dissectors.v1_0.types import COMPOSITES, RESTRICTED
+from dissectors.v1_0.tables import COMPOSITES, RESTRICTED
 from dissectors.v1_0.values import Value
 
 
@@ -35,7 +34,7 @@ DOMAINS: Final = {
 _APACHE: Final = 0x468C << 32
 _MS:     Final = 0x0137 << 32
 _MS_LOW: Final = 0x0137 << 28
-"""Most of Microsoft's numbers lack a zero: the enterprise number stands four bits too low."""
+"""Most of Microsoft's numbers lack a zero: the enterprise number is four bits too low."""
 
 EXTENSIONS: Final = tuple(Extension(*row) for row in (
     # symbol                                          code         meaning
@@ -237,6 +236,7 @@ CAPABILITIES: Final = {
     "amq.no.forward":                "Artemis: do not forward from here",
     "qd.router":                     "router's control link",
     "qd.router-data":                "router's message link",
+    # also with a number: `qd.waypoint.7`
     "qd.waypoint":                   "router address that passes a broker",
     "qd.fallback":                   "router's fallback address",
     "qd.streaming-links":            "router links for streaming messages",
@@ -249,7 +249,7 @@ CAPABILITIES: Final = {
 }
 
 NODES: Final = {
-    # last part of the address
+    # By the last part of an address; `management` only where it is all of it: `/management`.
     "$cbs":        "claims-based security: tokens are put here",
     "$management": "management requests",
     "management":  "RabbitMQ's management: HTTP requests over AMQP",
@@ -289,6 +289,7 @@ MECHANISMS: Final = {
 }
 
 MESSAGE_FORMATS: Final = {
+    # The last octet is the version.
     0x00000000: "AMQP message",
     0x80013700: "Azure batch: each data section is a whole message",
     0x468C0100: "Artemis core message",
@@ -328,48 +329,6 @@ def descriptor_note(descriptor: Value) -> str:
     return _NOTES.get(descriptor_name(descriptor), "")
 
 
-def error_condition(symbol: str) -> str:
-    """What an error condition means, in one line."""
-    return CONDITIONS.get(symbol, "")
-
-
 def annotation_note(key: str) -> str:
     """What an annotation of the message, the delivery or the footer means."""
     return ANNOTATIONS.get(key, "")
-
-
-def property_note(key: str) -> str:
-    """What a property of a connection, link or request, or a key of an error's info, means."""
-    return PROPERTIES.get(key, "")
-
-
-def capability_note(symbol: str) -> str:
-    """What a capability of a connection, link or terminus means."""
-    known = CAPABILITIES.get(symbol)
-    if known is None and symbol.startswith("qd.waypoint."):
-        return CAPABILITIES["qd.waypoint"]
-    return known or ""
-
-
-def node_note(address: str) -> str:
-    """What a node with a special address does."""
-    if address == "/management":
-        return NODES["management"]
-    last = address.rpartition("/")[2]
-    return NODES.get(last, "") if last.startswith("$") else ""
-
-
-def operation_note(operation: str) -> str:
-    """What a request to a management or security node asks for."""
-    return OPERATIONS.get(operation, "")
-
-
-def mechanism_note(mechanism: str) -> str:
-    """What a SASL mechanism does."""
-    return MECHANISMS.get(mechanism, "")
-
-
-def message_format(number: int) -> str:
-    """What to call a message format; its last octet is the version."""
-    known = MESSAGE_FORMATS.get(number)
-    return f"format 0x{number >> 8:06x} version {number & 0xFF}" if known is None else known

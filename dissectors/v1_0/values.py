@@ -1,75 +1,36 @@
-"""AMQP values as Python values that remember their wire type.
+"""Values of AMQP 1.0: what every family has, and the classes of 1.0 alone.
 
-null, boolean, string, binary, double and list are None, bool, str, bytes, float and list. Every
-other type has a class of its own here, most of them a thin subclass of the natural Python type:
-`Uint(1)` and `Ulong(1)` are equal as numbers, but each knows what it was. In a field whose row
-declares an integer type, a value of just that type is a plain int: the row says the rest.
+In a field whose row declares an integer type, a value of just that type is a plain int: the row
+says the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar
 
-Value: TypeAlias = Any
-"""An AMQP value of any type."""
+from dissectors.values import (
+    Byte,
+    Char,
+    Float,
+    Int,
+    Long,
+    Map,
+    Short,
+    Ubyte,
+    Uint,
+    Ulong,
+    Ushort,
+    Value,
+    same,
+)
 
-
-class Ubyte(int):
-    """Unsigned 8 bit."""
-
-    __slots__ = ()
-    type: ClassVar = "ubyte"
-
-
-class Ushort(int):
-    """Unsigned 16 bit."""
-
-    __slots__ = ()
-    type: ClassVar = "ushort"
-
-
-class Uint(int):
-    """Unsigned 32 bit."""
-
-    __slots__ = ()
-    type: ClassVar = "uint"
-
-
-class Ulong(int):
-    """Unsigned 64 bit."""
-
-    __slots__ = ()
-    type: ClassVar = "ulong"
-
-
-class Byte(int):
-    """Signed 8 bit."""
-
-    __slots__ = ()
-    type: ClassVar = "byte"
-
-
-class Short(int):
-    """Signed 16 bit."""
-
-    __slots__ = ()
-    type: ClassVar = "short"
-
-
-class Int(int):
-    """Signed 32 bit."""
-
-    __slots__ = ()
-    type: ClassVar = "int"
-
-
-class Long(int):
-    """Signed 64 bit."""
-
-    __slots__ = ()
-    type: ClassVar = "long"
+__all__ = [
+    "Array", "Byte", "Char", "Decimal32", "Decimal64", "Decimal128", "Described", "Float", "Int",
+    "Long", "Map", "Short", "Symbol", "Timestamp", "Ubyte", "Uint", "Ulong", "Ushort", "Uuid",
+    "Value", "same", "type_of",
+]  # fmt: skip
 
 
 class Timestamp(int):
@@ -77,13 +38,6 @@ class Timestamp(int):
 
     __slots__ = ()
     type: ClassVar = "timestamp"
-
-
-class Float(float):
-    """IEEE 754 binary32; binary64 is Python's float."""
-
-    __slots__ = ()
-    type: ClassVar = "float"
 
 
 class Decimal32(Decimal):
@@ -107,13 +61,6 @@ class Decimal128(Decimal):
     type: ClassVar = "decimal128"
 
 
-class Char(str):
-    """One Unicode scalar value."""
-
-    __slots__ = ()
-    type: ClassVar = "char"
-
-
 class Symbol(str):
     """A name from a constrained domain, ASCII."""
 
@@ -130,36 +77,6 @@ class Uuid(bytes):
     def __str__(self) -> str:
         h = self.hex()
         return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
-
-
-class Map(tuple[tuple[Value, Value], ...]):
-    """Pairs in wire order, duplicates included.
-
-    A last key without a value (an odd count, which is damage) is a pair with None.
-    """
-
-    __slots__ = ()
-    type: ClassVar = "map"
-
-    def get(self, key: str) -> Value:
-        """The value under the first key with this text, symbol or string."""
-        for name, value in self:
-            if isinstance(name, str) and name == key:
-                return value
-        return None
-
-    def keys(self) -> Iterator[Value]:
-        """All keys, as often as they are there."""
-        return (key for key, _ in self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Map) and same(tuple(self), tuple(other))
-
-    def __hash__(self) -> int:
-        return hash(len(self))
-
-    def __repr__(self) -> str:
-        return f"Map({list(self)!r})"
 
 
 class Array(tuple[Value, ...]):
@@ -236,16 +153,3 @@ _NATURAL = {
     float: "double",
     list: "list",
 }
-
-
-def same(one: Value, other: Value) -> bool:
-    """Equal in type and value: 1 is not True, a symbol is not a string, NaN equals NaN."""
-    if type(one) is not type(other):
-        return False
-    if type(one) in (list, tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, float):
-        return repr(one) == repr(other)
-    if isinstance(one, Decimal):
-        return bool(one.as_tuple() == other.as_tuple())
-    return bool(one == other)

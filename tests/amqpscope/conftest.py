@@ -1,15 +1,16 @@
 """What the tests share: captures made from notation, and reading and checking in this process."""
 
 import io
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.choice import Choice
-from amqpscope.linting import Work, check
-from amqpscope.reading import Options, Reading
-from amqpscope.stream import PEERS
+from amqpscope.check.selection import Choice
+from amqpscope.runs.lint import Work, check
+from amqpscope.runs.read import Options, Reading
+from amqpscope.stream.types import PEERS
 from dissectors.notation import parse_conversation
 
 START = 1_700_000_000_000_000_000
@@ -125,3 +126,14 @@ def checked(bad):
     found = check(str(bad), Work(Choice(select=("FLW-016",))))
     assert [finding.frame for finding in found.findings] == [11]
     return found
+
+
+@pytest.fixture
+def change(checked):
+    """Put a changed copy of the finding of `checked` in its place, and return it."""
+
+    def put(**fields):
+        checked.findings[0] = replace(checked.findings[0], **fields)
+        return checked.findings[0]
+
+    return put

@@ -5,7 +5,7 @@ import pytest
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.stream import CLIENT, PEERS, SERVER, Chunk, Connection, Gap
+from amqpscope.stream.types import CLIENT, PEERS, SERVER, Chunk, Connection, Gap
 
 LINKS = """
 client: attach name="a" handle=0 role=sender source=source() target=target(address="orders")
@@ -45,14 +45,16 @@ def test_units_are_numbered_in_the_order_they_are_complete(steps, opened):
 
 def test_a_step_knows_its_link_by_the_name_also_from_the_other_side(steps, opened):
     found = steps(opened(LINKS))
-    assert [step.link.name for step in named(found, "flow")] == ["a", "b"]
-    assert [step.link.node() for step in named(found, "flow")] == ["orders", "bills"]
+    assert [step.event.link.name for step in named(found, "flow")] == ["a", "b"]
+    assert [step.event.link.node() for step in named(found, "flow")] == ["orders", "bills"]
 
 
 def test_a_message_in_one_transfer(steps, opened):
     text = 'client: transfer handle=0 delivery-id=0 delivery-tag=b"1" | data(b"x")\n'
     (step,) = named(steps(opened(LINKS + text)), "transfer")
-    assert (step.link.name, step.delivery.delivery_id, step.message) == ("a", 0, b"\0Su\xa0\x01x")
+    event = step.event
+    assert (event.link.name, event.delivery.delivery_id) == ("a", 0)
+    assert event.message == b"\0Su\xa0\x01x"
 
 
 def test_interleaved_deliveries_are_whole_at_their_last_transfers(steps, opened):
@@ -65,10 +67,10 @@ client: transfer handle=1 delivery-id=1 | raw 0x4242
 client: transfer handle=0 | raw 0x414141
 """
     found = named(steps(opened(LINKS + text)), "transfer")
-    assert [step.delivery.delivery_id for step in found] == [0, 1, 0, 1, 1, 0]
-    assert [step.message for step in found[:4]] == [None] * 4
-    assert found[4].message == b"\0Su\xa0\x04BBBB"
-    assert found[5].message == b"\0Su\xb0\0\0\0\x06AAAAAA"
+    assert [step.event.delivery.delivery_id for step in found] == [0, 1, 0, 1, 1, 0]
+    assert [step.event.message for step in found[:4]] == [None] * 4
+    assert found[4].event.message == b"\0Su\xa0\x04BBBB"
+    assert found[5].event.message == b"\0Su\xb0\0\0\0\x06AAAAAA"
 
 
 def test_an_aborted_delivery_gives_no_message(steps, opened):
@@ -76,7 +78,8 @@ def test_an_aborted_delivery_gives_no_message(steps, opened):
 client: transfer handle=0 delivery-id=0 delivery-tag=b"1" more=true | raw 0x005375a00141
 client: transfer handle=0 delivery-id=0 aborted=true
 """
-    assert [s.message for s in named(steps(opened(LINKS + text)), "transfer")] == [None, None]
+    found = named(steps(opened(LINKS + text)), "transfer")
+    assert [step.event.message for step in found] == [None, None]
 
 
 def test_a_capture_that_begins_later_on_the_known_port(steps, recorded):
@@ -86,8 +89,8 @@ server: transfer handle=2 delivery-id=9 delivery-tag=b"9" | data(b"x")
 """
     found = steps(recorded(text, handshake=False))
     assert [step.frame.unit.name for step in found] == ["flow", "transfer"]
-    assert found[0].link.name == ""
-    assert found[1].delivery.delivery_id == 9
+    assert found[0].event.link.name == ""
+    assert found[1].event.delivery.delivery_id == 9
 
 
 def test_a_capture_that_begins_later_on_another_port_needs_to_be_told(steps, recorded):
@@ -192,7 +195,7 @@ def test_connections_are_numbered(steps, tmp_path, recorded):
 
 def test_a_hole_ends_a_delivery_that_was_open(steps, root):
     found = steps(root / "captures" / "dmg_snap128-v10_proton-labbroker_large512.pcap")
-    assert all(step.message is None for step in named(found, "transfer"))
+    assert all(step.event.message is None for step in named(found, "transfer"))
     assert [step.frame.unit.kind for step in found].count("malformed") == 0
 
 

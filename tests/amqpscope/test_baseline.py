@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from amqpscope.baseline import (
+from amqpscope.check.baseline import (
     Baseline,
     BaselineError,
     fingerprint,
@@ -13,7 +13,7 @@ from amqpscope.baseline import (
     read_baseline,
     write_baseline,
 )
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
 
 
 @pytest.fixture
@@ -46,16 +46,14 @@ def test_one_more_of_the_same_kind_is_new(known, checked):
     assert len(checked.findings) == 1
 
 
-@pytest.mark.parametrize("change", [{"peer": "server"}, {"link": "t"}, {"rule": "FLW-001"}])
-def test_another_peer_link_or_rule_is_new(known, checked, change):
-    for name, value in change.items():
-        setattr(checked.findings[0], name, value)
+@pytest.mark.parametrize("fields", [{"peer": "server"}, {"link": "t"}, {"rule": "FLW-001"}])
+def test_another_peer_link_or_rule_is_new(known, checked, change, fields):
+    change(**fields)
     assert read_baseline(str(known)).filter([checked]) == 0
 
 
-def test_a_finding_stays_known_when_frames_are_counted_otherwise(known, checked):
-    finding = checked.findings[0]
-    finding.frame, finding.packet, finding.time, finding.message = 99, 99, 99, "other numbers"
+def test_a_finding_stays_known_when_frames_are_counted_otherwise(known, checked, change):
+    change(frame=99, packet=99, time=99, message="other numbers")
     assert read_baseline(str(known)).filter([checked]) == 1
 
 
@@ -145,10 +143,9 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path, checked):
         write_baseline(str(tmp_path / "none" / "known.json"), [checked])
 
 
-def test_a_fingerprint_is_that_of_the_fault_and_not_of_its_place(checked):
-    [finding] = checked.findings
-    first = fingerprint(finding, "a.pcap")
-    finding.frame, finding.time, finding.message = 99, 99, "other"
+def test_a_fingerprint_is_that_of_the_fault_and_not_of_its_place(checked, change):
+    first = fingerprint(checked.findings[0], "a.pcap")
+    finding = change(frame=99, time=99, message="other")
     assert fingerprint(finding, "a.pcap") == first
     assert fingerprint(finding, "b.pcap") != first
     assert fingerprint(finding, "a.pcap", 2) != first

@@ -1,8 +1,10 @@
 """Which rules run, and how much each matters."""
 
+from dataclasses import replace
+
 import pytest
 
-from amqpscope.choice import (
+from amqpscope.check.selection import (
     Choice,
     ConfigError,
     closest,
@@ -12,12 +14,14 @@ from amqpscope.choice import (
     suggestion,
     why_idle,
 )
-from amqpscope.rules import Rule
 from amqpscope.rules.catalogue import NOT_YET, catalogue
+from amqpscope.rules.registry import Rule
 
 
 def made(id, *, default=True):
-    return Rule(id, "name", "1.1", "MUST", "error", "first", default, print, "tests")
+    return Rule(
+        id, "name", "1.1", "MUST", "error", "first", default, print, "tests", "amqp-1.0", ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,8 +121,10 @@ def test_a_pattern_means_a_path_or_the_end_of_one(path, pattern, matched):
 def test_findings_in_captures_with_a_pattern_are_ignored(checked):
     [finding] = checked.findings
     choice = Choice(per_capture={"legacy-*": ("FLW",)})
-    assert not choice.judge(finding, "x/legacy-1.pcap")
-    assert choice.judge(finding, "x/new.pcap")
+    assert choice.adjust(finding, "x/legacy-1.pcap") is None
+    assert choice.adjust(finding, "x/new.pcap") == finding
+    assert choice.adjust_all([finding, finding], "x/legacy-1.pcap") == []
+    assert choice.adjust_all([finding, finding], "x/new.pcap") == [finding, finding]
 
 
 @pytest.mark.parametrize(
@@ -128,29 +134,25 @@ def test_findings_in_captures_with_a_pattern_are_ignored(checked):
 )  # fmt: skip
 def test_severity_is_set_by_rule_or_group(checked, severity, expected):
     [finding] = checked.findings
-    assert Choice(severity=severity).judge(finding, "a.pcap")
-    assert finding.severity == expected
+    adjusted = Choice(severity=severity).adjust(finding, "a.pcap")
+    assert adjusted == replace(finding, severity=expected)
+    assert finding.severity == "error"
     assert closest(severity, "FLW-016") == (expected if expected != "error" else None)
 
 
-def test_strict_makes_a_broken_should_an_error_if_it_is_sure(checked):
-    [finding] = checked.findings
-    finding.level, finding.severity = "SHOULD", "warning"
-    Choice().judge(finding, "a")
-    assert finding.severity == "warning"
-    finding.certainty = "suspect"
-    Choice(strict=True).judge(finding, "a")
-    assert finding.severity == "warning"
-    finding.certainty = "sure"
-    Choice(strict=True).judge(finding, "a")
-    assert finding.severity == "error"
+@pytest.mark.parametrize(
+    ("strict", "certainty", "expected"),
+    [(False, "sure", "warning"), (True, "suspect", "warning"), (True, "sure", "error")],
+)
+def test_strict_makes_a_broken_should_an_error_if_it_is_sure(change, strict, certainty, expected):
+    finding = change(level="SHOULD", severity="warning", certainty=certainty)
+    assert Choice(strict=strict).adjust(finding, "a").severity == expected
 
 
-def test_a_suspect_finding_is_never_an_error(checked):
-    [finding] = checked.findings
-    finding.certainty = "suspect"
-    Choice(severity={"FLW-016": "error"}).judge(finding, "a")
-    assert finding.severity == "warning"
+def test_a_suspect_finding_is_never_an_error(change):
+    finding = change(certainty="suspect")
+    adjusted = Choice(severity={"FLW-016": "error"}).adjust(finding, "a")
+    assert adjusted.severity == "warning"
 
 
 @pytest.mark.parametrize(
@@ -158,14 +160,10 @@ def test_a_suspect_finding_is_never_an_error(checked):
     [("error", ["error"]), ("warning", ["error", "warning"]),
      ("info", ["error", "warning", "info"]), ("never", [])],
 )  # fmt: skip
-def test_a_run_fails_from_a_severity_on(checked, fail_on, failing):
-    [finding] = checked.findings
-    found = []
-    for severity in ("error", "warning", "info"):
-        finding.severity = severity
-        if Choice(fail_on=fail_on).fails(finding):
-            found.append(severity)
-    assert found == failing
+def test_a_run_fails_from_a_severity_on(change, fail_on, failing):
+    choice = Choice(fail_on=fail_on)
+    severities = ("error", "warning", "info")
+    assert [each for each in severities if choice.fails(change(severity=each))] == failing
 
 
 def test_the_command_line_wins_over_the_configuration():

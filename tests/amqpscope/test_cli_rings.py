@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from amqpscope.capture.ring import ring_in
-from amqpscope.choice import Choice
-from amqpscope.linting import Work, check, check_all
+from amqpscope.check.selection import Choice
+from amqpscope.insight.statistics import Statistics
 from amqpscope.report.lint import document
 from amqpscope.report.stats import connection_object
-from amqpscope.statistics import Statistics
+from amqpscope.runs.lint import Work, check, check_all
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -68,7 +68,7 @@ def show_ring(ring, **options):
     import io
     from types import SimpleNamespace
 
-    from amqpscope.reading import Options, Reading
+    from amqpscope.runs.read import Options, Reading
 
     out, told = io.StringIO(), []
     code = Reading(Options(form="jsonl", **options), out, told.append).run([ring])
@@ -231,7 +231,6 @@ def test_a_screen_shows_a_ring_as_the_original(long, ring):
             time.sleep(0.02)
             store.update()
         rows = [store.row(number) for number in range(1, store.count + 1)]
-        rows = [row._replace(findings=[vars(each) for each in row.findings]) for row in rows]
         found = rows, dict(store.counts), store.trouble
         store.close()
         return found

@@ -2,8 +2,8 @@
 
 import pytest
 
-from amqpscope.choice import ConfigError
-from amqpscope.config import KEYS, find_config, from_table, read_config
+from amqpscope.check.config import KEYS, find_config, from_table, read_config
+from amqpscope.check.selection import ConfigError
 
 WHOLE = """
 select = ["FLW", "transfer-without-credit"]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from amqpscope.choice import Choice
-from amqpscope.drawing import Finished, Ladders, Source, evidence, replay
+from amqpscope.check.selection import Choice
 from amqpscope.filter import compile_filter
-from amqpscope.linting import Work, check
-from amqpscope.report.ladder import Arrow, Ended, Fold
+from amqpscope.insight.ladder import Arrow, Ended, Fold
+from amqpscope.runs.illustrate import Finished, Ladders, Source, evidence, replay
+from amqpscope.runs.lint import Work, check
 
 MANY = """
 client: attach name="s" handle=0 role=sender source=source() target=target(address="q")

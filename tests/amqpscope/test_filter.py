@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqpscope.analysis import Analyzer
-from amqpscope.capture.pcap import open_capture
-from amqpscope.filter import FACTS, FilterError, compile_filter, complete, view
-from amqpscope.reassembly import Reassembler
+from amqpscope.capture.reader import open_capture
+from amqpscope.filter import FACTS, FilterError, compile_filter, complete
+from amqpscope.protocols.v1_0 import filter_names
+from amqpscope.stream.reassembly import Reassembler
 from dissectors.v1_0.bodies import Disposition
 from dissectors.v1_0.values import Int, Ulong
 
@@ -57,6 +58,11 @@ def body(step, field):
     return getattr(step.frame.unit.body, field, None)
 
 
+def on_link(holds):
+    """Of frames that belong to a link, those of whose link a plain function is true."""
+    return lambda step: step.event.link is not None and holds(step.event.link)
+
+
 @pytest.mark.parametrize(
     ("text", "holds"),
     [
@@ -84,10 +90,10 @@ def body(step, field):
         ("port == 1", lambda step: False),
         ("channel", lambda step: step.frame.unit.kind == "amqp"),
         ("payload > 0", named("transfer")),
-        ("link", lambda step: step.link is not None),
-        ("link.handle == 1", lambda step: step.link is not None and step.link.handle == 1),
-        ("link.role == sender", lambda step: step.link is not None and step.link.role is False),
-        ("link.address contains 'ec'", lambda s: s.link is not None and "ec" in s.link.node()),
+        ("link", on_link(lambda link: True)),
+        ("link.handle == 1", on_link(lambda link: link.handle == 1)),
+        ("link.role == sender", on_link(lambda link: link.role is False)),
+        ("link.address contains 'ec'", on_link(lambda link: "ec" in link.node())),
         ("delivery.id == 2 && transfer", lambda s: body(s, "delivery_id") == 2),
         ("protocol-header.id == SASL", lambda step: step.frame.raw == b"AMQP\3\1\0\0"),
         ("settled", lambda step: body(step, "settled") is True),
@@ -192,7 +198,7 @@ def test_missing_octets_can_be_asked_for():
 
 def test_message_fields_belong_to_the_transfer_that_completes_it():
     found = frames(PRESETTLED, "properties")
-    assert found == where(PRESETTLED, lambda step: step.message is not None)
+    assert found == where(PRESETTLED, lambda step: step.event.message is not None)
 
 
 @pytest.mark.parametrize(
@@ -264,15 +270,15 @@ def test_sections_are_not_touched_unless_asked_for(monkeypatch):
         raise AssertionError
 
     expected = frames(TYPES, "transfer && link.address == types")
-    monkeypatch.setattr(view, "walk", refuse)
+    monkeypatch.setattr(filter_names, "walk", refuse)
     assert frames(TYPES, "transfer && link.address == types") == expected
     assert frames(TYPES, "flow && body contains 'x'") == []
 
 
 def test_each_section_is_decoded_once(monkeypatch):
     read = []
-    real = view.read_section
-    monkeypatch.setattr(view, "read_section", lambda *a: read.append(a[1].name) or real(*a))
+    real = filter_names.read_section
+    monkeypatch.setattr(filter_names, "read_section", lambda *a: read.append(a[1].name) or real(*a))
     frames(TYPES, "frame == 27 && properties.to == 'x' || frame == 27 && properties.to == to")
     assert read == ["properties"]
 

@@ -6,7 +6,7 @@ from amqpscope.filter import FACTS, HELP, FilterError, compile_filter, complete
 from amqpscope.filter.lexer import Is, tokens, unquote
 from amqpscope.filter.names import ROOTS
 from amqpscope.filter.parser import Bare, Both, Comparison, Either, Has, Not, Span, parse
-from dissectors.v1_0.types import COMPOSITES
+from dissectors.v1_0.tables import COMPOSITES
 
 
 def said(tree):

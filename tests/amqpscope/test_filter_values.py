@@ -8,9 +8,11 @@ import pytest
 from amqpscope.filter.lexer import tokens
 from amqpscope.filter.operands import LESS, MORE, SAME, UNLIKE, operand
 from amqpscope.filter.parser import Parser
-from amqpscope.filter.shapes import ANY
 from amqpscope.filter.verdicts import Between, Contains, Equal, Matches, Ordered
-from amqpscope.filter.view import bodies, leaves, part
+from amqpscope.filter.view import leaves
+from amqpscope.protocols.names import part
+from amqpscope.protocols.shapes import ANY
+from amqpscope.protocols.v1_0.filter_names import bodies
 from dissectors.v1_0.bodies import Accepted, Error, Rejected, Source, TransactionalState
 from dissectors.v1_0.values import (
     Array,

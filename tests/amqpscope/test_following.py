@@ -2,9 +2,9 @@
 
 import shutil
 
-from amqpscope.choice import Choice
-from amqpscope.following import Follower, Gathered
-from amqpscope.linting import Work, check
+from amqpscope.check.selection import Choice
+from amqpscope.runs.follow import Follower, Gathered
+from amqpscope.runs.lint import Work, check
 
 FOUND = "FLW-016"
 

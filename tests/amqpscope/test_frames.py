@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope.frames import Framer
-from amqpscope.stream import Chunk, Connection
+from amqpscope.protocols.v1_0.framer import Framer
+from amqpscope.stream.types import Chunk, Connection
 from dissectors.notation import parse
 
 UNITS = [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from amqpscope.frames_older import OlderFramer, Spoken
-from amqpscope.stream import Chunk, Connection
+from amqpscope.protocols.v0_9.framer import DialectGuess, Framer
+from amqpscope.stream.types import Chunk, Connection
 from dissectors.notation import parse
 from dissectors.v0_9.dialects import dialect
 
@@ -21,7 +21,7 @@ STREAM = b"".join(UNITS)
 
 
 def framer(*, lost=False, name="0-9-1-rabbit", sure=True):
-    return OlderFramer(0, Spoken(dialect(name), sure), lost=lost)
+    return Framer(0, DialectGuess(dialect(name), sure), lost=lost)
 
 
 def fed(cutter, data, offset=0, packet=1):

@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from amqpscope import linting
-from amqpscope.choice import Choice
-from amqpscope.linting import DIED, Work, captures_in, check, check_all
+from amqpscope.check.selection import Choice
 from amqpscope.report.lint import counted, document, tallies
+from amqpscope.runs import lint as linting
+from amqpscope.runs.lint import DIED, Work, captures_in, check, check_all
 
 FLOW = Choice(select=("FLW-016",))
 
@@ -103,8 +103,8 @@ def test_a_process_that_dies_costs_its_own_capture_only(bad, tmp_path):
     script = tmp_path / "run.py"
     script.write_text(
         "import os, signal\n"
-        "from amqpscope import linting\n"
-        "from amqpscope.choice import Choice\n"
+        "from amqpscope.runs import lint as linting\n"
+        "from amqpscope.check.selection import Choice\n"
         "real = linting.check\n"
         "def deadly(path, work, watch=None):\n"
         "    if path.endswith('deadly.pcap'):\n"

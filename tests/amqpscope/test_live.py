@@ -2,8 +2,8 @@
 
 import pytest
 
-from amqpscope import live
 from amqpscope.proxy.relay import Status
+from amqpscope.runs import live
 
 MB = 1_000_000
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope import ordering, reassembly
-from amqpscope.reassembly import PATIENCE, STRAYS, Reassembler
-from amqpscope.roles import EARLY
-from amqpscope.stream import (
+from amqpscope.stream import ordering, reassembly
+from amqpscope.stream.reassembly import PATIENCE, STRAYS, Reassembler
+from amqpscope.stream.roles import EARLY
+from amqpscope.stream.types import (
     ACK,
     BEYOND,
     CLIENT,

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.series import Plots, Series
+from amqpscope.insight.series import Plots, Series
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from older_talks import OPENED, TALK
+from older_talks import OPENED, TALK, WORK
 
 MS = 1_000_000
 
@@ -36,6 +36,11 @@ def gathered(path, most_links=256):
                 for step in analyzer.feed(piece):
                     found.take(step)
     return found
+
+
+def going_on(plots):
+    """What messages still move over, by its kind."""
+    return [link.kind for link in plots._lanes.values()]
 
 
 def values(series):
@@ -137,8 +142,8 @@ def test_links_beyond_the_most_are_counted(plots):
 def test_what_is_gone_is_let_go(root):
     found = gathered(root / "captures" / "v10_proton-labbroker_manylinks.pcap")
     assert len(found.links) == 80
-    assert not found._links
-    assert not found._sessions
+    assert going_on(found) == []
+    assert not found._windows
 
 
 def test_a_lost_segment_makes_credit_unknown_not_wrong(root):
@@ -195,8 +200,7 @@ def test_a_closed_channel_ends_the_series_of_its_consumers(recorded):
     found = gathered(recorded(TALK + "@4s client: channel.close[1] reply-code=200\n"))
     consumer = older(found, "consumer")
     assert consumer.credit.last is None
-    assert not found._older.consumers
-    assert not found._older.channels
+    assert going_on(found) == []
 
 
 def test_a_cancelled_consumer_ends_its_series(recorded):
@@ -207,7 +211,26 @@ def test_a_cancelled_consumer_ends_its_series(recorded):
     """)
     )
     assert older(found, "consumer").unsettled.last is None
-    assert not found._older.consumers
+    assert going_on(found) == ["channel"]
+
+
+def test_a_tag_that_two_channels_use_names_two_consumers(recorded):
+    second = f"client: channel.open[2]\nserver: channel.open-ok[2]\n{WORK}".replace("[1]", "[2]")
+    found = gathered(recorded(TALK + second.replace('queue="q"', 'queue="other"')))
+    consumers = [link for link in found.links if link.kind == "consumer"]
+    assert [(link.name, link.address) for link in consumers] == [("t", "q"), ("t", "other")]
+
+
+def test_a_tag_that_is_used_again_after_the_server_cancelled_names_another_consumer(recorded):
+    found = gathered(
+        recorded(f"""{TALK}
+    @4s server: basic.cancel[1] consumer-tag="t" no-wait=true
+    @5s client: basic.consume[1] queue="other" consumer-tag="t"
+    server: basic.consume-ok[1] consumer-tag="t"
+    """)
+    )
+    consumers = [link for link in found.links if link.kind == "consumer"]
+    assert [link.address for link in consumers] == ["q", "other"]
 
 
 def test_exchanges_and_queues_have_their_deliveries_as_they_are_counted(recorded):

@@ -7,8 +7,8 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
+from amqpscope.insight.statistics import Statistics
 from amqpscope.report.stats import connection_lines, stats_object
-from amqpscope.statistics import Statistics
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from traffic import write_capture, write_older
 
 import amqpscope
-from amqpscope.capture.pcap import open_capture
-from amqpscope.spark.keeping import Keeper
+from amqpscope.capture.reader import open_capture
+from amqpscope.spark.state_codec import Keeper
 from amqpscope.spark.work import Work
 
 FRAMES = 60_000

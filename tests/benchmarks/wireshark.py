@@ -28,9 +28,9 @@ from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.findings import Finding
-from amqpscope.rules import RuleSet
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
+from amqpscope.rules.registry import RuleSet
 
 WELL_KNOWN = (
     ("FLW-016", "transfer without credit"),

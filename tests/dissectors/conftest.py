@@ -1,4 +1,4 @@
-"""Lets the tests here share `samples` and `strategies`."""
+"""Lets the tests here share samples and strategies."""
 
 import sys
 from pathlib import Path

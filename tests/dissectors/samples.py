@@ -4,10 +4,11 @@ import functools
 from collections import defaultdict
 from pathlib import Path
 
-from amqpscope.capture.pcap import open_capture
-from amqpscope.reassembly import Reassembler
-from amqpscope.stream import Chunk, End, Gap
-from dissectors.v1_0.framing import DAMAGED, MORE, measure
+from amqpscope.capture.reader import open_capture
+from amqpscope.stream.reassembly import Reassembler
+from amqpscope.stream.types import Chunk, End, Gap
+from dissectors.v1_0.framing import measure
+from dissectors.wire import DAMAGED, MORE
 
 ROOT = Path(__file__).parent.parent.parent
 CAPTURES = ROOT / "captures"

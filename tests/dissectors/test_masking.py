@@ -5,9 +5,9 @@ import pytest
 from dissectors.masking import SECRET, Cover, loose_spans, masked, octet_spans, value_spans
 from dissectors.notation import parse
 from dissectors.secrets import MASK, starred
-from dissectors.span import unit_tree
 from dissectors.v0_9.values import Content, FieldArray, Table
 from dissectors.v1_0.bodies import Open, SaslInit
+from dissectors.v1_0.span import unit_tree
 from dissectors.v1_0.values import Array, Described, Map, Symbol, Uuid
 
 URL = "amqp://joe:pw@host"

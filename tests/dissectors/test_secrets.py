@@ -18,7 +18,7 @@ from dissectors.secrets import (
     suspicious_body,
 )
 from dissectors.v0_9.dialects import NAMES, dialect
-from dissectors.v1_0.types import COMPOSITE
+from dissectors.v1_0.tables import COMPOSITE
 from dissectors.v1_0.values import Symbol
 
 

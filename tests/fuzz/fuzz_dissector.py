@@ -5,14 +5,18 @@
 Nothing may escape but `NotationError`, and a unit's line must give its octets back.
 """
 
+import resource
 import sys
 from contextlib import suppress
 
 import atheris
 
 with atheris.instrument_imports(include=["dissectors"]):
-    from dissectors import notation, span
-    from dissectors.v1_0 import codec, framing, message
+    from dissectors import notation
+    from dissectors.v1_0 import codec, framing, message, span
+
+MOST = 2 << 30
+"""Octets of memory that no input may need."""
 
 
 def unit(data):
@@ -38,7 +42,11 @@ def run(data):
 
 
 def main():
-    """Fuzz until libFuzzer's arguments say stop."""
+    """Fuzz until libFuzzer's arguments say stop.
+
+    Its own limit is of no use: what Linux calls a program's peak begins with that of its parent.
+    """
+    resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))
     atheris.Setup(sys.argv, run)
     atheris.Fuzz()
 

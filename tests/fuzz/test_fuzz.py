@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.notation import parse, write
-from dissectors.span import section_tree, unit_tree
 from dissectors.v1_0.codec import decode
 from dissectors.v1_0.framing import decode_unit
 from dissectors.v1_0.message import read_section, walk
+from dissectors.v1_0.span import section_tree, unit_tree
 
 HERE = Path(__file__).parent
 SECONDS = 8
@@ -41,6 +41,7 @@ def test_coverage_guided_octets_break_nothing(tmp_path):
         f"-max_total_time={SECONDS}",
         "-max_len=600",
         "-timeout=10",
+        "-rss_limit_mb=0",  # the target has a limit of its own
         f"-artifact_prefix={tmp_path}/",
     ]
     done = subprocess.run(

@@ -7,7 +7,7 @@ from random import Random
 from recording import REACH, SEQ, Packet, Recording, reverse
 from relations import Another, relation, some_direction
 
-from amqpscope.stream import ACK
+from amqpscope.stream.types import ACK
 
 MILLISECOND = 1_000_000
 

@@ -20,7 +20,7 @@ from segmenting import renumbered
 from writing import LINKS
 
 from amqpscope.capture.packets import ETHERNET
-from amqpscope.stream import SYN
+from amqpscope.stream.types import SYN
 
 NAT64 = bytes.fromhex("0064ff9b0000000000000000")
 """What makes an IPv6 address of an IPv4 address (RFC 6052)."""

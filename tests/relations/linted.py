@@ -13,14 +13,14 @@ from recording import Accusation, Known, Pair, Recording, endpoints, segments_of
 from writing import write
 
 from amqpscope.analysis import Analyzer
-from amqpscope.capture.layers import Unwrapper
-from amqpscope.capture.pcap import open_capture
-from amqpscope.choice import Choice
-from amqpscope.findings import Finding
-from amqpscope.reassembly import Reassembler
-from amqpscope.rules import ERROR, SUSPECT, WARNING, RuleSet
+from amqpscope.capture.reader import open_capture
+from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.check.selection import Choice
+from amqpscope.findings import ERROR, SUSPECT, WARNING, Finding
 from amqpscope.rules.all import load
-from amqpscope.stream import Segment
+from amqpscope.rules.registry import RuleSet
+from amqpscope.stream.reassembly import Reassembler
+from amqpscope.stream.types import Segment
 
 MISSING = re.compile(r"captur|missing|lost|not seen|unseen")
 """How a message says that something is not there to be judged."""

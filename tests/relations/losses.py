@@ -7,7 +7,7 @@ from random import Random
 from recording import Packet, Recording
 from relations import Another, places, relation, some_direction
 
-from amqpscope.stream import ACK, FIN, SYN
+from amqpscope.stream.types import ACK, FIN, SYN
 
 
 def without(recording: Recording, lost: set[int]) -> Recording:

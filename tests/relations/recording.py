@@ -16,12 +16,12 @@ from typing import NamedTuple
 from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.handshake import HANDSHAKE
 from amqpscope.capture.keylog import Keys
-from amqpscope.capture.layers import Unwrapper
-from amqpscope.capture.pcap import open_capture
+from amqpscope.capture.reader import open_capture
 from amqpscope.capture.tls import Records, TlsStream
 from amqpscope.capture.tshark import RecordWriter
-from amqpscope.reassembly import Reassembler
-from amqpscope.stream import ACK, FIN, SERVER, SYN, Connection, Piece, Segment
+from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.stream.reassembly import Reassembler
+from amqpscope.stream.types import ACK, FIN, SERVER, SYN, Connection, Piece, Segment
 
 SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz", ".pcap.zst", ".pcapng.zst")
 FORGED = "dmg_bitflip"

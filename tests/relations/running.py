@@ -18,7 +18,7 @@ from recording import Recording, load
 from relations import RELATIONS
 from writing import save
 
-from amqpscope.rules import ERROR
+from amqpscope.findings import ERROR
 
 LARGE = 200_000
 """Octets of a capture above which it gets fewer mutants, and is no company for others."""

@@ -9,7 +9,7 @@ from random import Random
 from recording import REACH, SEQ, Packet, Recording, reverse
 from relations import Another, places, relation, some_direction
 
-from amqpscope.stream import ACK, FIN, RST, SYN
+from amqpscope.stream.types import ACK, FIN, RST, SYN
 
 DELAY = 200_000_000
 """Nanoseconds for which TCP holds octets back, to send them with others."""

@@ -19,7 +19,7 @@ from amqpscope.capture.packets import (
     RAW,
 )
 from amqpscope.capture.write import ip_header
-from amqpscope.stream import INSIDE_TLS
+from amqpscope.stream.types import INSIDE_TLS
 
 LINKS = (ETHERNET, LINUX_SLL, LINUX_SLL2, NULL, LOOP, RAW)
 INSIDE = b"amqpscope proxy, TLS removed"

@@ -10,8 +10,8 @@ import operators_older  # noqa: F401
 import operators_session  # noqa: F401
 from mutation import mutants_of
 
-from amqpscope.choice import Choice
-from amqpscope.linting import Work, check
+from amqpscope.check.selection import Choice
+from amqpscope.runs.lint import Work, check
 
 WORK = Work(Choice(), excerpts=False)
 

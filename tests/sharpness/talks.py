@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from amqpscope.analysis import Analyzer, Suspect
+from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.stream import PEERS, End
+from amqpscope.stream.types import PEERS, End
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures"
 MOST_UNITS = 400
@@ -133,7 +133,7 @@ def read_talks(path):
             for piece in batch:
                 for step in analyzer.feed(piece):
                     heard.setdefault(step.conversation, []).append(step.frame)
-                talk = conversation(piece)
+                talk = analyzer.conversation_of(piece.connection)
                 if isinstance(piece, End) and talk in heard and piece.reason in {"fin", "rst"}:
                     heard[talk].append(piece)
     return [
@@ -141,11 +141,6 @@ def read_talks(path):
         for talk, frames in heard.items()
         if not talk.gaps and talk.connection.complete
     ]
-
-
-def conversation(piece):
-    state = piece.connection.state
-    return state.conversation if isinstance(state, Suspect) else None
 
 
 def said(frames):

@@ -11,16 +11,15 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from amqpscope.findings import Finding
+from amqpscope.protocols.words import printable, seconds
 from amqpscope.report.columns import cut
-from amqpscope.report.summary import printable
 from amqpscope.report.text import ARROWS
-from amqpscope.report.words import seconds
 from amqpscope.tui.screens.panes import PANES, PanesView
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.findinglist import FindingList
 from amqpscope.tui.widgets.framelist import SIGNS
-from amqpscope.tui.widgets.prose import Line, Prose, line, paragraph
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.text_view import Line, Prose, line, paragraph
+from amqpscope.tui.widgets.virtual_list import Rows
 
 READING: Final = Lock()
 HEADS: Final = {"Bad": "bad", "Good": "good"}

@@ -15,8 +15,8 @@ from amqpscope.tui.screens.view import View
 from amqpscope.tui.store import Scan, Store
 from amqpscope.tui.widgets.fieldtree import FieldTree
 from amqpscope.tui.widgets.framelist import TIMES, FrameList
-from amqpscope.tui.widgets.octets import Octets
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.hex_view import Octets
+from amqpscope.tui.widgets.virtual_list import Rows
 
 if TYPE_CHECKING:
     from textual.events import Resize

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from amqpscope.report.ladder import Arrow, Fold, told
-from amqpscope.tui.climbing import Climb, Drawing, Wish, neighbours, written
+from amqpscope.insight.ladder import Arrow, Fold, told
+from amqpscope.tui.ladder_worker import Climb, Drawing, Wish, neighbours, written
 from amqpscope.tui.replay import Places
 from amqpscope.tui.screens.stepping import STEPPING, SteppingView
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.ladderrows import LadderRows
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.virtual_list import Rows
 
 if TYPE_CHECKING:
     from textual.events import Resize

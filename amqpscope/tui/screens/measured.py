@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import Final
 
+from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import cut
-from amqpscope.report.words import seconds
-from amqpscope.tui.numbers import Report
 from amqpscope.tui.screens.panes import PanesView
+from amqpscope.tui.stats_worker import Report
 from amqpscope.tui.store import Store
-from amqpscope.tui.widgets.measures import Measures
+from amqpscope.tui.widgets.live_list import Measures
 from amqpscope.tui.widgets.plot import Axis, Slot, drawn
-from amqpscope.tui.widgets.prose import Line, line
+from amqpscope.tui.widgets.text_view import Line, line
 
 TICK: Final = 0.25
 """Seconds between two looks whether the numbers have grown."""

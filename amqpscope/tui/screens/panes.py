@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from textual.binding import Binding
 
 from amqpscope.tui.screens.view import View
-from amqpscope.tui.widgets.prose import Prose
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.text_view import Prose
+from amqpscope.tui.widgets.virtual_list import Rows
 
 if TYPE_CHECKING:
     from textual.events import Resize

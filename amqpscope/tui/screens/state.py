@@ -7,12 +7,11 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from amqpscope.report.words import printable
-from amqpscope.statistics import endpoint
+from amqpscope.protocols.words import endpoint, printable
 from amqpscope.tui.screens.stepping import STEPPING, SteppingView
-from amqpscope.tui.seen import Node
+from amqpscope.tui.state_lines import Node
 from amqpscope.tui.store import Store
-from amqpscope.tui.travel import Moment
+from amqpscope.tui.time_travel import Moment
 from amqpscope.tui.widgets.statetree import StateTree
 
 SLOW: Final = 0.3

@@ -8,16 +8,16 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from amqpscope.numbers import WIDTH, Histogram, LinkNumbers
+from amqpscope.insight.counters import WIDTH, Histogram, LinkNumbers
+from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import folded
 from amqpscope.report.stats import connection_lines, link_lines
-from amqpscope.report.words import seconds
-from amqpscope.tui.numbers import Report
 from amqpscope.tui.screens.measured import MeasuredView, axis, ends, lasted, plot, rated
 from amqpscope.tui.screens.panes import PANES
+from amqpscope.tui.stats_worker import Report
 from amqpscope.tui.widgets.countlist import Counted, CountList, counted
 from amqpscope.tui.widgets.plot import Slot, rates
-from amqpscope.tui.widgets.prose import Line, Prose, line
+from amqpscope.tui.widgets.text_view import Line, Prose, line
 
 SHARES: Final = (50, 99)
 HEIGHT: Final = 3

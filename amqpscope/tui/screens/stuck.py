@@ -9,15 +9,15 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from amqpscope.insight.endings import explained
+from amqpscope.insight.series import ENDLESS, LinkSeries, Series
+from amqpscope.model.constraint import OVER, RESTS, STUCK, WAITS
 from amqpscope.model.ending import Ending
+from amqpscope.protocols.stuck import MEANINGS, Bound, Held, Refused
+from amqpscope.protocols.words import printable, seconds
 from amqpscope.report.columns import cut
 from amqpscope.report.endings import explained_words, full_words
 from amqpscope.report.text import ARROWS
-from amqpscope.report.words import printable, seconds
-from amqpscope.series import ENDLESS, LinkSeries, Series
-from amqpscope.stream import PEERS
-from amqpscope.tui.bounds import MEANINGS, OVER, RESTS, STUCK, WAITS, Bound, Held, Refused
-from amqpscope.tui.numbers import Report
+from amqpscope.stream.types import PEERS
 from amqpscope.tui.screens.measured import (
     LEGEND,
     MeasuredView,
@@ -29,10 +29,11 @@ from amqpscope.tui.screens.measured import (
     short,
 )
 from amqpscope.tui.screens.panes import PANES
+from amqpscope.tui.stats_worker import Report
 from amqpscope.tui.widgets.heldlist import HeldList
 from amqpscope.tui.widgets.plot import rates, slots
-from amqpscope.tui.widgets.prose import Line, Prose, line, paragraph
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.text_view import Line, Prose, line, paragraph
+from amqpscope.tui.widgets.virtual_list import Rows
 
 
 class Drought(NamedTuple):
@@ -125,7 +126,7 @@ class StuckView(MeasuredView):
 
     def refusal(self, refused: Refused, width: int) -> Iterator[Line]:
         """What was refused, where, and what that means."""
-        who, told = PEERS[refused.peer], refused.refusal.told
+        who, told = PEERS[refused.peer], refused.refusal.full
         if refused.messages:
             count = f"{refused.times:,} message{'' if refused.times == 1 else 's'}"
             last = "" if refused.times == 1 else "; the last time"
@@ -190,7 +191,7 @@ class StuckView(MeasuredView):
         if held is None:
             return ""
         bound, refused = held.bound, held.refused
-        told = "" if refused is None else f" {refused.refusal.told}, frame {refused.frame};"
+        told = "" if refused is None else f" {refused.refusal.full}, frame {refused.frame};"
         stands = f"{said(bound)}, since frame {bound.frame}{waiting(bound)}"
         if bound.ending is not None:
             stands = full_words(bound.ending, self.store.start, own=held.what)

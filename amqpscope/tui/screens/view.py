@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 from textual.containers import Container
 
-from amqpscope.tui.seen import Node
+from amqpscope.tui.state_lines import Node
 from amqpscope.tui.store import Store
-from amqpscope.tui.travel import Moment
+from amqpscope.tui.time_travel import Moment
 
 if TYPE_CHECKING:
     from amqpscope.tui.app import Scope

@@ -6,13 +6,12 @@ from typing import ClassVar, Final, NamedTuple
 
 from rich.segment import Segment
 
+from amqpscope.insight.statistics import ConnectionNumbers, LinkNumbers, addresses
+from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.columns import columns, cut
-from amqpscope.report.summary import printable, size
 from amqpscope.report.text import ARROWS
-from amqpscope.report.words import seconds
-from amqpscope.statistics import ConnectionNumbers, LinkNumbers, addresses
-from amqpscope.stream import PEERS
-from amqpscope.tui.widgets.measures import Measures
+from amqpscope.stream.types import PEERS
+from amqpscope.tui.widgets.live_list import Measures
 
 COLUMNS: Final = (
     # heading, columns

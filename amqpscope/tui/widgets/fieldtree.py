@@ -10,7 +10,7 @@ from textual.message import Message
 
 from amqpscope.report.columns import wrap
 from amqpscope.tui.fields import Field, Picture
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.virtual_list import Rows
 
 STYLES: Final = ("title", "error", "warning", "info", "null", "secret", "body", "label")
 SIGNS: Final = {"error": "✗ ", "warning": "! ", "info": "i "}

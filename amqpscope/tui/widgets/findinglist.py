@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
+from amqpscope.protocols.words import printable
 from amqpscope.report.columns import columns, cut
-from amqpscope.report.words import printable
 from amqpscope.tui.widgets.framelist import SIGNS
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.virtual_list import Rows
 
 if TYPE_CHECKING:
     from amqpscope.findings import Finding

@@ -12,16 +12,16 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from amqpscope.analysis import AMQP_1_0
 from amqpscope.findings import Finding
+from amqpscope.protocols.registry import PROTOCOLS
+from amqpscope.protocols.words import printable
 from amqpscope.report.columns import cut, wrap
-from amqpscope.report.summary import printable
 from amqpscope.report.text import ARROWS, NARROW
-from amqpscope.tui.steps import Row
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.step_cache import Row
+from amqpscope.tui.widgets.virtual_list import Rows
 
 if TYPE_CHECKING:
-    from amqpscope.tui.marks import Marks
+    from amqpscope.tui.bookmarks import Marks
     from amqpscope.tui.store import Store
 
 RELATIVE, DELTA, ABSOLUTE = range(3)
@@ -139,9 +139,9 @@ class FrameList(Rows):
 
     @property
     def older(self) -> bool:
-        """Whether the capture has connections of the older protocols, whose names are longer."""
+        """Whether the capture has connections of a family whose names are longer."""
         protocols = {talk.protocol for talk in self.store.connections.values()}
-        return bool(protocols - {AMQP_1_0})
+        return bool(protocols - {PROTOCOLS[0].name})
 
     def head_line(self, y: int, width: int) -> list[Segment]:
         """The names of the columns."""
@@ -192,7 +192,7 @@ class FrameList(Rows):
             text, style = "no frame passes the filter", "frame--info"
         elif store.done:
             text = f"no AMQP in {store.status.get('packets', 0)} packets"
-            text += " (a capture that begins later needs --decode-as PORT=amqp-1.0 off port 5672)"
+            text += " (a capture that begins later needs --decode-as PORT=PROTOCOL off port 5672)"
             style = "frame--warning"
         else:
             text, style = "waiting for frames ..." if store.source.follow else "reading ...", ""

@@ -7,14 +7,15 @@ from typing import ClassVar, Final
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
+from amqpscope.model.constraint import OVER, RESTS, STUCK, UNSURE, WAITS
+from amqpscope.protocols.stuck import Held
+from amqpscope.protocols.words import printable, seconds
 from amqpscope.report.columns import columns, cut
 from amqpscope.report.endings import brief_words
 from amqpscope.report.text import ARROWS
-from amqpscope.report.words import printable, seconds
-from amqpscope.stream import PEERS
-from amqpscope.tui.bounds import OVER, RESTS, STUCK, UNSURE, WAITS, Held
+from amqpscope.stream.types import PEERS
 from amqpscope.tui.widgets.framelist import SIGNS
-from amqpscope.tui.widgets.measures import Measures
+from amqpscope.tui.widgets.live_list import Measures
 
 LOOKS: Final = {STUCK: ("✗", "stuck"), WAITS: ("!", "waits"), UNSURE: ("?", "waits"),
                 RESTS: (" ", "rests"), OVER: ("-", "over")}  # fmt: skip

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from rich.segment import Segment
 
-from amqpscope.report.ladder import Arrow, Fold, Missing, Row
-from amqpscope.tui.climbing import Drawing
+from amqpscope.insight.ladder import Arrow, Fold, Missing, Row
+from amqpscope.tui.ladder_worker import Drawing
 from amqpscope.tui.widgets.framelist import KINDS
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.virtual_list import Rows
 
 
 class LadderRows(Rows):

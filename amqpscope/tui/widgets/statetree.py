@@ -13,10 +13,10 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import columns, cut, wrap
-from amqpscope.report.words import seconds
-from amqpscope.tui.seen import Node
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.state_lines import Node
+from amqpscope.tui.widgets.virtual_list import Rows
 
 LABEL: Final = 27
 """Columns of marks, indents and labels."""

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from amqpscope.stream import CLIENT, SERVER, Chunk, Connection, End
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection, End
 
 SIZES = struct.Struct("<IIII")
 

@@ -2,8 +2,8 @@ import pytest
 
 from amqpscope.capture.decrypt import MAX_NOTES, Decryptor
 from amqpscope.capture.keylog import Keys
-from amqpscope.capture.layers import Unwrapper
-from amqpscope.stream import CLIENT, SERVER
+from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.stream.types import CLIENT, SERVER
 
 HEADER = b"AMQP\0\1\0\0"
 NAMED = "connection 10.0.0.1:40000 -> 10.0.0.2:5671 is TLS and "

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from amqpscope.capture.handshake import Handshake, read_certificate
 from amqpscope.capture.pieces import Pieces
-from amqpscope.stream import CLIENT, SERVER, Tls
+from amqpscope.stream.types import CLIENT, SERVER, Tls
 
 
 def facts_of(path):

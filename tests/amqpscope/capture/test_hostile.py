@@ -11,9 +11,9 @@ from amqpscope.capture.formats import MAX_INTERFACES, MAX_KINDS, MAX_SECRETS
 from amqpscope.capture.fragments import MAX_OCTETS, Fragments
 from amqpscope.capture.handshake import ALERT, HANDSHAKE, MAX_ALERTS, MAX_HANDSHAKE, Handshake
 from amqpscope.capture.keylog import Keys
-from amqpscope.capture.pcap import open_capture
 from amqpscope.capture.pieces import Pieces
-from amqpscope.stream import Tls
+from amqpscope.capture.reader import open_capture
+from amqpscope.stream.types import Tls
 
 MB = 1 << 20
 ETHERNET = 1

@@ -1,5 +1,5 @@
-from amqpscope.capture.lane import MAX_MARKS, Lane
-from amqpscope.stream import BEYOND
+from amqpscope.capture.offsets import MAX_MARKS, Lane
+from amqpscope.stream.types import BEYOND
 
 
 def test_an_acknowledgement_covers_what_was_complete_by_then(talk):

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope.capture.layers import Unwrapper
 from amqpscope.capture.tls import Records
-from amqpscope.stream import CLIENT, SERVER, Chunk, Connection, End, Gap, Window
+from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection, End, Gap, Window
 
 HEADER = b"AMQP\0\1\0\0"
 TLS_HEADER = b"AMQP\2\1\0\0"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP
 
 from amqpscope.capture import source
-from amqpscope.capture.pcap import CaptureError, open_capture
-from amqpscope.reassembly import Reassembler
-from amqpscope.stream import End, Gap
+from amqpscope.capture.reader import CaptureError, open_capture
+from amqpscope.stream.reassembly import Reassembler
+from amqpscope.stream.types import End, Gap
 
 SAME = "v10_proton-rabbitmq_manylinks"
 PACKET = bytes(IP() / TCP() / b"hello")

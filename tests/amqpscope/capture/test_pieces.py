@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from amqpscope.capture.pcap import CaptureError
 from amqpscope.capture.pieces import Pieces
-from amqpscope.stream import CLIENT, SERVER, Chunk, End
+from amqpscope.capture.reader import CaptureError
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, End
 
 TLS_HEADER = bytes.fromhex("41 4d 51 50 02 01 00 00")
 CLIENT_SAYS = bytes.fromhex(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from amqpscope.capture.pcap import open_capture
+from amqpscope.capture.reader import open_capture
 from amqpscope.capture.ring import Ring, in_order, is_capture, natural, ring_in, ring_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -1,7 +1,7 @@
 import pytest
 
 from amqpscope.capture.tls import Records, Tls, is_record
-from amqpscope.stream import CLIENT, SERVER, Chunk, Gap
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, Gap
 
 HEADER = bytes.fromhex("41 4d 51 50 00 01 00 00")
 TLS_HEADER = bytes.fromhex("41 4d 51 50 02 01 00 00")

@@ -6,9 +6,9 @@ import pytest
 
 from amqpscope.capture import tshark
 from amqpscope.capture.keylog import Keys
-from amqpscope.capture.layers import Unwrapper
 from amqpscope.capture.tshark import DecryptionError, Plaintexts, decrypt
-from amqpscope.stream import CLIENT, SERVER
+from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.stream.types import CLIENT, SERVER
 
 HTTP = b"GET / HTTP/1.1\r\nHost: broker\r\n\r\n"
 

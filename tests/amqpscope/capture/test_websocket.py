@@ -5,7 +5,7 @@ import pytest
 
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.websocket import WebSocket
-from amqpscope.stream import CLIENT, SERVER, Chunk, Gap
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, Gap
 
 REQUEST = (
     b"GET /amqp HTTP/1.1\r\nHost: broker\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n"

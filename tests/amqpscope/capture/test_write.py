@@ -9,7 +9,7 @@ import pytest
 
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.stream import CLIENT, SERVER, Chunk, End
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, End
 
 HEADER = b"AMQP\x00\x01\x00\x00"
 

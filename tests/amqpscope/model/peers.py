@@ -11,9 +11,9 @@ from random import Random
 from typing import NamedTuple
 
 from amqpscope.analysis import Analyzer, Step
-from amqpscope.rules import RuleSet
 from amqpscope.rules.all import load
-from amqpscope.stream import Chunk, Connection
+from amqpscope.rules.registry import RuleSet
+from amqpscope.stream.types import Chunk, Connection
 from dissectors.v1_0.bodies import (
     Accepted,
     Attach,

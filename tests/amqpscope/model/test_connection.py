@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from amqpscope.model.connection import (
+from amqpscope.model.mark import NOWHERE, Mark
+from amqpscope.model.v1_0.connection import (
     EVERYTHING,
     MAX_BREACHES,
     MAX_FAULTS,
@@ -13,7 +14,6 @@ from amqpscope.model.connection import (
     ConnectionEnd,
     Fault,
 )
-from amqpscope.model.mark import NOWHERE, Mark
 from dissectors.v1_0.bodies import Close, Error, Open
 from dissectors.v1_0.values import Symbol
 
@@ -37,9 +37,9 @@ def test_limits_are_those_of_the_open(said, size, channel):
 def test_a_peer_discards_after_a_close_with_an_error_only():
     end = ConnectionEnd(0, True)
     assert not end.discarding
-    end.close = Close()
+    end.set_close(Close(), NOWHERE)
     assert not end.discarding
-    end.close = Close(error=Error(condition=Symbol("amqp:internal-error")))
+    end.set_close(Close(error=Error(condition=Symbol("amqp:internal-error"))), NOWHERE)
     assert end.discarding
 
 
@@ -53,7 +53,7 @@ def test_knowledge_does_not_shrink():
 def test_a_connection_is_closing_once_either_peer_says_so():
     connection = Connection(True)
     assert not connection.closing
-    connection.ends[1].close = Close()
+    connection.ends[1].set_close(Close(), NOWHERE)
     assert connection.closing
 
 

@@ -3,8 +3,8 @@
 import pytest
 from exchange import play
 
-from amqpscope.model.ending import connection_ending, link_ending, over_at, session_ending
-from amqpscope.stream import End
+from amqpscope.model.v1_0.ending import connection_ending, link_ending, over_at, session_ending
+from amqpscope.stream.types import End
 
 START = 1_700_000_000_000_000_000
 ERROR = 'error=error(condition=:amqp:internal-error description="no memory")'
@@ -43,7 +43,7 @@ CONNECTIONS = [
 @pytest.mark.parametrize(("text", "expected"), CONNECTIONS)
 def test_how_a_connection_ended(text, expected):
     played = play(text, "sending")
-    ends = played.steps[-1].conversation.tracker.connection.ends
+    ends = played.steps[-1].conversation.talk.tracker.connection.ends
     assert told(connection_ending(ends)) == expected
 
 
@@ -56,8 +56,8 @@ def test_how_a_connection_ended(text, expected):
     ],
 )
 def test_nobody_ended_what_was_not_followed_to_its_end(reason, expected):
-    talk = play("", "sending").steps[-1].conversation
-    tracker, last = talk.tracker, talk.last[1]
+    talk = play("", "sending").steps[-1].talk
+    tracker, last = talk.tracker, talk.newest[1]
     for end in (End(talk.connection, peer, reason, 77, START + 4 * 10**9) for peer in (1, 0)):
         tracker.finish(end.sender, end.reason, end.time, end.packet, last)
     ends = tracker.connection.ends
@@ -78,7 +78,7 @@ def test_nobody_ended_what_was_not_followed_to_its_end(reason, expected):
     ],
 )
 def test_durations_run_to_the_end_of_tcp_or_of_the_capture(text, seconds):
-    ends = play(text, "sending").steps[-1].conversation.tracker.connection.ends
+    ends = play(text, "sending").steps[-1].conversation.talk.tracker.connection.ends
     assert over_at(ends) == (START + seconds * 10**9 if seconds else 0)
 
 
@@ -101,7 +101,7 @@ LINKS = [
 @pytest.mark.parametrize(("text", "session", "link"), LINKS)
 def test_a_link_ends_with_what_ends_first(text, session, link):
     played = play(text, "sending")
-    sender = next(step.link for step in played.steps if step.frame.unit.name == "attach")
+    sender = next(step.event.link for step in played.steps if step.frame.unit.name == "attach")
     for end in (sender, sender.pair):
         assert told(session_ending(end.session)) == session
         assert told(link_ending(end)) == link
@@ -109,12 +109,12 @@ def test_a_link_ends_with_what_ends_first(text, session, link):
 
 def test_a_close_is_owed_only_once_both_have_opened():
     for setup, opened in (("opened", True), ("sasl", False)):
-        talk = play("server: FIN", setup).steps[-1].conversation
+        talk = play("server: FIN", setup).steps[-1].talk
         assert connection_ending(talk.tracker.connection.ends).opened is opened
 
 
 @pytest.mark.parametrize(("closed", "half"), [("true", False), ("false", True)])
 def test_a_link_that_only_one_peer_closes_did_not_end_in_order(closed, half):
     text = f"client: detach handle=0 closed=true\nserver: detach handle=0 closed={closed}"
-    link = next(s.link for s in play(text, "sending").steps if s.frame.unit.name == "attach")
+    link = next(s.event.link for s in play(text, "sending").steps if s.frame.unit.name == "attach")
     assert (link_ending(link).half, link_ending(link).orderly) == (half, not half)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.model.fitness import FITNESS, unfit
+from amqpscope.model.v1_0.field_checks import FITNESS, unfit
 from dissectors.notation import parse
 from dissectors.v1_0.framing import decode_unit
 

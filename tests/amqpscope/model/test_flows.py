@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from exchange import Played, play
 
-from amqpscope.model.link import LinkEnd
-from amqpscope.model.session import MAX_SENT
+from amqpscope.model.knowledge import MAX_UNREAD
+from amqpscope.model.v1_0.link import LinkEnd
 
 FLOW = "incoming-window=100 outgoing-window=100"
 PART = 'delivery-tag=b"0" message-format=0 settled=true more=true | data(b"0")'
@@ -14,13 +14,13 @@ PART = 'delivery-tag=b"0" message-format=0 settled=true more=true | data(b"0")'
 
 def sender(played: Played) -> LinkEnd:
     """The client's sending link."""
-    session = played.steps[-1].conversation.tracker.connection.ends[0].channels[0]
+    session = played.steps[-1].conversation.talk.tracker.connection.ends[0].channels[0]
     return session.handles[0]
 
 
 def count(played: Played) -> tuple[int | None, int | None]:
-    link = sender(played)
-    return link.count_low, link.count_high
+    sending = sender(played).sending
+    return sending.count_low, sending.count_high
 
 
 def one(number: int, more: str = "") -> str:
@@ -87,7 +87,7 @@ def test_credit_without_a_count_starts_from_the_initial_one():
         """
     receiver = sender(play(text, "session")).pair
     assert receiver is not None
-    assert [grant.limit for grant in receiver.credit.entries] == [55]
+    assert [grant.limit for grant in receiver.receiving.credit.entries] == [55]
 
 
 def test_credit_from_before_the_attach_counts_in_the_kinder_reading():
@@ -100,7 +100,7 @@ def test_credit_from_before_the_attach_counts_in_the_kinder_reading():
         """
     receiver = sender(play(text, "session")).pair
     assert receiver is not None
-    assert [grant.limit for grant in receiver.credit.entries] == [55]
+    assert [grant.limit for grant in receiver.receiving.credit.entries] == [55]
 
 
 def test_a_gap_makes_counts_unknown_until_a_flow_tells_them():
@@ -115,14 +115,14 @@ def test_a_gap_makes_counts_unknown_until_a_flow_tells_them():
 
 
 def test_what_was_sent_is_kept_in_bounds():
-    text = "".join(one(number) for number in range(3 * MAX_SENT))
+    text = "".join(one(number) for number in range(3 * MAX_UNREAD))
     played = play(
         f"server: flow[0] next-incoming-id=0 next-outgoing-id=0 incoming-window=99999\
  outgoing-window=9 handle=0 delivery-count=0 link-credit=99999\n{text}",
         "sending",
     )
-    session = sender(played).session
-    assert len(session.sent) <= MAX_SENT
-    assert len(sender(played).begun) <= MAX_SENT
-    assert len(session.live) + len(sender(played).unsettled) == 0
-    assert len(session.done) <= 512
+    session, sending = sender(played).session, sender(played).sending
+    assert len(session.sending.unread) <= MAX_UNREAD
+    assert len(sending.unread) <= MAX_UNREAD
+    assert len(session.deliveries.live) + len(sending.unsettled) == 0
+    assert len(session.deliveries.done) <= 512

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from exchange import play
 
-from amqpscope.model.event import KIND
+from amqpscope.model.v1_0.event import KIND
 
 FIRST = 'client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true'
 
@@ -14,9 +14,9 @@ def deliveries(text: str) -> list[int | None]:
     """The number of the delivery of each transfer."""
     played = play(text, "sending")
     return [
-        step.delivery.number
+        step.event.delivery.number
         for step in played.steps
-        if step.frame.unit.name == "transfer" and step.delivery is not None
+        if step.frame.unit.name == "transfer" and step.event.delivery is not None
     ]
 
 
@@ -55,7 +55,7 @@ def test_after_a_wrong_id_either_way_of_counting_on_is_taken():
 
 
 def test_every_kind_has_the_number_that_its_name_has():
-    from amqpscope.model import event
+    from amqpscope.model.v1_0 import event
 
     for name, bit in KIND.items():
         constant = getattr(event, name.upper().replace("-", "_"), bit)

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from amqpscope.model.event import KIND
-from amqpscope.model.message import Message
-from amqpscope.rules.flaws import flaws_of
+from amqpscope.model.v1_0.event import KIND
+from amqpscope.model.v1_0.message import Message
+from amqpscope.rules.v1_0.flaws import flaws_of
 from dissectors.notation import parse
 
 BARE = parse("transfer handle=0")

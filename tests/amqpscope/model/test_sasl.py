@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exchange import play
 
-from amqpscope.model.sasl import Sasl
+from amqpscope.model.v1_0.sasl import Sasl
 
 LAYER = """
 client: header SASL 1.0.0
@@ -15,7 +15,7 @@ server: sasl-mechanisms sasl-server-mechanisms=[:PLAIN :ANONYMOUS]
 
 def after(text: str) -> Sasl:
     """The SASL layer after an exchange."""
-    return play(text).steps[-1].conversation.tracker.sasl
+    return play(text).steps[-1].conversation.talk.tracker.sasl
 
 
 def test_the_list_and_the_choice():
@@ -56,5 +56,5 @@ def test_a_frame_that_cannot_be_read_makes_its_peer_unclear():
 
 def test_layers_follow_the_headers():
     steps = play(LAYER + "client: header AMQP 1.0.0\nclient: header TLS 1.0.0").steps
-    ends = steps[-1].conversation.tracker.connection.ends
+    ends = steps[-1].conversation.talk.tracker.connection.ends
     assert [end.layer for end in ends] == [2, 3]

@@ -5,13 +5,13 @@ from exchange import play
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.model.snapshot import snapshot
+from amqpscope.model.v1_0.snapshot import snapshot
 
 SEND = 'client: transfer handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")'
 
 
 def state(text, setup="sending"):
-    return snapshot(play(text, setup).steps[-1].conversation.tracker.connection)
+    return snapshot(play(text, setup).steps[-1].conversation.talk.tracker.connection)
 
 
 def test_a_connection_has_both_containers():
@@ -79,7 +79,7 @@ def test_a_snapshot_does_not_change_with_the_model(good):
         for batch in pieces:
             for piece in batch:
                 for step in analyzer.feed(piece):
-                    found = snapshot(step.conversation.tracker.connection)
+                    found = snapshot(step.conversation.talk.tracker.connection)
                     taken.append((found, repr(found)))
     assert len(taken) == 13
     assert all(repr(found) == before for found, before in taken)

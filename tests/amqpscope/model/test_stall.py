@@ -3,7 +3,8 @@
 import pytest
 from exchange import play
 
-from amqpscope.model.stall import constraint, credit_left, waits_for, window_left
+from amqpscope.model.constraint import waits_for
+from amqpscope.model.v1_0.constraint import constraint, credit_left, window_left
 
 SEND = "client: transfer handle=0 delivery-id={0} delivery-tag=b'{0}' settled={1} | data(b'x')"
 FLOW = (
@@ -25,7 +26,7 @@ def send(first, last, settled="true"):
 def held(text, setup="sending"):
     """The constraint of the client's sender after an exchange."""
     played = play(text, setup)
-    sender = next(step.link for step in played.steps if step.frame.unit.name == "attach")
+    sender = next(step.event.link for step in played.steps if step.frame.unit.name == "attach")
     found = constraint(sender)
     return found.kind, found.since.frame, ("client", "server")[found.peer]
 
@@ -64,18 +65,18 @@ def test_the_strongest_constraint_is_told(setup, text, expected):
 )  # fmt: skip
 def test_nobody_is_waited_for_where_nothing_is_to_be_done(text, expected):
     played = play(text, "sending")
-    sender = next(step.link for step in played.steps if step.frame.unit.name == "attach")
+    sender = next(step.event.link for step in played.steps if step.frame.unit.name == "attach")
     assert waits_for(constraint(sender)) == expected
 
 
 def test_credit_and_window_are_what_is_left():
     played = play(send(0, 3), "sending")
-    sender = played.steps[-1].link
+    sender = played.steps[-1].event.link
     assert credit_left(sender) == 7
     assert window_left(sender.session) == 97
 
 
 def test_after_lost_octets_credit_is_unknown():
     played = play("server: GAP\n" + send(0, 1), "sending")
-    assert credit_left(played.steps[-1].link) is None
-    assert constraint(played.steps[-1].link).kind == "unknown"
+    assert credit_left(played.steps[-1].event.link) is None
+    assert constraint(played.steps[-1].event.link).kind == "unknown"

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from peers import Sent, analyse, conversation
 
-from amqpscope.findings import Finding
-from amqpscope.rules import ERROR, INFO
+from amqpscope.findings import ERROR, INFO, Finding
 from dissectors.v1_0.bodies import (
     BODIES,
     Accepted,

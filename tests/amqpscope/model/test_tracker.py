@@ -7,9 +7,9 @@ from exchange import Played, play
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpscope.model.connection import Connection
-from amqpscope.model.link import LinkEnd
-from amqpscope.model.session import SessionEnd
+from amqpscope.model.v1_0.connection import Connection
+from amqpscope.model.v1_0.link import LinkEnd
+from amqpscope.model.v1_0.session import SessionEnd
 
 BEGIN = "next-outgoing-id=0 incoming-window=9 outgoing-window=9"
 SENDER = 'role=sender source=source() target=target(address="q") initial-delivery-count=0'
@@ -18,18 +18,18 @@ RECEIVER = 'role=receiver source=source() target=target(address="q")'
 
 def sessions(played: Played) -> dict[int, SessionEnd]:
     """The session of each begin, by its place among the begins."""
-    begins = [step for step in played.steps if step.frame.unit.name == "begin"]
-    return {place: step.session for place, step in enumerate(begins) if step.session is not None}
+    begins = [step.event for step in played.steps if step.frame.unit.name == "begin"]
+    return {place: each.session for place, each in enumerate(begins) if each.session is not None}
 
 
 def links(played: Played) -> dict[int, LinkEnd]:
     """The link of each attach, by its place among the attaches."""
-    attaches = [step for step in played.steps if step.frame.unit.name == "attach"]
-    return {place: step.link for place, step in enumerate(attaches) if step.link is not None}
+    attaches = [step.event for step in played.steps if step.frame.unit.name == "attach"]
+    return {place: each.link for place, each in enumerate(attaches) if each.link is not None}
 
 
 def connection(played: Played) -> Connection:
-    return played.steps[-1].conversation.tracker.connection
+    return played.steps[-1].conversation.talk.tracker.connection
 
 
 def test_a_begin_answers_the_channel_that_it_names():

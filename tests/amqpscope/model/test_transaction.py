@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from exchange import play
 
-from amqpscope.model.transaction import MAX_CONTROL, read_control
+from amqpscope.model.v1_0.transaction import MAX_CONTROL, read_control
 from dissectors.v1_0.bodies import Declare, Discharge
 
 
@@ -36,8 +36,8 @@ def test_an_ordinary_connection_is_not_followed():
         "\nserver: disposition[0] role=receiver first=0 settled=true state=accepted()",
         "sending",
     )
-    assert not played.steps[-1].conversation.tracker.transactions.active
-    assert played.steps[-2].delivery.work is None
+    assert not played.steps[-1].conversation.talk.tracker.transactions.active
+    assert played.steps[-2].event.delivery.work is None
 
 
 def test_a_posting_knows_its_transaction_and_provisional_outcome():
@@ -50,7 +50,7 @@ def test_a_posting_knows_its_transaction_and_provisional_outcome():
         """,
         "transaction",
     )
-    work = played.steps[-2].delivery.work
+    work = played.steps[-2].event.delivery.work
     assert work.transaction.id == b"t"
     assert work.outcome.row.name == "accepted"
 
@@ -65,5 +65,5 @@ def test_a_control_link_that_comes_back_takes_the_place_of_the_old_one():
         """,
         "transaction",
     )
-    links = played.steps[-1].conversation.tracker.transactions.links
+    links = played.steps[-1].conversation.talk.tracker.transactions.links
     assert [len(each) for each in links] == [1, 0]

@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 
 from amqpscope.capture.pieces import Pieces
-from amqpscope.stream import Chunk, End
+from amqpscope.stream.types import Chunk, End
 
 PATIENCE = 20
 

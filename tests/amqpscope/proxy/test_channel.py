@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from amqpscope.proxy.channel import Channel, Watch
+from amqpscope.proxy.control import Channel, Watch
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import pytest
 from relaying import PATIENCE, noise, receive, receive_all
 
 import amqpscope as package
-from amqpscope.checked import Checked
-from amqpscope.gate import emptiness, shortfalls
+from amqpscope.check.result import Checked
 from amqpscope.proxy.relay import Status
+from amqpscope.runs.gate import emptiness, shortfalls
 from dissectors.notation import parse_conversation
 
 GOOD = """

@@ -9,7 +9,7 @@ import time
 import pytest
 from relaying import PATIENCE, noise, receive, talks
 
-from amqpscope.capture.pcap import open_capture
+from amqpscope.capture.reader import open_capture
 from amqpscope.proxy.files import HELD_BACK, MOST_HELD_BACK, Files
 from amqpscope.proxy.record import Recording, flows
 

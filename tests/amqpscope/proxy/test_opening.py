@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope.proxy.opening import (
+from amqpscope.proxy.sniff import (
     IN_BAND_TLS_HEADER,
     MAX_HELLO,
     Kind,

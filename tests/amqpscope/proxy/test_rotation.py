@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from relaying import noise
 
-from amqpscope.capture.pcap import open_capture
+from amqpscope.capture.reader import open_capture
 from amqpscope.proxy.files import Files
 from amqpscope.proxy.record import Recording, flows
 

@@ -1,6 +1,6 @@
 import pytest
 
-from amqpscope.proxy.secrets import MAX_READ, KeyLog
+from amqpscope.proxy.keylog_tail import MAX_READ, KeyLog
 
 LINE = b"CLIENT_RANDOM " + b"0a" * 32 + b" " + b"1b" * 48 + b"\n"
 OTHER = b"CLIENT_TRAFFIC_SECRET_0 " + b"2c" * 32 + b" " + b"3d" * 32 + b"\n"

@@ -14,7 +14,7 @@ from relaying import PATIENCE, digest, echo, memory, noise, receive, receive_all
 from tls_peers import NOW, VERSIONS, Certified
 
 from amqpscope.proxy.ca import load_or_make_ca
-from amqpscope.proxy.opening import IN_BAND_TLS_HEADER
+from amqpscope.proxy.sniff import IN_BAND_TLS_HEADER
 from amqpscope.proxy.tls_policy import TlsOptions
 
 HEADER = b"AMQP\x00\x01\x00\x00"

@@ -13,8 +13,8 @@ from tls_peers import NOW, VERSIONS, Certified, Peer, Plain, client, converse, s
 from amqpscope.proxy import tls_policy
 from amqpscope.proxy.ca import CERTIFICATE_FILE, KEY_FILE, load_or_make_ca
 from amqpscope.proxy.certificates import key_pem, make_authority, make_key
-from amqpscope.proxy.crossing import Crossing
 from amqpscope.proxy.tls import TlsError
+from amqpscope.proxy.tls_bridge import Crossing
 from amqpscope.proxy.tls_policy import MAX_CONTEXTS, Leaves, TlsOptions, TlsPolicy
 
 HEADER = b"AMQP\x00\x01\x00\x00"
@@ -263,6 +263,6 @@ def test_a_name_that_tls_cannot_ask_for_is_told_at_the_start(name):
 
 
 def test_cryptography_is_not_loaded_before_it_is_needed():
-    code = "import sys, amqpscope.proxy.crossing; print('cryptography' in sys.modules)"
+    code = "import sys, amqpscope.proxy.tls_bridge; print('cryptography' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -5,8 +5,8 @@ import datetime
 import ssl
 
 from amqpscope.proxy.certificates import make_authority, make_key, make_leaf
-from amqpscope.proxy.crossing import UPSTREAM
-from amqpscope.stream import CLIENT
+from amqpscope.proxy.tls_bridge import UPSTREAM
+from amqpscope.stream.types import CLIENT
 
 NOW = datetime.datetime.now(datetime.UTC)
 VERSIONS = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)

@@ -9,8 +9,8 @@ from amqpscope.cli import cli
 from amqpscope.tui.fields import MOST, picture
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.steps import Steps
-from dissectors.v1_0.codec import MAX_EMPTY_ELEMENTS
+from amqpscope.tui.step_cache import Steps
+from dissectors.v1_0.compounds import MAX_EMPTY_ELEMENTS
 
 SECONDS = 20
 OCTETS = 4_000_000

@@ -2,9 +2,9 @@
 
 import pytest
 
+from amqpscope.model.constraint import Constraint
 from amqpscope.model.ending import Ending
 from amqpscope.model.mark import Mark
-from amqpscope.model.stall import Constraint
 from amqpscope.report.endings import brief_words, full_words, held_words, short_words
 
 START = 1_700_000_000_000_000_000

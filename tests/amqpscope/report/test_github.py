@@ -1,34 +1,34 @@
 """GitHub's workflow commands."""
 
-from amqpscope.checked import Checked
+from amqpscope.check.result import Checked
 from amqpscope.report.github import github_text
 
 
-def test_a_finding_is_an_annotation(checked):
-    checked.path, checked.findings[0].message = "bad.pcapng", "no credit"
+def test_a_finding_is_an_annotation(checked, change):
+    checked.path = "bad.pcapng"
+    change(message="no credit")
     assert github_text([checked]) == (
         "::error file=bad.pcapng,line=11,title=FLW-016 transfer-without-credit"
         "::frame 11 (client): no credit\n"
     )
 
 
-def test_severities_have_their_commands(checked):
-    [finding] = checked.findings
+def test_severities_have_their_commands(checked, change):
     commands = []
     for severity in ("error", "warning", "info"):
-        finding.severity = severity
+        change(severity=severity)
         commands.append(github_text([checked]).split()[0])
     assert commands == ["::error", "::warning", "::notice"]
 
 
-def test_a_doubt_is_said_in_the_title(checked):
-    checked.findings[0].certainty = "suspect"
+def test_a_doubt_is_said_in_the_title(checked, change):
+    change(certainty="suspect")
     assert "title=FLW-016 transfer-without-credit (suspect)::" in github_text([checked])
 
 
-def test_nothing_ends_a_command_or_property_early(checked):
+def test_nothing_ends_a_command_or_property_early(checked, change):
     checked.path = "a,b:c%\n.pcap"
-    checked.findings[0].message = "100%, ::error::\r\nx"
+    change(message="100%, ::error::\r\nx")
     text = github_text([checked])
     assert text.startswith("::error file=a%2Cb%3Ac%25%0A.pcap,line=11,")
     assert text.endswith("100%25, ::error::%0D%0Ax\n")
@@ -44,9 +44,9 @@ def test_nothing_found_is_nothing_said():
     assert github_text([Checked("a.pcap")]) == ""
 
 
-def test_nothing_moves_the_cursor_of_whoever_reads_the_log(checked):
+def test_nothing_moves_the_cursor_of_whoever_reads_the_log(checked, change):
     checked.path = "a\x1b[2J.pcap"
-    checked.findings[0].message = 'link "\x1b]0;x\x07\x9b31m\x00\x0b\u202egnp\ud800"'
+    change(message='link "\x1b]0;x\x07\x9b31m\x00\x0b\u202egnp\ud800"')
     text = github_text([checked])
     assert text.rstrip("\n").isprintable()
     assert r'link "\x1b]0;x\x07\x9b31m\x00\x0b\u202egnp\ud800"' in text

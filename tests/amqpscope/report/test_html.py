@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
 from amqpscope.cli.html import Report
-from amqpscope.linting import Work, check
+from amqpscope.runs.lint import Work, check
 
 NASTY = '<script>document.title="taken"</script><img src=x onerror="document.title=1">'
 NASTY_LINK = f"""

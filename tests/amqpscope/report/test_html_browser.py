@@ -4,9 +4,9 @@ import base64
 
 import pytest
 
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
 from amqpscope.cli.html import Report
-from amqpscope.linting import Work, check
+from amqpscope.runs.lint import Work, check
 
 NASTY = """
 client: attach name="<script>document.title=1</script><img src=x onerror='document.title=2'>"

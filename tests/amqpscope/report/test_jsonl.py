@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from amqpscope.report.jsonl import json_value, seconds
+from amqpscope.protocols.v1_0.json import json_value
+from amqpscope.report.jsonl import seconds
 from dissectors.v1_0.codec import decode
 from dissectors.v1_0.values import Char, Described, Float, Map, Symbol, Timestamp, Uint, Ulong, Uuid
 

@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from amqpscope.checked import Checked
-from amqpscope.choice import Choice
+from amqpscope.check.result import Checked
+from amqpscope.check.selection import Choice
 from amqpscope.report.junit import junit_text
 
 
@@ -37,8 +37,10 @@ def test_a_finding_is_a_failed_case(checked):
         ("never", "error", 0),
     ],
 )
-def test_what_does_not_fail_the_run_is_a_case_that_passes(checked, fail_on, severity, failures):
-    checked.findings[0].severity = severity
+def test_what_does_not_fail_the_run_is_a_case_that_passes(
+    checked, change, fail_on, severity, failures
+):
+    change(severity=severity)
     root = parsed(checked, fail_on=fail_on)
     assert counts(root) == (1, failures, 0)
     assert (root.find(".//system-out") is None) is bool(failures)
@@ -64,7 +66,7 @@ def test_a_cut_capture_says_so_and_passes(checked):
     assert root.find(".//system-out").text == "cut short"
 
 
-def test_characters_that_xml_forbids_are_replaced(checked):
-    checked.findings[0].message = 'a\0b\x1b[0m <&"> \ud800'
+def test_characters_that_xml_forbids_are_replaced(checked, change):
+    change(message='a\0b\x1b[0m <&"> \ud800')
     message = parsed(checked).find(".//failure").get("message")
     assert message.endswith('a\ufffdb\ufffd[0m <&"> \ufffd')

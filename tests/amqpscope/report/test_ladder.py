@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope.report.ladder import (
+from amqpscope.insight.ladder import (
     BEFORE,
     FEWEST,
     SHOWN,

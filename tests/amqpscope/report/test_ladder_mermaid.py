@@ -2,7 +2,7 @@
 
 import re
 
-from amqpscope.report.ladder import Entry, Ladder, Note
+from amqpscope.insight.ladder import Entry, Ladder, Note
 from amqpscope.report.ladder_mermaid import escaped, mermaid_text
 
 MS = 1_000_000

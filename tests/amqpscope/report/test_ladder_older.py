@@ -2,10 +2,10 @@
 
 import pytest
 
-from amqpscope.choice import Choice
-from amqpscope.drawing import Ladders, Source, replay
-from amqpscope.linting import Work, check
-from amqpscope.report.ladder import Arrow
+from amqpscope.check.selection import Choice
+from amqpscope.insight.ladder import Arrow
+from amqpscope.runs.illustrate import Ladders, Source, replay
+from amqpscope.runs.lint import Work, check
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
-from amqpscope.report.ladder import Entry, Ladder, Note
+from amqpscope.insight.ladder import Entry, Ladder, Note
 from amqpscope.report.ladder_svg import WIDTH, svg_inline, svg_text
 
 MS = 1_000_000

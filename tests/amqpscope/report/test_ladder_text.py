@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from amqpscope.insight.ladder import Entry, Ladder, Note
 from amqpscope.report.columns import columns
-from amqpscope.report.ladder import Entry, Ladder, Note
 from amqpscope.report.ladder_text import LadderText
 
 MS = 1_000_000

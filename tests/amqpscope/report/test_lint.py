@@ -2,7 +2,7 @@
 
 import json
 
-from amqpscope.checked import Checked
+from amqpscope.check.result import Checked
 from amqpscope.report.lint import counted, json_text, statistics_json, statistics_text
 
 CAPTURE = {
@@ -39,9 +39,8 @@ def test_a_finding_says_where_it_is(checked):
         assert related["frame"] < 11
 
 
-def test_what_a_finding_does_not_have_is_null(checked):
-    [finding] = checked.findings
-    finding.channel, finding.link, finding.path, finding.related = None, "", "", ()
+def test_what_a_finding_does_not_have_is_null(checked, change):
+    change(channel=None, link="", path="", related=())
     [row] = json.loads(json_text([checked]))["findings"]
     assert [row[key] for key in ("channel", "link", "path", "related")] == [None, None, None, []]
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from amqpscope.checked import Checked
+from amqpscope.check.result import Checked
 from amqpscope.report.columns import columns
 from amqpscope.report.lint_text import LintText
 
@@ -13,9 +13,9 @@ def text(*checked, **how):
     return "\n".join(LintText(**how).lines(checked))
 
 
-def test_a_finding_is_shown_with_its_frames_and_why_they_matter(checked):
+def test_a_finding_is_shown_with_its_frames_and_why_they_matter(checked, change):
     checked.path = "bad.pcapng"
-    checked.findings[0].message = "the message"
+    change(message="the message")
     lines = text(checked).splitlines()
     assert lines[0] == "error[FLW-016] transfer-without-credit (client)"
     assert lines[1] == "  the message"
@@ -34,25 +34,25 @@ def test_earlier_frames_have_the_time_since_they_passed(checked):
 
 @pytest.mark.parametrize("width", [80, 60, 40, 200])
 @pytest.mark.parametrize("colour", [False, True])
-def test_no_line_is_wider_than_the_terminal(checked, width, colour):
-    [finding] = checked.findings
-    finding.message = "a very long message 日本語日本語日本語 " * 9
-    finding.related = ((9, "an equally long reason " * 9),)
-    finding.link = "l" * 300
+def test_no_line_is_wider_than_the_terminal(checked, change, width, colour):
+    change(
+        message="a very long message 日本語日本語日本語 " * 9,
+        related=((9, "an equally long reason " * 9),),
+        link="l" * 300,
+    )
     checked.path = "/a/very/long/path" * 9
     shown = re.sub(r"\x1b\[[0-9;]*m", "", text(checked, width=width, colour=colour))
     assert max(map(columns, shown.splitlines())) <= width
     assert "日本語" in shown
 
 
-def test_without_a_terminal_a_message_is_one_line(checked):
-    checked.findings[0].message = "word " * 99
+def test_without_a_terminal_a_message_is_one_line(checked, change):
+    change(message="word " * 99)
     assert "  " + "word " * 99 in text(checked).splitlines()
 
 
-def test_a_doubt_is_said(checked):
-    checked.findings[0].certainty = "suspect"
-    checked.findings[0].severity = "warning"
+def test_a_doubt_is_said(checked, change):
+    change(certainty="suspect", severity="warning")
     assert text(checked).startswith("warning[FLW-016] transfer-without-credit (client, suspect)\n")
 
 
@@ -61,10 +61,9 @@ def test_without_excerpts_the_field_stands_below(checked):
     assert "     = transfer.handle, section 2.6.7; amqpscope explain FLW-016" in text(checked)
 
 
-def test_captured_text_cannot_move_the_cursor(checked):
-    [finding] = checked.findings
-    finding.message = finding.link = finding.path = "\x1b[2J\n"
-    finding.related = ((9, "\x1b[2J"),)
+def test_captured_text_cannot_move_the_cursor(checked, change):
+    hostile = "\x1b[2J\n"
+    change(message=hostile, link=hostile, path=hostile, related=((9, "\x1b[2J"),))
     checked.path = "\x1b[2J"
     assert "\x1b" not in text(checked)
 
@@ -97,8 +96,8 @@ def test_the_sum_tells_how_it_went(captures, told):
     assert text(*captures) == told
 
 
-def test_severities_are_counted_in_the_sum(checked):
+def test_severities_are_counted_in_the_sum(checked, change):
     other = Checked("b", findings=[*checked.findings] * 2)
     assert text(other).splitlines()[-1] == "Found 2 errors in 0 frames of 1 capture."
-    checked.findings[0].severity = "info"
+    change(severity="info")
     assert text(checked).splitlines()[-1] == "Found 1 info in 11 frames of 1 capture."

@@ -4,14 +4,14 @@ import json
 import pickle
 import sqlite3
 from contextlib import closing
-from copy import copy
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from amqpscope.checked import Checked
+from amqpscope.check.result import Checked
 from amqpscope.report.sarif import SCHEMA, help_uri, sarif, sarif_text, uri
 from amqpscope.rules.all import load
 
@@ -43,10 +43,8 @@ def test_logs_keep_to_the_schema(schema, checked):
 
 
 def test_every_rule_can_be_described(schema, checked):
-    checked.findings *= len(load())
-    checked.findings = list(map(copy, checked.findings))
-    for finding, id in zip(checked.findings, load(), strict=True):
-        finding.rule = id
+    [finding] = checked.findings
+    checked.findings = [replace(finding, rule=id) for id in load()]
     jsonschema.validate(sarif([checked]), schema)
 
 
@@ -72,7 +70,7 @@ def test_a_rule_is_described_with_its_help(run):
     assert rule["help"]["text"].startswith(rule["shortDescription"]["text"])
 
 
-def test_fingerprints_are_stable_and_tell_equal_findings_apart(checked):
+def test_fingerprints_are_stable_and_tell_equal_findings_apart(checked, change):
     def prints():
         results = sarif([checked])["runs"][0]["results"]
         return [result["partialFingerprints"]["amqpscopeFinding/v1"] for result in results]
@@ -80,8 +78,7 @@ def test_fingerprints_are_stable_and_tell_equal_findings_apart(checked):
     checked.findings *= 2
     before = prints()
     assert len(set(before)) == 2
-    checked.findings[0].frame = 99
-    checked.findings[0].message = "other"
+    change(frame=99, message="other")
     assert prints() == before
 
 

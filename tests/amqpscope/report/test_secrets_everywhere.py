@@ -8,14 +8,14 @@ from click.testing import CliRunner
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
 from amqpscope.cli import cli
 from amqpscope.spark.gather import Gatherer
 from amqpscope.tui.fields import picture
 from amqpscope.tui.indexing import Indexer
-from amqpscope.tui.seen import Looker
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.steps import Steps
+from amqpscope.tui.state_lines import Looker
+from amqpscope.tui.step_cache import Steps
 from dissectors.notation import parse
 from dissectors.v1_0.framing import decode_unit
 

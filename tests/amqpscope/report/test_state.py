@@ -6,14 +6,13 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.model.snapshot import snapshot
 from amqpscope.report.endings import Instant
-from amqpscope.report.state import state_lines, state_object
+from amqpscope.report.state import talk_lines, talk_object
 
 
 @pytest.fixture
 def state_at(good):
-    """The state after a frame of `good`, and the time."""
+    """The connection after a frame of `good`, and the time."""
 
     def at(frame):
         analyzer = Analyzer(until=frame)
@@ -22,15 +21,14 @@ def state_at(good):
             for batch in pieces:
                 for piece in batch:
                     steps += analyzer.feed(piece)
-        found = snapshot(steps[-1].conversation.tracker.connection)
-        return found, Instant(steps[-1].frame.time, steps[0].frame.time)
+        return steps[-1].conversation, Instant(steps[-1].frame.time, steps[0].frame.time)
 
     return at
 
 
 def test_a_link_is_shown_with_what_holds_it(state_at):
-    state, now = state_at(11)  # the first delivery is settled, half a second after it was sent
-    assert list(state_lines(1, state, now)) == [
+    talk, now = state_at(11)  # the first delivery is settled, half a second after it was sent
+    assert list(talk_lines(talk, now)) == [
         "connection 1  c -> s  open",
         "  session on channels 0 / 0 (client / server)",
         "    may send 99 / 100 transfers, next-outgoing-id 1 / 0, unsettled 0 / 0",
@@ -41,8 +39,8 @@ def test_a_link_is_shown_with_what_holds_it(state_at):
 
 
 def test_what_is_not_known_is_a_question_mark(state_at):
-    state, now = state_at(5)
-    assert list(state_lines(1, state, now))[:2] == [
+    talk, now = state_at(5)
+    assert list(talk_lines(talk, now))[:2] == [
         "connection 1  c -> s  open",
         "  session on channels 0 / ? (client / server)",
     ]
@@ -50,13 +48,13 @@ def test_what_is_not_known_is_a_question_mark(state_at):
 
 @pytest.mark.parametrize(("frame", "standing"), [(1, "opening"), (3, "opening"), (4, "open")])
 def test_how_far_a_connection_is(state_at, frame, standing):
-    state, now = state_at(frame)
-    assert next(state_lines(1, state, now)).endswith(f"  {standing}")
+    talk, now = state_at(frame)
+    assert next(talk_lines(talk, now)).endswith(f"  {standing}")
 
 
 def test_json_has_the_same(state_at):
-    state, now = state_at(11)
-    found = json.loads(json.dumps(state_object(1, state, now)))
+    talk, now = state_at(11)
+    found = json.loads(json.dumps(talk_object(talk, now)))
     assert found["containers"] == {"client": "c", "server": "s"}
     [session] = found["sessions"]
     assert session["window"] == {"client": 99, "server": 100}

@@ -4,10 +4,10 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
+from amqpscope.insight.statistics import Statistics
+from amqpscope.protocols.words import seconds
 from amqpscope.report.stats import stats_lines, stats_object
-from amqpscope.report.words import seconds
-from amqpscope.statistics import Statistics
-from amqpscope.stream import End
+from amqpscope.stream.types import End
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def connections(good):
                 for step in analyzer.feed(piece):
                     numbers.take(step)
                 if isinstance(piece, End):
-                    numbers.end(piece.connection.state.conversation)
+                    numbers.end(analyzer.conversation_of(piece.connection))
     return numbers.finish()
 
 

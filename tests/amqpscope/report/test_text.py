@@ -5,7 +5,8 @@ import unicodedata
 
 import pytest
 
-from amqpscope.report.summary import printable, short, size
+from amqpscope.protocols.v1_0.summary import short
+from amqpscope.protocols.words import printable, size
 
 LINK = """
 client: attach name="orders-link" handle=0 role=sender source=source()

@@ -18,7 +18,7 @@ import re
 from typing import Final, NamedTuple
 
 from amqpscope.capture.write import Conversation
-from amqpscope.stream import PEERS, Chunk, Connection, End, Gap
+from amqpscope.stream.types import PEERS, Chunk, Connection, End, Gap
 from dissectors.notation import parse_conversation
 
 LOST: Final = 100

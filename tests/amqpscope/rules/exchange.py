@@ -11,11 +11,11 @@ from beneath import Beneath, Opened
 from conversation import Pieces, Said, happenings, with_early
 
 from amqpscope.analysis import Analyzer, Step
-from amqpscope.capture.layers import Unwrapper
+from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.findings import Finding
-from amqpscope.rules import RuleSet
 from amqpscope.rules.all import load
-from amqpscope.stream import Connection
+from amqpscope.rules.registry import RuleSet
+from amqpscope.stream.types import Connection
 
 SETUPS: Final = {"": ""}
 SETUPS["opened"] = """

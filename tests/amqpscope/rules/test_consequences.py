@@ -3,10 +3,10 @@
 import pytest
 from exchange import play
 
-from amqpscope.choice import Choice
-from amqpscope.linting import Work, check
+from amqpscope.check.selection import Choice
 from amqpscope.rules.all import load
-from amqpscope.rules.consequences import (
+from amqpscope.rules.v0_9 import consequences as older
+from amqpscope.rules.v1_0.consequences import (
     HARMLESS,
     ON_CONNECTION,
     ON_LINK,
@@ -14,7 +14,7 @@ from amqpscope.rules.consequences import (
     ON_TERMS,
     OWN,
 )
-from amqpscope.rules.older import consequences as older
+from amqpscope.runs.lint import Work, check
 
 TABLES = {
     "OWN": OWN,

@@ -7,10 +7,10 @@ from conversation import Pieces
 from exchange import play, script
 
 from amqpscope.analysis import Analyzer
-from amqpscope.choice import Choice
-from amqpscope.rules import RULES, RuleSet
+from amqpscope.check.selection import Choice
 from amqpscope.rules.all import load
-from amqpscope.stream import Chunk, Connection
+from amqpscope.rules.registry import RULES, RuleSet
+from amqpscope.stream.types import Chunk, Connection
 
 SENDER = 'role=sender source=source() target=target(address="q") initial-delivery-count=0'
 ONLY_CAUSES = Choice(select=("ERR-022",))

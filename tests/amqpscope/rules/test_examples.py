@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from exchange import play
 
-from amqpscope.rules import ERROR, RULES
+from amqpscope.findings import ERROR
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import Exchange, documents
+from amqpscope.rules.registry import RULES
 
 OLDER = "A09"
 """Rules of the older protocols, which have tests of their own."""

@@ -15,13 +15,13 @@ from conversation import Said
 from exchange import script
 
 from amqpscope.analysis import Analyzer
-from amqpscope.capture.layers import Unwrapper
-from amqpscope.findings import Finding
-from amqpscope.rules import ERROR, SURE, RuleSet
+from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.findings import ERROR, SURE, Finding
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
-from amqpscope.stream import Chunk, Connection, End, Gap
-from dissectors.v1_0.framing import HEADER_SIZE
+from amqpscope.rules.registry import RuleSet
+from amqpscope.stream.types import Chunk, Connection, End, Gap
+from dissectors.wire import HEADER_SIZE
 
 EXCHANGES = [
     pytest.param(exchange, id=f"{id}-{place}")

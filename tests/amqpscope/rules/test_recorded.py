@@ -9,9 +9,9 @@ from exchange import PORTS, play, script
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.rules import RuleSet
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
+from amqpscope.rules.registry import RuleSet
 
 
 def test_all_examples_in_one_capture_are_judged_as_one_by_one(tmp_path):

@@ -106,6 +106,17 @@ def test_a_missing_answer_is_told_once_and_points_at_what_waits():
     assert finding.channel == 0
 
 
+def test_a_begin_without_an_answer_is_reported_once_although_it_is_ended():
+    text = f"""
+        client: begin[0] {BEGIN}
+        @11s server: empty
+        @12s client: end[0]
+        @14s server: empty
+        @16s server: empty
+        """
+    assert [finding.rule for finding in play(text, "opened").findings] == ["SES-007"]
+
+
 def test_a_missing_end_is_told_when_the_connection_breaks_off():
     text = "client: end[0]\n@12s client: RST\n@12s server: RST"
     found = [one for one in play(text, "session").findings if one.rule.startswith("SES")]
@@ -157,7 +168,7 @@ def test_a_begin_that_is_captured_after_its_answer_is_paired_with_it():
                 target=target(address="q")
     """
     played = play(text, "opened")
-    client, server = played.steps[-1].conversation.tracker.connection.ends
+    client, server = played.steps[-1].conversation.talk.tracker.connection.ends
     assert played.findings == []
     assert client.channels[5].pair is server.channels[3]
     assert (client.channels[5].replied, server.channels[3].replied) == (False, True)

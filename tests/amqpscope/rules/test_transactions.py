@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from exchange import play
 
-from amqpscope.model.transaction import COMMITTED, GONE, LIVE, ROLLED_BACK
+from amqpscope.model.v1_0.transaction import COMMITTED, GONE, LIVE, ROLLED_BACK
 
 POST = """
     client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
@@ -178,7 +178,7 @@ def test_another_transaction_on_a_later_transfer_is_an_error():
 )
 def test_the_fate_of_a_transaction(text, state):
     played = play(text, "transaction")
-    transactions = played.steps[-1].conversation.tracker.transactions
+    transactions = played.steps[-1].conversation.talk.tracker.transactions
     assert transactions.known[b"t"].state == state
 
 
@@ -195,7 +195,7 @@ def test_a_long_transaction_keeps_only_what_still_matters():
         )
     played = play("\n".join(lines), "transaction")
     assert played.findings == []
-    assert not played.steps[-1].conversation.tracker.transactions.known[b"t"].postings
+    assert not played.steps[-1].conversation.talk.tracker.transactions.known[b"t"].postings
 
 
 def test_a_posting_after_the_discharge_is_not_what_it_commits():

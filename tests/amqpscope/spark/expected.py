@@ -5,11 +5,11 @@ import json
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.ring import ring_in
-from amqpscope.choice import Choice
-from amqpscope.linting import Work, check
+from amqpscope.check.selection import Choice
+from amqpscope.insight.statistics import Histogram, Statistics
 from amqpscope.report.lint import finding_object
 from amqpscope.report.stats import connection_object
-from amqpscope.statistics import Histogram, Statistics
+from amqpscope.runs.lint import Work, check
 
 NOT_KEPT = {"ended", "until"}
 """Members of stats that the tables have no column for: how and when something ended."""

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
+from amqpscope.insight.statistics import Histogram, Statistics
 from amqpscope.report.jsonl import JsonLines, seconds
-from amqpscope.statistics import Histogram, Statistics
 
 COUNTED = ("transfers", "deliveries", "octets")
 

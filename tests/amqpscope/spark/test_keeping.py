@@ -7,14 +7,14 @@ import pytest
 from traffic import write_capture, write_older
 from wsproto.frame_protocol import FrameDecoder, ParseFailed
 
-from amqpscope.capture.pcap import open_capture
+from amqpscope.capture.reader import open_capture
 from amqpscope.capture.websocket import _Deflate
 from amqpscope.model.mark import NOWHERE
-from amqpscope.model.older.content import NO_PIECES, Content
-from amqpscope.spark import keeping
-from amqpscope.spark.blanks import ROWS
-from amqpscope.spark.keeping import FrozenError, Keeper, refused, rows_of
+from amqpscope.model.v0_9.content import NO_PIECES, Content
+from amqpscope.spark import state_codec as keeping
 from amqpscope.spark.replay import canonical
+from amqpscope.spark.state_codec import FrozenError, Keeper, refused, rows_of
+from amqpscope.spark.state_templates import ROWS
 from amqpscope.spark.work import Work
 
 FREEZES = 10

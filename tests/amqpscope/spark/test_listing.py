@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from amqpscope.spark import run_pipeline
-from amqpscope.spark.listing import ListingError, list_rings
+from amqpscope.spark.list_spark import ListingError, list_rings
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

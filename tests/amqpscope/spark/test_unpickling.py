@@ -9,13 +9,13 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from amqpscope.spark import parts
-from amqpscope.spark.keeping import FrozenError, Keeper, Slices
 from amqpscope.spark.parts import Staged, StagedError, Together, changed, staged_blocks
 from amqpscope.spark.plan import File
-from amqpscope.spark.shares import FileNumbers, Scan, Spool, pickled, unpickled
+from amqpscope.spark.state_codec import FrozenError, Keeper, Slices
 from amqpscope.spark.unpickling import ForeignError, loads
 from amqpscope.spark.work import Work
-from amqpscope.stream import Segment
+from amqpscope.spark.worker import FileNumbers, Scan, Spool, pickled, unpickled
+from amqpscope.stream.types import Segment
 
 
 class Hostile:

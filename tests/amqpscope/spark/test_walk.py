@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.spark.walk import hidden, walk
+from amqpscope.spark.list_arrow import hidden, walk
 
 NAMES = ("2026-11-15/a.pcap", "2026-11-15/b c.pcap", "2026-11-16/a.pcap", "x[1]/100%.pcap",
          "x[1]/ü:é.pcap", "x1/q.pcap", "_staging/a.pcap", "x1/.hidden.pcap")  # fmt: skip

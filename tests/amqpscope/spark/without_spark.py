@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from amqpscope.spark import plan, records, shares
+from amqpscope.spark import plan, records
+from amqpscope.spark import worker as shares
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Block
 from amqpscope.spark.numbering import Numbers, numbered, octets_of, ranked
 from amqpscope.spark.replay import Slices

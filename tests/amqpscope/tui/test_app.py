@@ -9,9 +9,9 @@ from amqpscope.tui.help import Help
 from amqpscope.tui.screens import screens
 from amqpscope.tui.widgets.fieldtree import FieldTree
 from amqpscope.tui.widgets.framelist import FrameList
-from amqpscope.tui.widgets.octets import Octets
+from amqpscope.tui.widgets.hex_view import Octets
 from amqpscope.tui.widgets.prompt import Prompt
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.virtual_list import Rows
 
 DEMO = "captures/demo.pcapng"
 KEYS = "j k g G Tab Enter Esc q / n N m F p : ? \\"

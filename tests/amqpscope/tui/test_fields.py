@@ -5,7 +5,7 @@ import pytest
 from amqpscope.tui.fields import picture, readable
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.steps import Steps
+from amqpscope.tui.step_cache import Steps
 
 
 @pytest.fixture
@@ -93,5 +93,5 @@ def test_a_method_of_0_9_1_is_shown_with_its_arguments(steps_of):
     shown = picture(next(step for step in steps if step.frame.unit.name == "basic.publish"))
     texts = [field.text for field in walked(shown.fields)]
     assert any(text.startswith("routing-key: ") for text in texts)
-    body = next(step for step in steps if step.message)
+    body = next(step for step in steps if step.event.message)
     assert any(field.text.startswith("content as ") for field in walked(picture(body).fields))

@@ -5,7 +5,7 @@ import tempfile
 
 import pytest
 
-from amqpscope.tui.found import Findings
+from amqpscope.tui.finding_index import Findings
 from amqpscope.tui.spool import Lines
 
 ROWS = [  # rule, severity, frame

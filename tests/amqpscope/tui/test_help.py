@@ -6,7 +6,7 @@ import pytest
 
 from amqpscope.tui.help import key_name
 from amqpscope.tui.screens import screens
-from amqpscope.tui.widgets.rows import Rows
+from amqpscope.tui.widgets.virtual_list import Rows
 
 NAMES = [entry.name for entry in screens()]
 ELSEWHERE = {"q", "escape", "colon", "question_mark", "right_square_bracket", "left_square_bracket"}

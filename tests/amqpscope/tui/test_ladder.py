@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.report.ladder import Fold
+from amqpscope.insight.ladder import Fold
 
 MANY = "v10_proton-rhea_manylinks.pcap"
 

@@ -1,6 +1,6 @@
 """Marks are set, noted, found and taken away."""
 
-from amqpscope.tui.marks import Marks
+from amqpscope.tui.bookmarks import Marks
 
 
 def test_a_mark_is_set_and_taken_away():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.tui.places import place
+from amqpscope.tui.goto import place
 
 MIDNIGHT = 1_700_006_400 * 10**9
 """Of 15 November 2023, UTC."""

@@ -7,14 +7,16 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.report.refusals import SASL_CODES, Refusal, Refusals, refusal
-from amqpscope.tui.holding import Watching, held_by
-from amqpscope.tui.refused import RefusedMessages, with_thieves
-from dissectors.v1_0.types import RESTRICTED_TYPE
+from amqpscope.insight.refusals import Refusals, RefusedMessages, refusal, with_thieves
+from amqpscope.insight.stuck import held_by
+from amqpscope.model.v1_0.refusal import SASL_CODES, refused_by
+from dissectors.v1_0.bodies import Close, Error, SaslOutcome
+from dissectors.v1_0.tables import RESTRICTED_TYPE
+from dissectors.v1_0.values import Symbol
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from older_talks import TALK
+from older_talks import OPENED, TALK
 
 SENT = """
 client: attach name="s" handle=0 role=sender source=source() target=target(address="q")
@@ -36,7 +38,7 @@ def steps(path):
 
 
 def refusals(path):
-    return [found.told for step in steps(path) if (found := refusal(step)) is not None]
+    return [found.full for step in steps(path) if (found := refusal(step)) is not None]
 
 
 @pytest.mark.parametrize(
@@ -92,9 +94,12 @@ def test_every_sasl_code_but_ok_has_a_meaning():
 
 
 def test_a_reason_is_explained_where_it_is_known():
-    assert Refusal("closed", "amqp:not-found", "").meaning.startswith("There is no such node")
-    assert Refusal("login refused", "auth", "").meaning.startswith("The server does not accept")
-    assert Refusal("closed", "acme:odd", "").meaning == ""
+    def closed(condition):
+        return refused_by(Close(error=Error(condition=Symbol(condition))))
+
+    assert closed("amqp:not-found").meaning.startswith("There is no such node")
+    assert refused_by(SaslOutcome(code=1)).meaning.startswith("The server does not accept")
+    assert closed("acme:odd").meaning == ""
 
 
 def test_messages_are_counted_by_link(opened):
@@ -105,6 +110,25 @@ def test_messages_are_counted_by_link(opened):
     ((key, refused),) = counted.known.items()
     assert key == (1, "link", "s", 0)
     assert (refused.times, refused.brief) == (2, "2 rejected")
+
+
+@pytest.mark.parametrize(
+    ("line", "brief"),
+    [
+        ('server: basic.return[1] reply-code=312 reply-text="NO_ROUTE"', "1 returned"),
+        ("server: basic.nack[1] delivery-tag=5", "1 nacked"),
+    ],
+)
+def test_what_is_refused_of_a_publish_that_was_not_seen_counts_for_its_channel(
+    recorded, line, brief
+):
+    confirms = "client: confirm.select[1]\nserver: confirm.select-ok[1]\n"
+    counted = RefusedMessages()
+    for step in steps(recorded(OPENED + confirms + line)):
+        counted.take(step)
+    assert {key: refused.brief for key, refused in counted.known.items()} == {
+        (1, "channel", "channel 1", 0): brief
+    }
 
 
 def test_frames_are_found_in_order():
@@ -118,9 +142,7 @@ def test_frames_are_found_in_order():
 
 def held_in(path):
     talks = {step.conversation.number: step.conversation for step in steps(path)}
-    run = Watching.__new__(Watching)
-    run.zero = {}
-    return with_thieves([one for talk in talks.values() for one in held_by(talk, run)])
+    return with_thieves([one for talk in talks.values() for one in held_by(talk, {})])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The screen Stats: counts, rates and latencies."""
 
-from amqpscope.numbers import Histogram
+from amqpscope.insight.counters import Histogram
 from amqpscope.tui.screens.stats import latencies
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.choice import Choice
+from amqpscope.check.selection import Choice
 from amqpscope.cli.state import Ended, Reader
 from amqpscope.filter import compile_filter
 from amqpscope.report.endings import Instant
@@ -14,8 +14,8 @@ from amqpscope.report.tree import Detail
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.replay import Places, Replay
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.steps import Steps
-from amqpscope.tui.travel import Question, Travel
+from amqpscope.tui.step_cache import Steps
+from amqpscope.tui.time_travel import Question, Travel
 
 CAPTURES = [
     "demo.pcapng",

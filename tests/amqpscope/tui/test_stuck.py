@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.series import Series
+from amqpscope.insight.series import Series
 from amqpscope.tui.screens.measured import short
 from amqpscope.tui.screens.stuck import drought
 from amqpscope.tui.widgets.plot import Axis, Slot, drawn, rates, slots

@@ -4,7 +4,7 @@ import subprocess
 from collections import defaultdict
 
 import pytest
-from older_samples import captures, pieces, units
+from samples_v0_9 import captures, pieces, units
 
 from dissectors.v0_9.encode import encode_body, encode_content_header, encode_method
 from dissectors.v0_9.resync import find_frame, score

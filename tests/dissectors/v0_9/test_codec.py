@@ -3,10 +3,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from older_strategies import (
+from strategies_v0_9 import (
     SPOKEN,
     WRITTEN,
-    contents,
     damaged,
     frames,
     methods,
@@ -15,7 +14,7 @@ from older_strategies import (
 )
 
 from dissectors.errors import Damage
-from dissectors.v0_9.codec import MAX_DEPTH, MAX_FAULTS, Reader
+from dissectors.v0_9.codec import MAX_DEPTH, Reader
 from dissectors.v0_9.dialects import dialect
 from dissectors.v0_9.encode import (
     encode_content_header,
@@ -24,25 +23,24 @@ from dissectors.v0_9.encode import (
     encode_table,
 )
 from dissectors.v0_9.framing import HEADER, METHOD, decode_unit
+from dissectors.v0_9.primitives import MAX_FAULTS
 from dissectors.v0_9.values import (
-    FieldArray,
-    PosixTime,
-    ScaledDecimal,
-    Table,
-    Unreadable,
-    letters_in,
-)
-from dissectors.v1_0.values import (
     Byte,
     Char,
+    FieldArray,
     Float,
     Int,
     Long,
+    PosixTime,
+    ScaledDecimal,
     Short,
+    Table,
     Ubyte,
     Uint,
     Ulong,
+    Unreadable,
     Ushort,
+    letters_in,
     same,
 )
 
@@ -261,19 +259,6 @@ def test_every_method_of_every_dialect_round_trips(name, data):
     assert all(same(unit.method.get(key), value) for key, value in fields.items())
 
 
-@given(name=names, size=st.integers(0, 2**64 - 1), data=st.data())
-def test_content_headers_round_trip(name, size, data):
-    spoken = dialect(name)
-    row, fields = data.draw(contents(name))
-    raw = encode_content_header(spoken, row.name, size, fields, 1, weight=3)
-    unit = decode_unit(raw, spoken)
-    assert (unit.kind, unit.name, unit.faults) == ("content-header", "content-header", [])
-    content = unit.content
-    assert (content.class_name, content.weight, content.body_size) == (row.name, 3, size)
-    for field in row.properties:
-        assert same(content.get(field.name), fields.get(field.name))
-
-
 @given(found=frames(), cut=st.integers(1, 40))
 def test_octets_that_the_capture_lacks_are_no_fault(found, cut):
     spoken, head, raw = found
@@ -344,40 +329,3 @@ def test_a_short_string_that_is_not_utf8_is_shown_and_kept(name):
 def test_a_long_string_is_text_where_it_can_be(response):
     raw = encode_method(RABBIT, "connection.start-ok", {"response": response})
     assert same(decode_unit(raw, RABBIT).method.get("response"), response)
-
-
-@pytest.mark.parametrize(
-    ("flags", "rest", "kind"),
-    [
-        ("0002", "", Damage.UNKNOWN_CODE),
-        ("8002", "0161", Damage.UNKNOWN_CODE),
-        ("0001 0000", "", Damage.UNKNOWN_CODE),
-        ("0001 8000", "0161", Damage.UNKNOWN_CODE),
-        ("0001", "", Damage.TRUNCATED),
-        ("0001 " * 17, "", Damage.LIMIT),
-        ("8000", "", Damage.TRUNCATED),
-        ("0000", "ff", Damage.TRAILING),
-    ],
-)
-def test_property_flags_that_do_not_fit(flags, rest, kind):
-    payload = octets("003c 0000 0000000000000005") + octets(flags) + octets(rest)
-    unit = decode_unit(encode_frame(HEADER, 1, payload), RABBIT)
-    assert unit.kind == "malformed"
-    assert [fault.kind for fault in unit.faults] == [kind]
-    if kind is Damage.UNKNOWN_CODE:
-        assert unit.faults[0].path == "content-header.property-flags"
-
-
-def test_a_content_header_that_is_too_short():
-    unit = decode_unit(encode_frame(HEADER, 1, bytes(13)), RABBIT)
-    assert [str(fault) for fault in unit.faults] == [
-        "content-header: a content header has at least 14 octets, 13 are here (at octet 7)"
-    ]
-
-
-def test_a_content_header_of_a_class_without_contents_keeps_its_octets():
-    raw = encode_frame(HEADER, 1, octets("0032 0000 0000000000000005 8000 0161"))
-    unit = decode_unit(raw, RABBIT)
-    assert (unit.kind, unit.faults, unit.content.class_name) == ("content-header", [], "50")
-    assert raw[unit.payload : -1] == b"\x01a"
-    assert unit.content.get("content-type") is None

@@ -4,7 +4,6 @@ import pytest
 
 from dissectors.v0_9.dialects import (
     NAMES,
-    VERSION_0_10,
     by_version,
     dialect,
     product_of,
@@ -27,10 +26,11 @@ def test_a_protocol_header_names_the_dialect(version, name):
     assert by_version(bytes.fromhex(version)) is dialect(name)
 
 
-@pytest.mark.parametrize("version", ["00 01 00 00", "03 01 00 00", "01 01 00 0b", "00 00 09 02"])
+@pytest.mark.parametrize(
+    "version", ["00 01 00 00", "03 01 00 00", "01 01 00 0a", "01 01 00 0b", "00 00 09 02"]
+)
 def test_other_headers_name_none_of_these(version):
     assert by_version(bytes.fromhex(version)) is None
-    assert by_version(VERSION_0_10) is None
 
 
 @pytest.mark.parametrize(
@@ -67,30 +67,6 @@ def test_methods_of_sibling_products_are_known_as_extensions():
     assert plain.by_name["exchange.bound"].row.extension
     assert not plain.by_name["basic.ack"].row.extension
     assert not dialect("0-9-1-rabbit").by_name["basic.nack"].row.extension
-
-
-@pytest.mark.parametrize(
-    ("name", "code", "word", "level"),
-    [
-        ("0-9-1", 505, "unexpected-frame", "hard-error"),
-        ("0-9-1-rabbit", 312, "no-route", "soft-error"),
-        ("0-9", 310, "not-delivered", "soft-error"),
-        ("0-9", 312, "no-route", "soft-error"),
-        ("0-8", 404, "not-found", "soft-error"),
-        ("0-8", 320, "connection-forced", "hard-error"),
-        ("0-8", 200, "reply-success", ""),
-    ],
-)
-def test_reply_codes_by_dialect(name, code, word, level):
-    assert dialect(name).constant(code) == (code, word, level)
-
-
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [("0-8", 406), ("0-8", 505), ("0-9", 505), ("0-9-1", 310), ("0-9-1", 312), ("10-3", 404)],
-)
-def test_reply_codes_that_a_dialect_has_not(name, code):
-    assert dialect(name).constant(code) is None
 
 
 def test_every_dialect_has_frame_types_and_letters():

@@ -21,8 +21,16 @@ from dissectors.v0_9.encode import (
     encode_table,
 )
 from dissectors.v0_9.framing import decode_unit
-from dissectors.v0_9.values import FieldArray, PosixTime, ScaledDecimal, Table
-from dissectors.v1_0.values import Int, Long, Ulong, same
+from dissectors.v0_9.values import (
+    FieldArray,
+    Int,
+    Long,
+    PosixTime,
+    ScaledDecimal,
+    Table,
+    Ulong,
+    same,
+)
 
 RABBIT = dialect("0-9-1-rabbit")
 SAMPLES = {"shortstr": "x", "longstr": "yy", "table": {"k": 1}, "bit": True}

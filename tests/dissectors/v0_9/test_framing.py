@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given
-from older_strategies import damaged, frames
+from strategies_v0_9 import damaged, frames
 
 from dissectors.errors import Damage
 from dissectors.v0_9.dialects import NAMES, dialect
@@ -10,9 +10,9 @@ from dissectors.v0_9.encode import (
     encode_body,
     encode_content_header,
     encode_frame,
+    encode_header,
     encode_heartbeat,
     encode_method,
-    encode_protocol_header,
 )
 from dissectors.v0_9.framing import (
     OOB_BODY,
@@ -24,7 +24,7 @@ from dissectors.v0_9.framing import (
     head_of,
     measure,
 )
-from dissectors.v1_0.framing import DAMAGED, MAX_FRAME_SIZE, MORE
+from dissectors.wire import DAMAGED, MAX_FRAME_SIZE, MORE
 
 RABBIT = dialect("0-9-1-rabbit")
 ACK = encode_method(RABBIT, "basic.ack", {"delivery-tag": 1}, 1)
@@ -32,7 +32,7 @@ ACK = encode_method(RABBIT, "basic.ack", {"delivery-tag": 1}, 1)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_protocol_headers(name):
-    raw = encode_protocol_header(dialect(name))
+    raw = encode_header(dialect(name))
     assert measure(raw, 0, 8) == 8
     unit = decode_unit(raw, dialect(name))
     assert (unit.kind, unit.name) == ("header", "header")
@@ -65,7 +65,7 @@ def test_the_header_of_a_frame_says_channel_type_and_size(found):
     assert unit.type == raw[0]
     assert unit.channel == int.from_bytes(raw[head - 6 : head - 4], "big")
     assert unit.size == len(raw) - head - 1
-    assert unit.doff == head
+    assert unit.head == head
 
 
 def test_the_end_octet_is_checked_and_the_rest_read_all_the_same():

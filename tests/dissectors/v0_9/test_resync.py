@@ -3,17 +3,18 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from older_strategies import frames
+from strategies_v0_9 import frames
 
 from dissectors.v0_9.dialects import dialect
 from dissectors.v0_9.encode import (
     encode_body,
     encode_content_header,
+    encode_header,
     encode_heartbeat,
     encode_method,
-    encode_protocol_header,
 )
-from dissectors.v0_9.resync import NO, PERHAPS, YES, chained, find_frame, looks, score
+from dissectors.v0_9.resync import find_frame, is_chain, judge_frame, score
+from dissectors.wire import NO, PERHAPS, YES
 
 RABBIT = dialect("0-9-1-rabbit")
 PUBLISH = encode_method(RABBIT, "basic.publish", {"exchange": "x", "routing-key": "k"}, 1)
@@ -41,12 +42,12 @@ def test_the_start_of_a_segment_is_believed_earlier(head):
 def test_heartbeats_chain():
     beat = encode_heartbeat()
     assert find_frame(b"\0\0\0\xce" + beat * 3, False) == 4
-    assert chained(beat, 0, len(beat), 7)
+    assert is_chain(beat, 0, len(beat), 7)
     assert find_frame(b"junk" + encode_heartbeat(short=True) + PUBLISH, False) == 8
 
 
 def test_a_protocol_header_is_a_place_to_begin():
-    assert find_frame(b"\xff\xff" + encode_protocol_header(RABBIT), False) == 2
+    assert find_frame(b"\xff\xff" + encode_header(RABBIT), False) == 2
     assert find_frame(b"\xff\xffAMQP\0", False) == -1
     assert find_frame(b"\0\0\0\x0ePLAIN AMQPLAIN\0\0\0\x05en_US\xce", False) == -1
     assert find_frame(b"AMQPLAIN AMQP\x01\x01\x00\x0a", False) == 9
@@ -86,7 +87,7 @@ def test_other_octets_are_no_frames(raw):
     ],
 )
 def test_what_looks_like_a_frame(raw, verdict):
-    assert looks(raw, 0, len(raw), 7) == verdict
+    assert judge_frame(raw, 0, len(raw), 7) == verdict
 
 
 @given(data=st.binary(max_size=300), at_segment=st.booleans())

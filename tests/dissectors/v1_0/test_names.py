@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from dissectors.v1_0 import names
-from dissectors.v1_0.types import COMPOSITES
+from dissectors.v1_0.tables import COMPOSITES
 from dissectors.v1_0.values import Described, Map, Symbol, Ulong
 
 SESSION_FILTER = "com.microsoft:session-filter"
@@ -82,13 +82,6 @@ def test_standard_conditions_are_explained(family):
     )
 
 
-@pytest.mark.parametrize(
-    "symbol", ["amqp:link:stolen", "com.microsoft:server-busy", Symbol("amqp:decode-error")]
-)
-def test_condition_is_explained(symbol):
-    assert names.error_condition(symbol)
-
-
 TABLES = [
     names.CONDITIONS, names.ANNOTATIONS, names.PROPERTIES, names.CAPABILITIES,
     names.OPERATIONS, names.MECHANISMS, names.MESSAGE_FORMATS, names.NODES,
@@ -102,40 +95,11 @@ def test_explanations_are_one_line_without_a_full_stop(table):
 
 @pytest.mark.parametrize(
     ("lookup", "known"),
-    [
-        (names.error_condition, "amqp:not-found"),
-        (names.annotation_note, "x-opt-jms-msg-type"),
-        (names.property_note, "com.microsoft:epoch"),
-        (names.capability_note, "ANONYMOUS-RELAY"),
-        (names.capability_note, "qd.waypoint.7"),
-        (names.node_note, "$cbs"),
-        (names.node_note, "orders/$management"),
-        (names.node_note, "/management"),
-        (names.operation_note, "com.microsoft:renew-lock"),
-        (names.mechanism_note, "SCRAM-SHA-256"),
-        (names.descriptor_note, "amqp:sql-filter"),
-    ],
+    [(names.annotation_note, "x-opt-jms-msg-type"), (names.descriptor_note, "amqp:sql-filter")],
 )
 def test_known_is_explained_and_unknown_is_empty(lookup, known):
     assert lookup(known)
     assert lookup("no such thing") == ""
-
-
-def test_a_queue_called_management_is_an_ordinary_node():
-    assert names.node_note("management") == names.node_note("/queues/management") == ""
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (0, "AMQP message"),
-        (0x80013700, "Azure batch: each data section is a whole message"),
-        (0x468C0100, "Artemis core message"),
-        (0x00001203, "format 0x000012 version 3"),
-    ],
-)
-def test_message_format(number, text):
-    assert names.message_format(number) == text
 
 
 def test_import_needs_only_the_tables():

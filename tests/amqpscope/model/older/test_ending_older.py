@@ -3,13 +3,13 @@
 import pytest
 from exchange_older import Player, script
 
-from amqpscope.model.older.ending import (
+from amqpscope.model.v0_9.ending import (
     channel_ending,
+    connection_ending,
     consumer_ending,
-    older_connection_ending,
-    older_over_at,
+    over_at,
 )
-from amqpscope.stream import Connection
+from amqpscope.stream.types import Connection
 
 START = 1_700_000_000_000_000_000
 NONE = ("", "")
@@ -64,7 +64,7 @@ def test_how_it_ended(text, connection, channel, consumer):
     model = played(text)
     place = model.channels.get(1) or model.closed[1]
     [known] = [*place.consumers.values(), *place.gone.values()]
-    assert told(older_connection_ending(model)) == connection
+    assert told(connection_ending(model)) == connection
     assert told(channel_ending(model, place)) == channel
     assert told(consumer_ending(model, place, known)) == consumer
 
@@ -81,4 +81,4 @@ def test_how_it_ended(text, connection, channel, consumer):
     ],
 )
 def test_durations_run_to_the_end_of_tcp_or_of_the_capture(text, seconds):
-    assert older_over_at(played(text)) == (START + seconds * 10**9 if seconds else 0)
+    assert over_at(played(text)) == (START + seconds * 10**9 if seconds else 0)

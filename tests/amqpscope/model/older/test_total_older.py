@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from exchange_older import every_rule
+from exchange_older import every_rule, talk_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqpscope.model.older.snapshot import older_snapshot
-from amqpscope.older import OlderTalk
-from amqpscope.stream import Chunk, Connection, End, Gap
+from amqpscope.model.v0_9.snapshot import snapshot
+from amqpscope.stream.types import Chunk, Connection, End, Gap
 from dissectors.v0_9.dialects import dialect
 from dissectors.v0_9.encode import (
     encode_body,
     encode_content_header,
     encode_frame,
+    encode_header,
     encode_heartbeat,
     encode_method,
-    encode_protocol_header,
 )
 from dissectors.v0_9.values import Table
 
@@ -52,7 +51,7 @@ def frames(draw, name):
     if kind == 3:
         return encode_frame(draw(st.integers(0, 12)), channel, draw(st.binary(max_size=30)))
     if kind == 4 and draw(st.booleans()):
-        return encode_protocol_header(spoken)
+        return encode_header(spoken)
     plan = draw(st.sampled_from([plan for plan in spoken.by_name.values() if plan.certain]))
     fields = {
         field.name: draw(VALUES[field.type]) for field in plan.row.fields if field.type in VALUES
@@ -66,7 +65,7 @@ def frames(draw, name):
 def conversations(draw):
     """Frames of both peers in any order, with a header first or not."""
     name = draw(st.sampled_from(DIALECTS))
-    units = [(0, encode_protocol_header(dialect(name)))] if draw(st.booleans()) else []
+    units = [(0, encode_header(dialect(name)))] if draw(st.booleans()) else []
     for _ in range(draw(st.integers(1, 30))):
         units.append((draw(st.integers(0, 1)), draw(frames(name))))
     return units, draw(st.booleans()), draw(st.sets(st.integers(0, 30), max_size=3))
@@ -77,10 +76,8 @@ def conversations(draw):
 def test_any_frames_in_any_order_are_taken(case):
     units, complete, lost = case
     connection = Connection(("127.0.0.1", 1), ("127.0.0.1", 5672), complete)
-    first = units[0][1]
-    talk = OlderTalk(connection, first[4:8] if first[:4] == b"AMQP" else b"", [False, False])
+    talk = talk_of(connection, units[0][1])
     ends, count = [0, 0], 0
-    last = None
     for place, (sender, raw) in enumerate(units):
         found = []
         if place in lost:
@@ -95,21 +92,19 @@ def test_any_frames_in_any_order_are_taken(case):
         for frame in found:
             count += 1
             frame.number = count
-            last = frame
-            talk.take(frame, every_rule(), 1)
+            talk.take(frame, every_rule())
         if place in lost:
-            talk.lost(piece)
-        older_snapshot(talk.tracker.connection)
-    if last is not None:
-        for sender in (0, 1):
-            talk.finish(End(connection, sender, "fin", 0, 0), last, every_rule(), 1)
+            talk.lose(piece)
+        snapshot(talk.tracker.connection)
+    for sender in (0, 1):
+        talk.finish(End(connection, sender, "fin", 0, 0), every_rule())
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 8, 64])
 def test_frames_are_the_same_however_the_stream_is_cut(size):
     spoken = dialect("0-9-1-rabbit")
     raws = [
-        encode_protocol_header(spoken),
+        encode_header(spoken),
         encode_heartbeat(),
         encode_method(spoken, "basic.publish", {"routing-key": "k"}, 1),
         encode_content_header(spoken, "basic", 300, {"content-type": "text/plain"}, 1),
@@ -118,7 +113,7 @@ def test_frames_are_the_same_however_the_stream_is_cut(size):
     ]
     stream = b"".join(raws)
     connection = Connection(("127.0.0.1", 1), ("127.0.0.1", 5672), True)
-    talk = OlderTalk(connection, stream[4:8], [False, False])
+    talk = talk_of(connection, stream)
     found = []
     for at in range(0, len(stream), size):
         chunk = Chunk(connection, 0, at, stream[at : at + size], at, at, at)

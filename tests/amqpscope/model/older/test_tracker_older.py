@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from exchange_older import Player, play, script
 
-from amqpscope.model.older.snapshot import older_snapshot
-from amqpscope.stream import Connection
+from amqpscope.model.v0_9.snapshot import snapshot
+from amqpscope.stream.types import Connection
 
 PUBLISH = """
 client: basic.publish[1] exchange="x" routing-key="k"
@@ -150,12 +150,12 @@ STUCK = {
 
 @pytest.mark.parametrize(("text", "held"), STUCK.items())
 def test_what_holds_a_channel_is_told(text, held):
-    channel = older_snapshot(played(text, "queue")).channels[0]
+    channel = snapshot(played(text, "queue")).channels[0]
     assert (channel.constraint.kind, channel.constraint.peer) == held
 
 
 def test_unconfirmed_publishes_hold_a_channel():
-    held = older_snapshot(played(PUBLISH * 2, "confirming")).channels[0].constraint
+    held = snapshot(played(PUBLISH * 2, "confirming")).channels[0].constraint
     assert (held.kind, held.peer) == ("waiting for confirms", 1)
     assert "2 publishes, the oldest is #1" in held.detail
 
@@ -178,4 +178,4 @@ def test_a_reached_prefetch_holds_a_consumer_until_the_client_acks():
 
 
 def consumer(text):
-    return older_snapshot(played(text, "queue")).channels[0].consumers[0]
+    return snapshot(played(text, "queue")).channels[0].consumers[0]

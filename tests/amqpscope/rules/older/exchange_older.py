@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 from conversation import Pieces, Said, happenings, with_early
 
 from amqpscope.findings import Finding
-from amqpscope.frames_older import OlderFrame
-from amqpscope.model.older.event import OlderEvent
-from amqpscope.older import OlderTalk
-from amqpscope.rules import RuleSet
+from amqpscope.model.v0_9.event import Event
+from amqpscope.protocols.talk import Talk
+from amqpscope.protocols.v0_9.protocol import PROTOCOL
 from amqpscope.rules.all import load
-from amqpscope.rules.older import OlderRuleSet
-from amqpscope.stream import Connection, End, Gap
+from amqpscope.rules.registry import RuleSet
+from amqpscope.stream.framer import Frame
+from amqpscope.stream.types import Connection, End, Gap
 
 CAPABILITIES: Final = """capabilities={
         publisher_confirms=true exchange_exchange_bindings=true basic.nack=true
@@ -92,7 +92,7 @@ _REPEATED: Final = re.compile(r"0x([0-9a-f]{2})\*(\d+)")
 class Played(NamedTuple):
     """What came of an exchange."""
 
-    events: list[OlderEvent]
+    events: list[Event]
     findings: list[Finding]
     marked: dict[int, tuple[str, ...]]
     """The rules that the text expects, by frame number."""
@@ -119,9 +119,15 @@ def play(text: str, setup: str = "", *, complete: bool = True) -> Played:
 
 
 @cache
-def every_rule() -> OlderRuleSet:
+def every_rule() -> RuleSet:
     """All rules, also those that run only when they are asked for."""
-    return OlderRuleSet(RuleSet(list(load().values())))
+    return RuleSet(list(load().values()))
+
+
+def talk_of(connection: Connection, first: bytes) -> Talk:
+    """A connection whose first octets may be a header."""
+    version = first[4:8] if first[:4] == b"AMQP" else b""
+    return PROTOCOL.talk(1, connection, PROTOCOL.name, version, [False, False])
 
 
 class Player(Pieces):
@@ -129,11 +135,9 @@ class Player(Pieces):
 
     def __init__(self, connection: Connection, said: list[Said]) -> None:
         first = next((each.raw for each in said if each.raw), b"")
-        version = first[4:8] if first[:4] == b"AMQP" else b""
         super().__init__(connection)
-        self.talk = OlderTalk(connection, version, [False, False])
+        self.talk = talk_of(connection, first)
         self.rules = every_rule()
-        self.last: list[OlderFrame | None] = [None, None]
         self.frames = 0
         self.played = Played([], [], {})
 
@@ -148,27 +152,24 @@ class Player(Pieces):
                 self.step(frame)
         if said.marks:
             # What is wrong with the end of a direction is told at its last frame.
-            last = (self.last[sender] or self.last[1 - sender]) if said.end else None
+            last = self.talk.last_frame(sender) if said.end else None
             self.played.marked[self.frames if last is None else last.number] = said.marks
 
-    def step(self, frame: OlderFrame) -> None:
+    def step(self, frame: Frame) -> None:
         self.frames += 1
         frame.number = self.frames
-        self.last[frame.sender] = frame
-        event, findings = self.talk.take(frame, self.rules, 1)
-        self.played.events.append(event)
-        self.played.findings.extend(findings)
+        self.played.events.append(self.talk.take(frame, self.rules))
+        self.played.findings.extend(self.talk.findings())
 
     def gap(self, gap: Gap) -> None:
         frame = self.talk.gap(gap)
         if frame is not None:
             self.step(frame)
-        self.talk.lost(gap)
+        self.talk.lose(gap)
 
     def end(self, end: End) -> None:
         frame = self.talk.end(end)
         if frame is not None:
             self.step(frame)
-        last = self.last[end.sender] or self.last[1 - end.sender]
-        if last is not None:
-            self.played.findings.extend(self.talk.finish(end, last, self.rules, 1))
+        self.talk.finish(end, self.rules)
+        self.played.findings.extend(self.talk.findings())

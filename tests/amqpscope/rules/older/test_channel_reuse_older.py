@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from exchange_older import play
 
-from amqpscope.rules import ERROR
+from amqpscope.findings import ERROR
 
 AGAIN = """
 client: channel.close[1] reply-code=200 reply-text="bye"

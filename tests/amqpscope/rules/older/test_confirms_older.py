@@ -3,7 +3,7 @@
 import pytest
 from exchange_older import play
 
-from amqpscope.rules import ERROR
+from amqpscope.findings import ERROR
 from amqpscope.rules.all import load
 
 

@@ -5,8 +5,8 @@ from conversation import happenings, record
 from exchange_older import SETUPS, play
 
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.choice import Choice
-from amqpscope.linting import Work, check
+from amqpscope.check.selection import Choice
+from amqpscope.runs.lint import Work, check
 
 OPENED_TWICE = """
 client: queue.declare[1] queue="q"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from exchange_older import play
 
-from amqpscope.rules import ERROR
+from amqpscope.findings import ERROR
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import Exchange, documents
-from amqpscope.rules.older import OlderRule
+from amqpscope.rules.v0_9 import FAMILY
 
-OLDER = [id for id, rule in load().items() if isinstance(rule, OlderRule)]
+OLDER = [id for id, rule in load().items() if rule.family == FAMILY]
 CASES = [
     pytest.param(id, exchange, id=f"{id}-{'good' if exchange.good else 'bad'}-{place}")
     for id in OLDER

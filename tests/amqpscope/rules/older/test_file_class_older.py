@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from exchange_older import play
 
-from amqpscope.rules import ERROR, INFO, WARNING
+from amqpscope.findings import ERROR, INFO, WARNING
 from amqpscope.rules.all import load
 
 CONSUMING = """

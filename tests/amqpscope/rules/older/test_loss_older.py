@@ -13,17 +13,16 @@ import pytest
 from conversation import Said
 from exchange_older import Player, script
 
-from amqpscope.findings import Finding
-from amqpscope.rules import ERROR, SURE
+from amqpscope.findings import ERROR, SURE, Finding
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
-from amqpscope.rules.older import OlderRule
-from amqpscope.stream import Chunk, Connection, End, Gap
+from amqpscope.rules.v0_9 import FAMILY
+from amqpscope.stream.types import Chunk, Connection, End, Gap
 
 EXCHANGES = [
     pytest.param(exchange, id=f"{id}-{place}")
     for id, rule in load().items()
-    if isinstance(rule, OlderRule)
+    if rule.family == FAMILY
     for place, exchange in enumerate(documents()[id].exchanges)
     if exchange.good
 ]

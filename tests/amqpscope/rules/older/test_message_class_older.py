@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from exchange_older import SETUPS, play
 
-from amqpscope.rules import WARNING
+from amqpscope.findings import WARNING
 from amqpscope.rules.all import load
 
 BY_REFERENCE = """

@@ -8,10 +8,10 @@ from exchange_older import play, script
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.rules import RuleSet
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
-from amqpscope.rules.older import OlderRule
+from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.v0_9 import FAMILY
 
 CUT_OFF = 60_000
 """Octets that fit into one packet."""
@@ -23,7 +23,7 @@ def recorded(path):
     with path.open("wb") as file:
         writer = CaptureWriter(file)
         for id, rule in load().items():
-            if not isinstance(rule, OlderRule):
+            if rule.family != FAMILY:
                 continue
             for exchange in documents()[id].exchanges:
                 said = script(exchange.text, exchange.setup)

@@ -8,7 +8,7 @@ that its sender had read so many units that are captured only later.
 import pytest
 from exchange_older import play
 
-from amqpscope.rules import ERROR
+from amqpscope.findings import ERROR
 
 LATE = {
     "the server's tune": (

@@ -3,7 +3,7 @@
 import pytest
 from exchange_older import play
 
-from amqpscope.rules import ERROR, WARNING
+from amqpscope.findings import ERROR, WARNING
 from amqpscope.rules.all import load
 
 THREE = "".join(

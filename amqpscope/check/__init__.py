@@ -1,0 +1,1 @@
+"""What a check is asked for, and what it results in."""

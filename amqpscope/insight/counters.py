@@ -1,0 +1,240 @@
+"""The numbers that statistics are made of: durations, stalls, and what is counted of each thing."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from amqpscope.model.ending import Ending
+
+WIDTH: Final = math.log(1.04)
+PERCENTILES: Final = (50, 90, 99)
+
+
+class Tally:
+    """A number that goes up: one in a dict or list would be made anew each time."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class Counts:
+    """How often each of some things was seen; a Counter is slow to count in."""
+
+    def __init__(self) -> None:
+        self.tallies: dict[str, Tally] = {}
+
+    def add(self, name: str, times: int = 1) -> None:
+        """It was seen once more."""
+        found = self.tallies.get(name)
+        if found is None:
+            found = Tally()
+            self.tallies[name] = found
+        found.count += times
+
+    def counter(self) -> Counter[str]:
+        """All of them."""
+        return Counter({name: found.count for name, found in self.tallies.items()})
+
+
+class Sent:
+    """What one peer has sent."""
+
+    def __init__(self) -> None:
+        self.frames = 0
+        self.octets = 0
+
+
+class Histogram:
+    """Durations in nanoseconds."""
+
+    def __init__(self) -> None:
+        self.tallies: dict[int, Tally] = {}
+        self.count = 0
+        self.largest = 0
+
+    @property
+    def classes(self) -> dict[int, int]:
+        """How many lie in each class."""
+        return {place: found.count for place, found in self.tallies.items()}
+
+    def add(self, duration: int) -> None:
+        """Take one more."""
+        self.fill(int(math.log(float(duration)) / WIDTH) if duration > 0 else 0, 1)
+        self.count += 1
+        self.largest = max(self.largest, duration)
+
+    def fill(self, place: int, times: int) -> None:
+        """Count so many in a class."""
+        found = self.tallies.get(place)
+        if found is None:
+            found = Tally()
+            self.tallies[place] = found
+        found.count += times
+
+    def merge(self, other: Histogram) -> None:
+        """Take all of another."""
+        for place, count in other.classes.items():
+            self.fill(place, count)
+        self.count += other.count
+        self.largest = max(self.largest, other.largest)
+
+    def percentile(self, percent: int) -> float:
+        """The duration in seconds below which so many lie, within two percent."""
+        rank = max(math.ceil(self.count * percent / 100), 1)
+        for place, count in sorted(self.classes.items()):
+            rank -= count
+            if rank <= 0:
+                return float(min(math.exp((place + 0.5) * WIDTH), self.largest)) / 1e9
+        return 0.0
+
+    def object(self) -> dict[str, float] | None:
+        """For JSON: percentiles and the largest, in seconds."""
+        if not self.count:
+            return None
+        found = {f"p{percent}": self.percentile(percent) for percent in PERCENTILES}
+        return {**found, "max": self.largest / 1e9}
+
+
+class Stall:
+    """Times during which something could not be sent."""
+
+    def __init__(self) -> None:
+        self.since = 0
+        self.count = 0
+        self.total = 0
+        self.longest = 0
+        self.frame = 0
+        """With which the longest began, and below the packet of that frame."""
+        self.packet = 0
+        self._frame = 0
+        """The same of the one that goes on."""
+        self._packet = 0
+
+    def update(self, stalled: bool, time: int, frame: int, packet: int) -> None:
+        """It is, or is not, stalled from this frame on."""
+        if stalled and not self.since:
+            self.since, self._frame, self._packet = time, frame, packet
+            self.count += 1
+        elif not stalled and self.since:
+            self.add(time - self.since)
+            self.since = 0
+
+    def finish(self, time: int) -> None:
+        """Nothing more comes: a stall that goes on counts up to here."""
+        if self.since:
+            self.add(max(time - self.since, 0))
+            self.since = 0
+
+    def add(self, duration: int) -> None:
+        """Take one that is over."""
+        self.total += duration
+        if duration > self.longest or not self.frame:
+            self.longest, self.frame, self.packet = duration, self._frame, self._packet
+
+    def object(self) -> dict[str, float]:
+        """For JSON, in seconds."""
+        return {"count": self.count, "total": self.total / 1e9, "longest": self.longest / 1e9}
+
+
+@dataclass
+class LinkNumbers:
+    """One link."""
+
+    name: str
+    address: str
+    sender: str
+    channel: int
+    transfers: int = 0
+    deliveries: int = 0
+    bytes: int = 0
+    aborted: int = 0
+    presettled: int = 0
+    ended: Counts = field(default_factory=Counts)
+    """Deliveries by their outcome."""
+    latency: Histogram = field(default_factory=Histogram)
+    credit: Stall = field(default_factory=Stall)
+    kind: str = "link"
+    """Or `exchange` or `queue`."""
+    redelivered: int = 0
+    first_frame: int = 0
+    """Of its first delivery, and below the packet of that frame."""
+    first_packet: int = 0
+    ending: Ending | None = None
+    """How it ended; None while it goes on, or where the capture ends first."""
+
+    def begin(self, frame: int, packet: int) -> None:
+        """One more delivery begins."""
+        if not self.deliveries:
+            self.first_frame, self.first_packet = frame, packet
+        self.deliveries += 1
+
+    @property
+    def unsettled(self) -> int:
+        """Deliveries of a link that were neither settled nor aborted, as far as was seen."""
+        if self.kind != "link":
+            return 0
+        over = sum(self.outcomes.values()) + self.presettled + self.aborted
+        return max(self.deliveries - over, 0)
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        """Deliveries by their outcome."""
+        return self.ended.counter()
+
+
+@dataclass
+class SessionNumbers:
+    """One peer's end of a session."""
+
+    peer: str
+    channel: int
+    transfers: int = 0
+    window: Stall = field(default_factory=Stall)
+    ending: Ending | None = None
+    """How the session ended; None while it goes on, or where the capture ends first."""
+
+
+@dataclass
+class ConnectionNumbers:
+    """One connection."""
+
+    number: int
+    client: str
+    server: str
+    protocol: str
+    containers: list[str | None] = field(default_factory=lambda: [None, None])
+    sent: tuple[Sent, Sent] = field(default_factory=lambda: (Sent(), Sent()))
+    """By the client and by the server."""
+    by_name: Counts = field(default_factory=Counts)
+    first: int = 0
+    last: int = 0
+    """When its newest frame passed."""
+    over_at: int = 0
+    """When it was over, or else the capture; 0 while it goes on, or where nobody told."""
+    ending: Ending | None = None
+    """How it ended; None while it goes on, or where the capture ends first."""
+    sessions: list[SessionNumbers] = field(default_factory=list)
+    links: list[LinkNumbers] = field(default_factory=list)
+
+    @property
+    def until(self) -> int:
+        """Up to when its durations run: its end or that of the capture, else its last frame."""
+        return max(self.over_at, self.last)
+
+    @property
+    def frames(self) -> list[int]:
+        """Those of the client and those of the server."""
+        return [sent.frames for sent in self.sent]
+
+    @property
+    def bytes(self) -> list[int]:
+        """The octets of these."""
+        return [sent.octets for sent in self.sent]
+
+    @property
+    def names(self) -> Counter[str]:
+        """Frames by their names."""
+        return self.by_name.counter()

@@ -1,0 +1,58 @@
+"""Steps as entries of a ladder: what carries a message joined to what answers it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amqpscope.analysis import Conversation, Step
+from amqpscope.insight.ladder import Entry, Note
+from amqpscope.protocols.voice import MANY
+from amqpscope.protocols.words import endpoint, printable
+
+if TYPE_CHECKING:
+    from amqpscope.findings import Finding
+
+
+def entry(step: Step) -> Entry:
+    """One unit; its label is the summary, which is made for those that are drawn."""
+    frame, event, voice = step.frame, step.event, step.talk.voice
+    joined = [each.mark.frame for each in event.covers if each.mark.frame < frame.number]
+    return Entry(
+        frame.number,
+        frame.time,
+        step.conversation.number,
+        frame.sender,
+        voice.name(event),
+        voice.rung(event),
+        "",
+        broken(step.findings) if step.findings else voice.alike(event),
+        tuple(joined),
+        voice.answer(event),
+        tuple(map(note, step.findings)),
+        frame.lost_before,
+        MANY if step.findings else voice.drawn(event),
+        voice.rung_colour(event),
+    )
+
+
+def broken(findings: list[Finding]) -> str:
+    """The word that frames share which break the same rules."""
+    return " ".join(sorted({f"{found.rule} {found.peer}" for found in findings}))
+
+
+def note(finding: Finding) -> Note:
+    """A finding, as far as a ladder shows it."""
+    return Note(
+        finding.severity,
+        finding.rule,
+        finding.name,
+        finding.peer,
+        printable(finding.message),
+        finding.certainty == "sure",
+    )
+
+
+def endpoints(conversation: Conversation) -> tuple[str, str]:
+    """The addresses of client and server."""
+    tcp = conversation.connection
+    return endpoint(tcp.client), endpoint(tcp.server)

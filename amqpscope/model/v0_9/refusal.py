@@ -1,0 +1,33 @@
+"""What methods of 0-9 refuse: messages, a channel, the connection."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.refusal import NACKED, REJECTED, RETURNED, Refusal
+from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
+
+FINE: Final = 300
+"""Reply codes below this report no fault."""
+CLOSES: Final = {
+    "connection.close": "connection closed",
+    "channel.close": "channel closed",
+    "basic.return": RETURNED,
+}
+
+
+def refused_by(name: str, method: Method, peer: int) -> Refusal | None:
+    """What a method from a peer refuses; mostly nothing."""
+    what = CLOSES.get(name)
+    if what is not None:
+        code, text = method.get("reply-code"), method.get("reply-text")
+        return closed(what, code if isinstance(code, int) else 0, str(text or ""))
+    if name == "basic.reject" or name == "basic.nack":
+        return Refusal(REJECTED if peer == CLIENT else NACKED, "", "")
+    return None
+
+
+def closed(what: str, code: int, text: str) -> Refusal | None:
+    """A close or return; None where its code reports no fault."""
+    return Refusal(what, str(code), text) if code >= FINE else None

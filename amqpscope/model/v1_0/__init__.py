@@ -1,0 +1,1 @@
+"""Both peers of an AMQP 1.0 connection, as the frames show them."""

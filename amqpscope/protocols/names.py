@@ -1,0 +1,144 @@
+"""What a name in a filter stands for: how its value is got from a frame, and what it can hold."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from amqpscope.model.event import Event
+from amqpscope.protocols.shapes import NOTHING, Shape, merge
+from dissectors.v1_0.bodies import Body
+from dissectors.v1_0.values import Array, Described, Map, Value
+
+
+class View:
+    """A frame as filters see it; what was read of its message is kept for the next question."""
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        self.unit = event.frame.unit
+        self.kept: dict[object, Any] = {}
+
+
+class Getter(ABC):
+    """Where a field is."""
+
+    @abstractmethod
+    def get(self, view: View) -> Value:
+        """The field's value in this frame, None when it has none; a list where it has several."""
+
+
+class Kind(Getter):
+    """The frame is of this kind, or it is absent."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def get(self, view: View) -> Value:
+        """True, or None."""
+        return True if view.unit.kind == self.kind else None
+
+
+class Read(Getter):
+    """What a function reads from the frame's event."""
+
+    def __init__(self, read: Callable[[Event], Value]) -> None:
+        self.read = read
+
+    def get(self, view: View) -> Value:
+        """Ask the function."""
+        return self.read(view.event)
+
+
+class Inside(Getter):
+    """A part of another field."""
+
+    def __init__(self, whole: Getter, name: str) -> None:
+        self.whole = whole
+        self.name = name
+
+    def get(self, view: View) -> Value:
+        """The part, None when there is no whole."""
+        value = self.whole.get(view)
+        return None if value is None else part(value, self.name)
+
+
+class Several(Getter):
+    """A name that stands for more than one field; all of them may match."""
+
+    def __init__(self, getters: list[Getter]) -> None:
+        self.getters = getters
+
+    def get(self, view: View) -> Value:
+        """Every value that there is."""
+        return one_or_all([getter.get(view) for getter in self.getters])
+
+
+class Known:
+    """A name and what it stands for."""
+
+    def __init__(self, getter: Getter | None, shape: Shape) -> None:
+        self.getter = getter
+        """None for a name that needs another behind it."""
+        self.shape = shape
+        self.presence = getter
+        """What says whether it is there, where that is cheaper than to get it."""
+        self.children: dict[str, Known] = {}
+        """The names that may follow, besides those that the shape allows."""
+        self.reserved = False
+        """A fact of our own, which keeps its one meaning in all families."""
+        self.gives_way = False
+        """It means something else as soon as a field is called so."""
+
+
+def add_name(roots: dict[str, Known], name: str, getter: Getter, shape: Shape) -> None:
+    """Let a name mean a field, beside what it may mean already."""
+    known = roots.get(name)
+    if known is None:
+        roots[name] = Known(getter, shape)
+    elif known.gives_way:
+        known.getter, known.shape, known.presence = getter, shape, getter
+        known.gives_way = False
+    elif known.getter is not None and not known.reserved:
+        both = Several([known.getter, getter])
+        if known.presence is not known.getter and known.presence is not None:
+            known.presence = Several([known.presence, getter])
+        else:
+            known.presence = both
+        known.getter = both
+        if known.shape is not NOTHING:
+            known.shape = merge([known.shape, shape])
+
+
+def one_or_all(values: list[Value]) -> Value:
+    """Nothing, a value, or a list of them."""
+    there = [value for value in values if value is not None]
+    if len(there) <= 1:
+        return there[0] if there else None
+    return there
+
+
+def part(value: Value, name: str) -> Value:
+    """What a container holds under a name, key or index; None when there is no such thing."""
+    if isinstance(value, Body):
+        for place, field in enumerate(value.row.fields):
+            if field.name == name:
+                return value.wire(place)
+        return None
+    if isinstance(value, Map):
+        return one_or_all([item for key, item in value if key_text(key) == name])
+    if isinstance(value, Described):
+        return part(value.value, name)
+    if isinstance(value, list | Array):
+        if name.isascii() and name.isdigit() and len(name) < 10:
+            return value[int(name)] if int(name) < len(value) else None
+        return one_or_all([part(item, name) for item in value])
+    return None
+
+
+def key_text(key: Value) -> str:
+    """A map's key as it is written in a filter."""
+    if isinstance(key, bytes) and type(key) is bytes:
+        return key.decode("utf-8", "replace")
+    return str(key)

@@ -1,0 +1,59 @@
+"""A protocol family: how it is recognised, followed and shown. One object each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.protocols.talk import Talk
+from amqpscope.protocols.voice import Voice
+from amqpscope.stream.types import Connection
+from dissectors.native import mypyc_attr
+
+HEADER_SIZE: Final = 8
+"""Octets of a protocol header: four that all headers of the family have, and four of a version."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Protocol:
+    """One family."""
+
+    def __init__(self, names: tuple[str, ...], voice: Voice, magic: bytes = b"AMQP") -> None:
+        self.names = names
+        """What `--decode-as` takes; the first is the family's own name."""
+        self.voice = voice
+        self.magic = magic
+        """The first four octets of a header."""
+
+    @property
+    def name(self) -> str:
+        """The family's own name."""
+        return self.names[0]
+
+    def knows(self, version: bytes) -> bool:
+        """Whether this is a version of the family: the four octets that end a header."""
+        raise NotImplementedError
+
+    def announced(self, version: bytes) -> str:
+        """What a version is called that this family reads, also one that never was; else empty."""
+        raise NotImplementedError
+
+    def may_begin(self, version: bytes) -> bool:
+        """Whether a version of this family begins with these octets, of which more should come."""
+        return False
+
+    def finds_frame(self, data: bytes) -> bool:
+        """Whether frames begin in octets of which the start was not seen."""
+        raise NotImplementedError
+
+    def starts(self, data: bytes) -> bool:
+        """Whether a connection begins with a whole frame, and no header."""
+        return False
+
+    def talk(
+        self, number: int, connection: Connection, protocol: str, version: bytes, holes: list[bool]
+    ) -> Talk:
+        """A connection of this family.
+
+        `version` is empty where no header was seen; `holes` says of which peers octets were missed.
+        """
+        raise NotImplementedError

@@ -1,0 +1,108 @@
+"""What a field can hold, as far as that is known before any frame is seen.
+
+A shape lets the compiler refuse what can never be true (`transfer.handle == "x"`), understand the
+spec's names for values (`role == receiver`) and know which names may follow a dot.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from dissectors.v1_0.rows import Field
+from dissectors.v1_0.tables import COMPOSITE, COMPOSITES, RESTRICTED_TYPE, primitive
+
+
+class Holds(StrEnum):
+    """Kinds of value that compare alike."""
+
+    NUMBER = "a number"
+    TEXT = "text"
+    BINARY = "binary"
+    TIME = "a time (2030-01-31T12:00:00Z) or a number of milliseconds"
+    BOOLEAN = "true or false"
+    COMPOSITE = "a composite"
+    ANY = "anything"
+    NOTHING = "no value"
+
+
+class Shape(NamedTuple):
+    """The kinds of value of one field."""
+
+    holds: frozenset[Holds]
+    choices: tuple[tuple[str, int | str | bool], ...] = ()
+    """Names that stand for values."""
+    closed: bool = False
+    """There is no other text than the choices."""
+    composites: tuple[str, ...] = ()
+    """The composite types that may stand here; their fields may follow a dot."""
+    several: bool = False
+    """It may be an array, so an index may follow."""
+
+
+PRIMITIVES: Final = {
+    "boolean": Holds.BOOLEAN,
+    "string": Holds.TEXT,
+    "symbol": Holds.TEXT,
+    "binary": Holds.BINARY,
+    "timestamp": Holds.TIME,
+    "map": Holds.ANY,
+    "list": Holds.ANY,
+    "*": Holds.ANY,
+}
+"""The rest are numbers."""
+
+ANY: Final = Shape(frozenset((Holds.ANY,)))
+NUMBER: Final = Shape(frozenset((Holds.NUMBER,)))
+TEXT: Final = Shape(frozenset((Holds.TEXT,)))
+BINARY: Final = Shape(frozenset((Holds.BINARY,)))
+BOOLEAN: Final = Shape(frozenset((Holds.BOOLEAN,)))
+NOTHING: Final = Shape(frozenset((Holds.NOTHING,)))
+"""A kind of frame: it is or it is not."""
+
+
+def one_of(*names: str) -> Shape:
+    """Text that is one of these names."""
+    return Shape(TEXT.holds, tuple((name, name) for name in names), closed=True)
+
+
+def composite(*names: str) -> Shape:
+    """A value of one of these composite types; it compares by the type's name."""
+    choices = tuple((name, name) for name in names)
+    return Shape(frozenset((Holds.COMPOSITE,)), choices, closed=True, composites=names)
+
+
+def shape_of(field: Field) -> Shape:
+    """The shape of a row's field."""
+    if field.type in COMPOSITE:
+        return composite(field.type)
+    if field.type == "*":
+        names = [row.name for row in COMPOSITES if field.requires in row.provides]
+        return composite(*names) if names else ANY
+    row = RESTRICTED_TYPE.get(field.requires) or RESTRICTED_TYPE.get(field.type)
+    holds = PRIMITIVES.get(primitive(field.type), Holds.NUMBER)
+    return Shape(frozenset((holds,)), () if row is None else row.choices, several=field.multiple)
+
+
+def merge(shapes: list[Shape]) -> Shape:
+    """The shape of a field that is one of several."""
+    first, *rest = shapes
+    for shape in rest:
+        first = Shape(
+            first.holds | shape.holds,
+            tuple(dict.fromkeys(first.choices + shape.choices)),
+            first.closed and shape.closed,
+            tuple(dict.fromkeys(first.composites + shape.composites)),
+            first.several or shape.several,
+        )
+    return first
+
+
+def describe(shape: Shape) -> str:
+    """What may stand beside a field of this shape, for a message."""
+    names = [name for name, _ in shape.choices]
+    named = shape.closed or (Holds.BOOLEAN in shape.holds and len(names) > 0)
+    said = [] if named else sorted(holds.value for holds in shape.holds)
+    if names:
+        said.insert(0, f"one of {', '.join(names)}" if len(names) <= 12 else "a known name")
+    return " or ".join(said)

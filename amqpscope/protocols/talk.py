@@ -1,0 +1,142 @@
+"""One connection in its own protocol: octets in, events and findings out.
+
+The analysis numbers frames and hands them round; all that depends on the protocol is asked here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.findings import Finding
+from amqpscope.model.ending import Ending
+from amqpscope.model.event import Event
+from amqpscope.model.peer import PeerEnd
+from amqpscope.model.place import Ended, Level, Place
+from amqpscope.protocols.state import StateNode
+from amqpscope.protocols.stuck import NO_LINK, Bound, Held, Refused
+from amqpscope.rules.registry import RuleSet
+from amqpscope.stream.framer import Frame
+from amqpscope.stream.types import Chunk, Connection, End, Gap
+from dissectors.native import mypyc_attr
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.voice import Voice
+
+NO_FINDINGS: Final[list[Finding]] = []
+"""What most frames have; shared, so never added to."""
+NO_LEVELS: Final[list[Level]] = []
+NO_ENDED: Final[list[Ended]] = []
+NO_PLACES: Final[list[Place]] = []
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Talk:
+    """Framing, model and rules of one connection."""
+
+    def __init__(self, number: int, connection: Connection, protocol: str, voice: Voice) -> None:
+        self.number = number
+        """The connection's number in its capture."""
+        self.connection = connection
+        self.protocol = protocol
+        """What users call it: `amqp-0-9-1`; what the server says may change it."""
+        self.voice = voice
+        """How what its frames say is shown."""
+        self.may_be_refused = False
+        """The server may answer with the header of another family: it does not know this one."""
+        self.dismissed = False
+        """What follows is of no protocol that is read."""
+        self.newest: list[Frame | None] = [None, None]
+        """The newest frame of each peer."""
+
+    # octets to frames
+
+    def chunk(self, chunk: Chunk) -> list[Frame]:
+        """The frames that octets complete."""
+        raise NotImplementedError
+
+    def gap(self, gap: Gap) -> Frame | None:
+        """Octets are missing; returns the frame that was begun."""
+        raise NotImplementedError
+
+    def lose(self, gap: Gap) -> None:
+        """What was missed may have said anything; asked when the frame begun was taken."""
+
+    def end(self, end: End) -> Frame | None:
+        """A direction is over; returns the frame that was begun."""
+        raise NotImplementedError
+
+    # frames to events
+
+    def take(self, frame: Frame, rules: RuleSet | None) -> Event:
+        """Place a numbered frame in the model and let the rules look at it."""
+        raise NotImplementedError
+
+    def finish(self, end: End, rules: RuleSet | None) -> None:
+        """Let the rules look for what should have come before a direction ended."""
+
+    def last_frame(self, sender: int) -> Frame | None:
+        """The newest frame of a peer, or else of its partner."""
+        newest = self.newest[sender]
+        return self.newest[1 - sender] if newest is None else newest
+
+    def findings(self) -> list[Finding]:
+        """What the rules have reported since this was last asked."""
+        return NO_FINDINGS
+
+    def begin(self, chunk: Chunk) -> None:
+        """The first octets of a peer are a header, so that frames begin there."""
+
+    def hear_header(self, asked: Frame) -> None:
+        """Learn the header of a client that asked for another family, which a server answers."""
+
+    # what the model knows
+
+    @property
+    def ends(self) -> list[PeerEnd]:
+        """Both peers, client first."""
+        raise NotImplementedError
+
+    @property
+    def is_open(self) -> bool:
+        """Both peers have opened the connection, as far as the capture shows."""
+        return True
+
+    def ending(self) -> Ending | None:
+        """How the connection ended; None while it goes on, or where the capture ends first."""
+        return None
+
+    def over_at(self) -> int:
+        """When the connection was over, or else the capture, in nanoseconds; 0 while it goes on."""
+        return 0
+
+    def state(self) -> StateNode:
+        """Both peers' state, as it is now."""
+        raise NotImplementedError
+
+    def held(self) -> list[Held]:
+        """What holds each link, channel and consumer; none where the connection has none."""
+        return []
+
+    def opening(self) -> tuple[Bound, Refused | None]:
+        """How far a connection came that has neither link nor channel, and what was refused."""
+        return Bound(NO_LINK, 0, 0, 0, ""), None
+
+    def levels(self, event: Event) -> list[Level]:
+        """The places of which an event may have changed how much can be sent."""
+        return NO_LEVELS
+
+    def opened(self, event: Event) -> list[Place]:
+        """The places that an event makes known, whether or not a message goes there."""
+        return NO_PLACES
+
+    def halts(self, event: Event) -> bool | None:
+        """Whether an event stops all that the client sends, or lets it go on; None: neither."""
+        return None
+
+    def ended(self, event: Event) -> list[Ended]:
+        """The places that an event ends."""
+        return NO_ENDED
+
+    def closed(self) -> list[Ended]:
+        """All places that end with the connection, when both directions are over."""
+        return NO_ENDED

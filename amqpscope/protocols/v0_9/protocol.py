@@ -1,0 +1,58 @@
+"""AMQP 0-8, 0-9 and 0-9-1 as a row of the registry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.protocols.protocol import Protocol
+from amqpscope.protocols.talk import Talk
+from amqpscope.protocols.v0_9.talk import UNKNOWN
+from amqpscope.protocols.v0_9.talk import Talk as Talk09
+from amqpscope.protocols.v0_9.voice import VOICE
+from amqpscope.stream.types import Connection
+from dissectors.v0_9.dialects import by_version
+from dissectors.v0_9.resync import find_frame, judge_frame
+from dissectors.v0_9.versions import DIALECT_OF, VERSIONS
+from dissectors.versions import VERSION_OF
+from dissectors.wire import YES
+
+NAMES: Final = tuple(dict.fromkeys(version.protocol for version in VERSIONS))
+USUAL_HEAD: Final = 7
+"""Octets of a frame's header, but in early drafts."""
+
+
+class Amqp09(Protocol):
+    """AMQP 0-8, 0-9, 0-9-1 and the early draft 10-3."""
+
+    def knows(self, version: bytes) -> bool:
+        """One of the versions that were published."""
+        return version in DIALECT_OF
+
+    def announced(self, version: bytes) -> str:
+        """What a version is called; empty where it is of another family.
+
+        Up to 0-10 the first two numbers are 1, in 0-9-1 they are 0; in 1.0 the second is 1.
+        """
+        found = by_version(version)
+        if found is not None:
+            return found.protocol
+        if version in VERSION_OF or version[:2] not in (b"\x00\x00", b"\x01\x01"):
+            return ""
+        return UNKNOWN
+
+    def finds_frame(self, data: bytes) -> bool:
+        """Whether frames begin in octets of which the start was not seen."""
+        return find_frame(data, True) >= 0
+
+    def starts(self, data: bytes) -> bool:
+        """Whether a connection begins with a whole frame, and no header."""
+        return judge_frame(data, 0, len(data), USUAL_HEAD) == YES
+
+    def talk(
+        self, number: int, connection: Connection, protocol: str, version: bytes, holes: list[bool]
+    ) -> Talk:
+        """A connection of 0-9; without a header its dialect is taken from the name."""
+        return Talk09(number, connection, protocol, version, holes, self.voice)
+
+
+PROTOCOL: Final = Amqp09(NAMES, VOICE)

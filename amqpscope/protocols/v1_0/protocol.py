@@ -1,0 +1,50 @@
+"""AMQP 1.0 as a row of the registry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.protocols.protocol import Protocol
+from amqpscope.protocols.talk import Talk
+from amqpscope.protocols.v1_0.talk import Talk as Talk10
+from amqpscope.protocols.v1_0.versions import HEADER_ONLY, NAME
+from amqpscope.protocols.v1_0.voice import VOICE
+from amqpscope.stream.types import Connection
+from dissectors.v1_0.resync import find_frame, judge_frame
+from dissectors.v1_0.versions import NUMBERS
+from dissectors.wire import YES
+
+
+class Amqp10(Protocol):
+    """AMQP 1.0, and what is recognised by its header alone."""
+
+    def knows(self, version: bytes) -> bool:
+        """Version 1.0.0, whatever layer its id is of."""
+        return version[1:] == NUMBERS or version in HEADER_ONLY
+
+    def announced(self, version: bytes) -> str:
+        """What a version is called; empty where it is none of these."""
+        if version in HEADER_ONLY:
+            return HEADER_ONLY[version]
+        return self.name if version[1:] == NUMBERS else ""
+
+    def may_begin(self, version: bytes) -> bool:
+        """Whether version 1.0.0 begins with these octets, of which the first is the layer."""
+        return NUMBERS.startswith(version[1:])
+
+    def finds_frame(self, data: bytes) -> bool:
+        """Whether frames begin in octets of which the start was not seen."""
+        return find_frame(data, True) >= 0
+
+    def starts(self, data: bytes) -> bool:
+        """Whether there is a performative where a header should be: nothing else begins so."""
+        return len(data) > 12 and data[:2] == b"\x00\x00" and judge_frame(data, 0, len(data)) == YES
+
+    def talk(
+        self, number: int, connection: Connection, protocol: str, version: bytes, holes: list[bool]
+    ) -> Talk:
+        """A connection of 1.0."""
+        return Talk10(number, connection, protocol, holes, self.voice)
+
+
+PROTOCOL: Final = Amqp10((NAME,), VOICE)

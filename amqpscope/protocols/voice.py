@@ -1,0 +1,150 @@
+"""How what a family's frames say is shown: one object a family, asked by every sink."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from amqpscope.model.delivery import Delivery
+from amqpscope.model.event import Event
+from dissectors.native import mypyc_attr
+from dissectors.tree import Node
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.names import Known
+
+ALWAYS: Final = 0
+"""Of how many frames that are alike a ladder draws: all."""
+FEW: Final = 3
+MANY: Final = 12
+NOTHING_HIDDEN: Final[frozenset[str]] = frozenset()
+
+
+class Tree(NamedTuple):
+    """The octets of a frame, or of the message that it completes, field by field."""
+
+    title: str
+    """`frame` or `message`."""
+    node: Node
+    octets: bytes
+    hidden: frozenset[str]
+    """What at the top of the tree holds a secret and must be covered."""
+    before: bytes = b""
+    """Octets of the same message in earlier frames, for a secret may begin there."""
+    inside: int = -1
+    """Where in the frame these octets are; -1: they were put together from several frames."""
+    frames: int = 1
+    """How many frames they were put together from."""
+
+
+class BodyPart(NamedTuple):
+    """Application data in a message."""
+
+    octets: bytes
+    content_type: str
+    start: int
+    """Where it begins in the message, and where what contains it ends."""
+    stop: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Voice:
+    """How a family's events are shown; what is not overridden says nothing."""
+
+    def __init__(self, name_width: int = 15, kinds: tuple[str, ...] = ()) -> None:
+        self.name_width = name_width
+        """Columns for the name of a frame."""
+        self.kinds = kinds
+        """What `kind` may be of its frames."""
+
+    def frame_names(self) -> list[str]:
+        """What `name` may be of its frames."""
+        return list(self.kinds)
+
+    def name(self, event: Event) -> str:
+        """What a list calls a frame: `transfer`, `basic.publish`, `unknown`."""
+        return event.name
+
+    def full_name(self, event: Event) -> str:
+        """The name of a frame for programs."""
+        return event.name
+
+    def label_key(self, event: Event) -> int:
+        """A number of 32 bits that frames of one kind and name share; -1: it has none."""
+        return -1
+
+    def colour(self, event: Event) -> str:
+        """What a frame is coloured as: the name of a 1.0 frame with such a part."""
+        return event.name
+
+    def summary(self, event: Event, show_secrets: bool = False) -> str:
+        """What a frame says, on one line."""
+        return ""
+
+    def place(self, event: Event) -> str:
+        """What a frame is about, for the column of links; as it was on the wire."""
+        return self.address(event)
+
+    def link(self, event: Event) -> str | None:
+        """The name of the link that a frame belongs to; None where there is none."""
+        return None
+
+    def address(self, event: Event) -> str:
+        """The node, queue or exchange that a frame is about; empty where there is none."""
+        return ""
+
+    def about(self, event: Event) -> Delivery | None:
+        """The delivery that a frame is part of, or hands back."""
+        return event.carries
+
+    def delivery_id(self, event: Event) -> int | None:
+        """The number that a frame's delivery has for its receiver."""
+        carried = event.carries
+        return None if carried is None else carried.delivery_id
+
+    def payload(self, event: Event) -> int:
+        """Octets of a message in a frame."""
+        return 0
+
+    def fact(self, event: Event, name: str) -> Any:
+        """What a filter's field of our own stands for in this family; None: nothing."""
+        return None
+
+    def add_frame_names(self, roots: dict[str, Known]) -> None:
+        """Add the kinds and names of frames to what a filter knows."""
+
+    def add_field_names(self, roots: dict[str, Known]) -> None:
+        """Add the fields of frames and messages to what a filter knows."""
+
+    def put_content(self, out: list[str], event: Event, show_secrets: bool) -> None:
+        """Write, as JSON, what a frame says: the value of `fields`, and the members behind it."""
+        out.append("{}")
+
+    def trees(self, event: Event) -> list[Tree]:
+        """A frame, and the message that it completes, field by field."""
+        return []
+
+    def bodies(self, event: Event) -> list[BodyPart]:
+        """The application data of the message that a frame completes."""
+        return []
+
+    # what a ladder asks
+
+    def rung(self, event: Event) -> str:
+        """What a frame is about, in a ladder: an address, a link or a channel."""
+        return self.place(event)
+
+    def answer(self, event: Event) -> str:
+        """What a frame says of the deliveries that it covers: `accepted`, `ack`."""
+        return ""
+
+    def alike(self, event: Event) -> str:
+        """A word that frames share which say nothing new once some were seen; empty: it is new."""
+        return ""
+
+    def drawn(self, event: Event) -> int:
+        """How many frames that are alike are drawn before the rest is folded."""
+        return FEW
+
+    def rung_colour(self, event: Event) -> str:
+        """What an arrow is coloured as; empty: as its name says."""
+        return ""

@@ -1,0 +1,295 @@
+"""What a rule is, which rules run on an event, and what they report.
+
+    @rule("FLW-016", "transfer-without-credit", "2.6.7", MUST, ERROR, on="first")
+    def transfer_without_credit(event: Event, report: Reporter) -> None:
+        '''A sender begins a delivery only while it has link credit.
+        ...'''
+
+A rule looks at an event before its frame is applied and calls `report.sure` or `report.suspect`.
+`on` names the kinds of event that it looks at (see `KINDS` of the family's `model.*.event`) and
+methods by their names (`basic.publish`, `queue.*`): all words must fit the event, and a bar
+separates alternatives: `on="first"`, `on="transfer aborted"`, `on="end | close"`. A dispatcher
+keeps, for each combination that it meets, the list of rules to call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from amqpscope.findings import ERROR, GUESSED, SURE, SUSPECT, WARNING, Finding
+from amqpscope.model.event import Event
+from amqpscope.model.mark import Mark
+from amqpscope.stream.types import PEERS
+from dissectors.native import mypyc_attr
+
+MUST: Final = "MUST"
+SHOULD: Final = "SHOULD"
+IMPLIED: Final = "implied"
+ADVISORY: Final = "advisory"
+
+INCOMPLETE: Final = "; not all that passed shortly before was captured"
+"""Why a finding is in doubt that rests on what was seen before."""
+MAX_NAMES: Final = 4096
+"""Names that are remembered: of methods that nobody knows there are as many as numbers."""
+
+Check = Callable[..., None]
+Related = tuple[tuple[Mark | None, str], ...]
+"""Frames that matter to a finding, each with why."""
+
+
+class Condition:
+    """One alternative of a rule's `on`."""
+
+    def __init__(self, words: str, kinds: dict[str, int]) -> None:
+        self.mask = 0
+        """Kinds that must all be there."""
+        self.names: list[str] = []
+        """Methods that it may be, or starts of their names; empty for any."""
+        for word in words.split():
+            if word in kinds:
+                self.mask |= kinds[word]
+            elif "." in word:
+                self.names.append(word.removesuffix("*"))
+            else:
+                raise ValueError(f"there is no kind of event called {word!r}")
+        malformed = kinds.get("malformed", 0)
+        if self.names:
+            self.mask |= kinds.get("method", 0)
+        self.unwanted = malformed if self.names and not self.mask & malformed else 0
+        """A method must be whole and without faults: else its arguments say nothing."""
+
+    def holds(self, kinds: int, name: str) -> bool:
+        """Whether an event of these kinds and this name is meant."""
+        if self.mask & kinds != self.mask or self.unwanted & kinds:
+            return False
+        if not self.names:
+            return True
+        return any(
+            name == word or (word[-1] == "." and name.startswith(word)) for word in self.names
+        )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is known about a rule beside its code."""
+
+    id: str
+    name: str
+    section: str
+    level: str
+    severity: str
+    on: str
+    default: bool
+    """Whether it runs when nobody asks for it."""
+    check: Check
+    module: str
+    family: str
+    """The protocol family whose events it looks at."""
+    conditions: tuple[Condition, ...]
+    """Each alternative of `on`."""
+    dialects: tuple[str, ...] = ()
+    """The dialects of the family that it is of, by the start of their names; empty for all."""
+
+    def concerns(self, dialect: str) -> bool:
+        """Whether it is of this dialect; `0-9=` is 0-9 and not 0-9-1."""
+        if not self.dialects:
+            return True
+        return any(matches(dialect, start) for start in self.dialects)
+
+
+def matches(dialect: str, start: str) -> bool:
+    """Whether a dialect is meant by the start of its name."""
+    if start.endswith("="):
+        return dialect in (start[:-1], f"{start[:-1]}-qpid")
+    return dialect.startswith(start)
+
+
+RULES: Final[dict[str, Rule]] = {}
+"""All rules by id, in the order in which their modules are read."""
+
+
+def register(
+    family: str, kinds: dict[str, int], id: str, name: str, section: str, level: str, severity: str,
+    on: str, default: bool, dialects: str,
+) -> Callable[[Check], Check]:  # fmt: skip
+    """Make a function a rule of a family."""
+
+    def registered(check: Check) -> Check:
+        if id in RULES:
+            raise ValueError(f"two rules are called {id}")
+        conditions = tuple(Condition(words, kinds) for words in on.split("|"))
+        RULES[id] = Rule(
+            id, name, section, level, severity, on, default, check, check.__module__, family,
+            conditions, tuple(dialects.split()),
+        )  # fmt: skip
+        return check
+
+    return registered
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Reporter:
+    """Takes what the rules report about the events of one connection.
+
+    A family's own reporter says in `add` where a finding belongs and how sure it can be there, and
+    hands it to `write`.
+    """
+
+    def __init__(self, connection: int, guessed: bool) -> None:
+        self.connection = connection
+        """The number of the connection."""
+        self.guessed = guessed
+        """Who is the client is a guess, so nobody is accused for sure."""
+        self.rule: Rule | None = None
+        """The rule that runs."""
+        self.findings: list[Finding] = []
+        self.active: frozenset[str] = frozenset()
+        """The rules that run: what an inactive one would have found is not known."""
+
+    def sure(
+        self, event: Event, message: str, path: str = "", related: Related = (), *,
+        severity: str = "", peer: int = -1, mark: Mark | None = None, about: object = None,
+    ) -> None:  # fmt: skip
+        """The octets prove it; `peer`, `mark`, `about` if not the event's sender, frame, place."""
+        self.add(event, SURE, message, path, related, severity, peer, mark, about)
+
+    def suspect(
+        self, event: Event, message: str, path: str = "", related: Related = (), *,
+        severity: str = "", peer: int = -1, mark: Mark | None = None, about: object = None,
+    ) -> None:  # fmt: skip
+        """It rests on time or on what is not on the wire; never an error."""
+        self.add(event, SUSPECT, message, path, related, severity, peer, mark, about)
+
+    def add(
+        self, event: Event, certainty: str, message: str, path: str, related: Related,
+        severity: str, peer: int, mark: Mark | None, about: object,
+    ) -> None:  # fmt: skip
+        """Take a finding; `about` is what it is about, if not the event's own place."""
+        self.write(
+            sure=certainty == SURE, peer=event.peer if peer < 0 else peer,
+            mark=event.mark if mark is None else mark, severity=severity, message=message,
+            path=path, channel=event.frame.unit.channel, link="", related=related,
+        )  # fmt: skip
+
+    @property
+    def running(self) -> Rule:
+        """The rule that runs."""
+        if self.rule is None:
+            raise ValueError("no rule is running")
+        return self.rule
+
+    def proves(self, certainty: str, severity: str) -> bool:
+        """Whether a finding is a proven violation: an error, also one that is forgiven here."""
+        return certainty == SURE and ERROR in (severity, self.running.severity)
+
+    def write(
+        self, *, sure: bool, peer: int, mark: Mark, severity: str, message: str, path: str,
+        channel: int | None, link: str, related: Related,
+    ) -> None:  # fmt: skip
+        """Keep a finding; only what is sure is an error."""
+        rule = self.running
+        chosen = severity or rule.severity
+        finding = Finding(
+            rule=rule.id,
+            name=rule.name,
+            section=rule.section,
+            level=rule.level,
+            severity=WARNING if chosen == ERROR and not sure else chosen,
+            certainty=SURE if sure else SUSPECT,
+            peer=PEERS[peer],
+            message=message,
+            path=path,
+            connection=self.connection,
+            frame=mark.frame,
+            packet=mark.packet,
+            time=mark.time,
+            channel=channel,
+            link=link,
+            related=tuple([(m.frame, why) for m, why in related if m is not None and m.frame]),
+        ).masked()
+        self.findings.append(finding.doubted(GUESSED) if self.guessed else finding)
+
+    def take(self) -> list[Finding]:
+        """What was reported since this was last asked."""
+        found, self.findings = self.findings, []
+        return found
+
+
+class RuleSet:
+    """The rules that are wanted, and those that run because the others build on them."""
+
+    def __init__(self, rules: list[Rule], needed: list[Rule] | None = None) -> None:
+        self.rules = rules
+        self.running = rules if needed is None else needed
+        wanted = frozenset(rule.id for rule in rules)
+        self.ids = frozenset(rule.id for rule in self.running)
+        self.silent = self.ids - wanted
+        """Rules that run because others build on what they find, and are not reported."""
+        self.dispatchers: dict[str, Dispatcher] = {}
+
+    def of(self, family: str) -> Dispatcher:
+        """What finds the rules of a family."""
+        found = self.dispatchers.get(family)
+        if found is None:
+            found = self.dispatchers[family] = Dispatcher(self, family)
+        return found
+
+
+class Recent:
+    """What was last found for a name: most frames of a name are alike."""
+
+    def __init__(self, dialect: str, kinds: int, rules: list[Rule]) -> None:
+        self.dialect = dialect
+        self.kinds = kinds
+        self.rules = rules
+
+
+class Dispatcher:
+    """The rules of one family that run, found by the kinds and the name of an event."""
+
+    def __init__(self, chosen: RuleSet, family: str) -> None:
+        self.ids = chosen.ids
+        self.silent = chosen.silent
+        self.conditions = [
+            (condition, rule)
+            for rule in chosen.running
+            if rule.family == family
+            for condition in rule.conditions
+        ]
+        self.tables: dict[tuple[str, int, str], list[Rule]] = {}
+        """By dialect, kinds and name."""
+        self.recent: dict[str, Recent] = {}
+
+    def rules_for(self, dialect: str, kinds: int, name: str) -> list[Rule]:
+        """The rules that look at such an event."""
+        recent = self.recent.get(name)
+        if recent is not None and recent.kinds == kinds and recent.dialect == dialect:
+            return recent.rules
+        if len(self.recent) > MAX_NAMES:
+            self.recent, self.tables = {}, {}
+        key = (dialect, kinds, name)
+        found = self.tables.get(key)
+        if found is None:
+            chosen = {
+                rule.id: rule
+                for condition, rule in self.conditions
+                if condition.holds(kinds, name) and rule.concerns(dialect)
+            }
+            found = self.tables[key] = list(chosen.values())
+        self.recent[name] = Recent(dialect, kinds, found)
+        return found
+
+    def check(self, event: Event, name: str, reporter: Reporter, dialect: str = "") -> None:
+        """Let the rules look at an event, and keep what they report."""
+        rules = self.rules_for(dialect, event.kinds, name)
+        if not rules:
+            return
+        reporter.active = self.ids
+        for rule in rules:
+            reporter.rule = rule
+            rule.check(event, reporter)
+        if self.silent and reporter.findings:
+            kept = [found for found in reporter.findings if found.rule not in self.silent]
+            reporter.findings = kept

@@ -1,0 +1,244 @@
+"""Opening channels, their numbers, and what is sent on closed ones (A09-CHN-01 to 03, 08 to 11)."""
+
+from __future__ import annotations
+
+from amqpscope.model.v0_9 import event as kinds
+from amqpscope.model.v0_9.channel import Channel
+from amqpscope.model.v0_9.event import Event
+from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.stream.types import CLIENT, PEERS, SERVER
+
+
+@rule("A09-CHN-01", "channel-above-channel-max", "tune channel-max", MUST, ERROR, on="channel.open")
+def channel_above_channel_max(event: Event, report: Reporter) -> None:
+    """No channel has a number above the channel-max that both agreed on.
+
+    In 0-9-1 it is the highest number; in the versions before it reads as how many channels there
+    may be, so there both have to be exceeded.
+
+    Bad (opened):
+        client: channel.open[2048]   # <- A09-CHN-01
+
+    Good (opened):
+        client: channel.open[2047]
+        server: channel.open-ok[2047]
+    """
+    connection, number = event.connection, event.unit.channel
+    limit = connection.limit("channel_max")
+    tune, tune_ok = connection.tune, connection.tune_ok
+    if limit <= 0 or number <= limit or event.peer != CLIENT or tune is None or tune_ok is None:
+        return
+    if not connection.dialect.name.startswith("0-9-1"):
+        open_now = [channel for channel in connection.channels.values() if channel.open]
+        if len(open_now) < limit:
+            return
+    related = ((tune.mark, "the server's tune"), (tune_ok.mark, "the client's tune-ok"))
+    report.sure(event, f"channel {number} is opened, channel-max is {limit}", "channel", related)
+
+
+@rule("A09-CHN-02", "method-on-closed-channel", "channel/open; 504", MUST, ERROR, on="unopened")
+def method_on_closed_channel(event: Event, report: Reporter) -> None:
+    """The first on a channel is channel.open.
+
+    After both have closed a channel, it must be opened again. A broker closes the connection with
+    504. A client gets here when a thread goes on with a channel that another has closed.
+
+    Bad (opened):
+        client: queue.declare[1] queue="q"   # <- A09-CHN-02
+
+    Good (opened):
+        client: channel.open[1]
+        client: queue.declare[1] queue="q"
+        server: channel.open-ok[1]
+        server: queue.declare-ok[1] queue="q"
+    """
+    if event.kinds & (kinds.AFTER_CLOSE | kinds.WRONG_WAY) or not event.trusted:
+        return
+    if event.name == "channel.resume":
+        return  # Another way to open one, in 0-9.
+    number = event.unit.channel
+    before = event.connection.closed.get(number)
+    if before is None:
+        report.sure(event, f"{event.name} on channel {number}, which is not open")
+        return
+    if not before.sure:
+        return
+    marks = [
+        (mark, f"the {PEERS[peer]}'s {word}")
+        for peer, close in enumerate(before.closes)
+        if close is not None
+        for mark, word in ((close.mark, "close"), (close.answer, "close, answered"))
+    ]
+    text = f"{event.name} on channel {number}, which is closed"
+    report.sure(event, text, "", tuple(marks))
+
+
+def reopened(event: Event) -> Channel | None:
+    """The channel that is still there under the number that a client opens, for sure."""
+    channel = event.channel
+    if event.peer != CLIENT or channel is None or channel.assumed or not channel.sure:
+        return None
+    return channel if event.trusted else None
+
+
+@rule("A09-CHN-03", "channel-open-repeated", "1.1.2.1; state", MUST, ERROR, on="channel.open")
+def channel_open_repeated(event: Event, report: Reporter) -> None:
+    """A channel that is open is not opened again.
+
+    A broker closes the connection with 504: "second 'channel.open' seen".
+
+    Bad (channel):
+        client: channel.open[1]   # <- A09-CHN-03
+
+    Good (channel):
+        client: channel.close[1] reply-code=200 reply-text="bye"
+        server: channel.close-ok[1]
+        client: channel.open[1]
+        server: channel.open-ok[1]
+    """
+    channel = reopened(event)
+    if channel is not None and not channel.closing:
+        text = f"channel {channel.number} is opened again, and was not closed"
+        report.sure(event, text, "channel", ((channel.mark, "its open"),))
+
+
+@rule(
+    "A09-CHN-08", "channel-reopened-before-close-ok", "2.3.7; 1.1.2.6", MUST, ERROR,
+    on="channel.open",
+)  # fmt: skip
+def channel_reopened_before_close_ok(event: Event, report: Reporter) -> None:
+    """A channel that the server has closed is opened again only after the client's close-ok.
+
+    Until then the server drops all that comes on it but the close-ok, or takes the open for a
+    second one and closes the connection with 504.
+
+    Bad (channel):
+        server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"
+        client: channel.open[1]   # <- A09-CHN-08
+
+    Good (channel):
+        server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"
+        client: channel.close-ok[1]
+        client: channel.open[1]
+        server: channel.open-ok[1]
+    """
+    channel = reopened(event)
+    close = None if channel is None else channel.closes[SERVER]
+    if channel is None or close is None or close.answer is not None:
+        return
+    own = channel.closes[CLIENT]
+    text = f"channel {channel.number} is opened again, the server's close is not answered"
+    related = ((close.mark, "the server's close"),)
+    if own is None:
+        report.sure(event, text, "channel", related)
+    elif own.answer is not None and event.knew(close.mark) and of_0_9_1(event):
+        # The closes have crossed: the server has seen that of the client at least.
+        report.suspect(event, text, "channel", (*related, (own.mark, "the client's own close")))
+
+
+def of_0_9_1(event: Event) -> bool:
+    """Whether closes that cross are each answered, as only 0-9-1 says."""
+    return event.connection.dialect.name.startswith("0-9-1")
+
+
+@rule(
+    "A09-CHN-09", "channel-reopened-too-early", "2.3.7; 1.1.2.6", MUST, INFO, on="channel.open"
+)  # fmt: skip
+def channel_reopened_too_early(event: Event, report: Reporter) -> None:
+    """A channel that the client has closed is opened again only after the server's close-ok.
+
+    RabbitMQ may not be through with the close, take the open for a second one, and close the
+    connection with 504. Others may take frames of the old channel for those of the new one.
+
+    Bad (channel):
+        client: channel.close[1] reply-code=200 reply-text="bye"
+        client: channel.open[1]   # <- A09-CHN-09
+
+    Good (channel):
+        client: channel.close[1] reply-code=200 reply-text="bye"
+        server: channel.close-ok[1]
+        client: channel.open[1]
+        server: channel.open-ok[1]
+    """
+    channel, number = reopened(event), event.unit.channel
+    if channel is None and number not in event.connection.channels:
+        channel = event.connection.closed.get(number)
+    close = None if channel is None else channel.closes[CLIENT]
+    if close is None or event.peer != CLIENT or event.ahead:
+        return
+    if close.answer is None or not event.knew(close.answer):
+        text = f"channel {number} is opened again before the server's close-ok has come"
+        severity = WARNING if close.answer is None and event.connection.rabbit else INFO
+        related = ((close.mark, "the client's close"),)
+        report.suspect(event, text, "channel", related, severity=severity)
+
+
+@rule(
+    "A09-CHN-10", "frame-after-own-channel-close", "1.1.2.6; channel.close", MUST, ERROR,
+    on="own-closed",
+)  # fmt: skip
+def frame_after_own_channel_close(event: Event, report: Reporter) -> None:
+    """Who has closed a channel sends nothing more on it but a close-ok.
+
+    The partner may have seen the close already, and the number may be another channel's by then.
+
+    Bad (channel):
+        client: channel.close[1] reply-code=200 reply-text="bye"
+        client: basic.get[1] queue="q"   # <- A09-CHN-10
+
+    Good (channel):
+        client: channel.close[1] reply-code=200 reply-text="bye"
+        server~1: channel.close[1] reply-code=404 reply-text="NOT_FOUND"
+        client: channel.close-ok[1]
+        server: channel.close-ok[1]
+    """
+    channel, peer = event.channel, event.peer
+    close = None if channel is None else channel.closes[peer]
+    if channel is None or close is None or event.name == "channel.open" or not event.trusted:
+        return
+    told = f"CHN-10 {channel.number} {channel.generation}"
+    if event.content is not None or told in event.own.told:
+        return
+    lost = peer != CLIENT or close.mark.time < event.connection.shaken_until
+    if lost and not channel.whole[peer]:
+        return  # What was missed since its close may have opened the channel again.
+    if event.kinds & kinds.AFTER_CLOSE:
+        return
+    event.own.told.add(told)
+    text = f"the {PEERS[peer]} sends {event.name} on channel {channel.number} after its own close"
+    report.sure(event, text, "", ((close.mark, "its close"),))
+
+
+@rule(
+    "A09-CHN-11", "frames-lost-after-channel-close", "1.1.2.6", IMPLIED, INFO,
+    on="channel.close-ok",
+)  # fmt: skip
+def frames_lost_after_channel_close(event: Event, report: Reporter) -> None:
+    """What is sent on a channel after its close has arrived is lost.
+
+    A publisher that does not look at what comes in goes on for a while: all of that is dropped.
+    What a server has under way when a client closes is legal, and of no use to anybody.
+
+    Bad (channel):
+        server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        client: channel.close-ok[1]   # <- A09-CHN-11
+
+    Good (channel):
+        server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"
+        client~1: basic.publish[1] routing-key="q"
+        client~1: content-header[1] class=basic body-size=0
+        client: channel.close-ok[1]
+    """
+    channel = event.channel
+    close = None if channel is None else channel.closes[SERVER]
+    if channel is None or close is None or event.peer != CLIENT:
+        return
+    count = channel.after_close[CLIENT]
+    if channel.closes[CLIENT] is not None:
+        return  # It has closed as well, and what it sent before is told by that.
+    if count:
+        frames = "a frame" if count == 1 else f"{count} frames"
+        text = f"the client sent {frames} on channel {channel.number} after the server's close"
+        report.suspect(event, f"{text}: lost", "", ((close.mark, "the close"),))

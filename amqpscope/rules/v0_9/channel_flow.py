@@ -1,0 +1,139 @@
+"""Channel flow, alerts, resuming, and what opens a channel (A09-CHN-15, 17 to 19, 21)."""
+
+from __future__ import annotations
+
+from amqpscope.model.v0_9.event import Event
+from amqpscope.model.v0_9.messages import text as said
+from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.stream.types import CLIENT, PEERS
+
+
+@rule(
+    "A09-CHN-15", "content-while-flow-stopped", "1.1.2.3", IMPLIED, WARNING,
+    on="odd-publish | odd-deliver",
+)  # fmt: skip
+def content_while_flow_stopped(event: Event, report: Reporter) -> None:
+    """Who has agreed to stop the flow of a channel begins no content on it.
+
+    A content that is under way is finished, and a get is answered.
+
+    Bad (plain):
+        server: channel.flow[1] active=false
+        client: channel.flow-ok[1] active=false
+        client: basic.publish[1] routing-key="q"   # <- A09-CHN-15
+        client: content-header[1] class=basic body-size=0
+
+    Good (plain):
+        server: channel.flow[1] active=false
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        client: channel.flow-ok[1] active=false
+        server: channel.flow[1] active=true
+        client: channel.flow-ok[1] active=true
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+    """
+    channel = event.channel
+    if channel is None or not channel.sure or event.name.endswith(".get-ok"):
+        return
+    flow = channel.flows[1 - event.peer]
+    if flow.active or flow.ok_active or flow.ok_mark is None:
+        return
+    told = f"CHN-15 {flow.ok_mark.frame}"
+    if told not in event.own.told:
+        event.own.told.add(told)
+        text = f"{event.name} on channel {channel.number}, where the flow is stopped"
+        related = ((flow.mark, "the flow"), (flow.ok_mark, "its flow-ok"))
+        report.sure(event, text, "", related)
+
+
+@rule("A09-CHN-17", "flow-ok-state-differs", "flow-ok active", IMPLIED, WARNING,
+      on="channel.flow-ok")  # fmt: skip
+def flow_ok_state_differs(event: Event, report: Reporter) -> None:
+    """A flow-ok says the same as the flow that it answers.
+
+    Bad (plain):
+        server: channel.flow[1] active=false
+        client: channel.flow-ok[1] active=true   # <- A09-CHN-17
+
+    Good (plain):
+        server: channel.flow[1] active=false
+        client: channel.flow-ok[1] active=false
+    """
+    method, request, channel = event.unit.method, event.request, event.channel
+    if method is None or request is None or channel is None:
+        return
+    if not channel.sure or channel.doubtful[1 - event.peer]:
+        return
+    asked, answered = bool(request.method.get("active")), bool(method.get("active"))
+    if asked != answered:
+        text = f"active is {str(answered).lower()}, the flow has {str(asked).lower()}"
+        report.sure(event, text, "channel.flow-ok.active", ((request.mark, "the flow"),))
+
+
+@rule("A09-CHN-18", "alert-out-of-place", "1.1.2.5", IMPLIED, WARNING, on="channel.alert",
+      dialects="10-3 0-8")  # fmt: skip
+def alert_out_of_place(event: Event, report: Reporter) -> None:
+    """An alert is sent by the server, on a channel that is open.
+
+    Bad (v0_8):
+        client: channel.open[2]
+        server: channel.alert[2] reply-code=310 reply-text="lost"   # <- A09-CHN-18
+
+    Good (v0_8):
+        server: channel.alert[1] reply-code=310 reply-text="lost"
+    """
+    channel = event.channel
+    if event.peer == CLIENT:
+        report.sure(event, "the client sends an alert")
+    elif channel is not None and channel.sure and channel.ok_mark is None:
+        text = f"an alert on channel {channel.number}, of which the open is not answered"
+        report.sure(event, text, "", ((channel.mark, "its open"),))
+
+
+@rule("A09-CHN-19", "out-of-band-field-set", "out-of-band assert null", IMPLIED, WARNING,
+      on="channel.open")  # fmt: skip
+def out_of_band_field_set(event: Event, report: Reporter) -> None:
+    """A channel.open asks for nothing out of band.
+
+    There is no other way than this connection. 0-9-1 has the field reserved, and some clients put
+    a "0" there, which is only a note. Told once for each peer.
+
+    Bad (opened):
+        client: channel.open[1] reserved-1="x"   # <- A09-CHN-19
+        server: channel.open-ok[1]
+
+    Good (opened):
+        client: channel.open[1]
+        server: channel.open-ok[1]
+    """
+    method, own = event.unit.method, event.own
+    if method is None or "CHN-19" in own.told:
+        return
+    for name in ("out-of-band", "reserved-1"):
+        value = said(method, name)
+        if value:
+            own.told.add("CHN-19")
+            severity = INFO if name == "reserved-1" else WARNING
+            text = f"{name} is {value!r}, not empty"
+            report.sure(event, text, f"channel.open.{name}", severity=severity)
+
+
+@rule("A09-CHN-21", "resume-unknown-channel-id", "grammar", MUST, WARNING, on="channel.resume",
+      dialects="0-9=")  # fmt: skip
+def resume_unknown_channel_id(event: Event, report: Reporter) -> None:
+    """A resume names a channel-id that an open-ok gave.
+
+    That may have been on another connection, so only an empty one is told.
+
+    Bad (v0_9):
+        client: channel.resume[1] channel-id=""   # <- A09-CHN-21
+
+    Good (v0_9):
+        client: channel.resume[1] channel-id="c-17"
+        server: channel.ok[1]
+    """
+    method = event.unit.method
+    if method is not None and not method.get("channel-id"):
+        text = f"the {PEERS[event.peer]} resumes a channel without saying which"
+        report.sure(event, text, "channel.resume.channel-id")

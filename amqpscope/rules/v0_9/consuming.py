@@ -1,0 +1,282 @@
+"""Consumers: their tags, and what is delivered to them (A09-BAS-01 to 07; 1.1.6.1, 1.1.6.7)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.v0_9 import deliveries as states
+from amqpscope.model.v0_9.channel import MAX_GONE, Channel
+from amqpscope.model.v0_9.deliveries import Consumer
+from amqpscope.model.v0_9.event import Event
+from amqpscope.model.v0_9.messages import text
+from amqpscope.model.v0_9.methods import waits
+from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.stream.types import CLIENT
+
+TAG: Final = "consumer-tag"
+CONSUME: Final = "basic.consume"
+CONSUME_OK: Final = "basic.consume-ok"
+
+
+def asked_tags(channel: Channel) -> list[str]:
+    """The tags of consumes that wait for their answers; empty ones are the server's to choose."""
+    waiting = [*channel.pending[CLIENT], *channel.unanswered]
+    return [text(request.method, TAG) for request in waiting if request.name == CONSUME]
+
+
+@rule("A09-BAS-01", "consumer-tag-changed", "1.1.6.2", IMPLIED, WARNING, on="basic.consume-ok")
+def consumer_tag_changed(event: Event, report: Reporter) -> None:
+    """The server takes the consumer tag that the client has chosen.
+
+    The client looks for its consumer under the name that it gave, and drops what comes to another.
+
+    Bad (queue):
+        client: basic.consume[1] queue="q" consumer-tag="t"
+        server: basic.consume-ok[1] consumer-tag="ctag-1"   # <- A09-BAS-01
+
+    Good (queue):
+        client: basic.consume[1] queue="q"
+        server: basic.consume-ok[1] consumer-tag="ctag-1"
+    """
+    channel, request, method = event.channel, event.request, event.unit.method
+    if channel is None or request is None or method is None or not channel.sure:
+        return
+    said, wanted = text(method, TAG), text(request.method, TAG)
+    if said == wanted or not wanted or method.get(TAG) is None:
+        return
+    # Several consumes may be under way: it may be the answer to another.
+    asked = asked_tags(channel)
+    if said not in asked and "" not in asked:
+        related = ((request.mark, "the consume"),)
+        words = f"the tag {wanted!r} was asked for, {said!r} is said"
+        report.sure(event, words, "basic.consume-ok.consumer-tag", related)
+
+
+@rule(
+    "A09-BAS-02", "generated-consumer-tag-wrong", "consume", IMPLIED, WARNING,
+    on="basic.consume-ok",
+)  # fmt: skip
+def generated_consumer_tag_wrong(event: Event, report: Reporter) -> None:
+    """A tag that the server chooses is not empty, and no other consumer of the channel has it.
+
+    Bad (consuming):
+        client: basic.consume[1] queue="q"
+        server: basic.consume-ok[1] consumer-tag="t"   # <- A09-BAS-02
+
+    Good (consuming):
+        client: basic.consume[1] queue="q"
+        server: basic.consume-ok[1] consumer-tag="ctag-1"
+    """
+    channel, request, method = event.channel, event.request, event.unit.method
+    if channel is None or request is None or method is None or text(request.method, TAG):
+        return
+    said, path = text(method, TAG), "basic.consume-ok.consumer-tag"
+    if method.get(TAG) is None:
+        return
+    if not said:
+        report.sure(event, "the server chooses an empty consumer tag", path)
+        return
+    other = channel.consumers.get(said)
+    if other is not None and other.state == states.ACTIVE and channel.sure:
+        related = ((other.mark, "the consumer that has it"),)
+        report.sure(event, f"the server chooses the tag {said!r}, which is in use", path, related)
+
+
+@rule(
+    "A09-BAS-03", "consumer-tag-in-use", "1.1.6.1, consumer-tag 01", MUST, ERROR,
+    on="basic.consume",
+)  # fmt: skip
+def consumer_tag_in_use(event: Event, report: Reporter) -> None:
+    """A new consumer has a tag that no other consumer of the channel has.
+
+    The broker closes the connection with 530. Once a cancel is on its way the tag is free again,
+    and so it may be once the client has deleted a queue.
+
+    Bad (consuming):
+        client: basic.consume[1] queue="q" consumer-tag="t"   # <- A09-BAS-03
+
+    Good (consuming):
+        client: basic.cancel[1] consumer-tag="t"
+        client: basic.consume[1] queue="q" consumer-tag="t"
+        server: basic.cancel-ok[1] consumer-tag="t"
+        server: basic.consume-ok[1] consumer-tag="t"
+    """
+    channel, method = event.channel, event.unit.method
+    if channel is None or method is None or event.peer != CLIENT or not channel.sure:
+        return
+    consumer = channel.consumers.get(text(method, TAG))
+    if consumer is None or consumer.assumed or channel.closing or not event.trusted:
+        return
+    if consumer.state not in (states.ACTIVE, states.PENDING):
+        return
+    words = f"the consumer tag {consumer.tag!r} is in use on this channel"
+    related = ((consumer.mark, "the consumer that has it"),)
+    if deleted_since(event, consumer):
+        report.suspect(event, words, "basic.consume.consumer-tag", related)
+    else:
+        report.sure(event, words, "basic.consume.consumer-tag", related)
+
+
+def deleted_since(event: Event, consumer: Consumer) -> bool:
+    """The client has deleted a queue since: a consumer of it went without a word."""
+    plan = event.connection.dialect.by_name.get("queue.delete")
+    mark = None if plan is None else event.connection.ends[CLIENT].sent.get(plan.code)
+    return mark is not None and mark.end > consumer.mark.end
+
+
+@rule(
+    "A09-BAS-04", "no-wait-consume-without-tag", "consume no-wait", IMPLIED, WARNING,
+    on="basic.consume",
+)  # fmt: skip
+def no_wait_consume_without_tag(event: Event, report: Reporter) -> None:
+    """A consume that wants no answer names its consumer.
+
+    The server says the tag that it has chosen only in its answer, so the client can neither tell
+    whose deliveries come nor cancel the consumer.
+
+    Bad (queue):
+        client: basic.consume[1] queue="q" no-wait=true   # <- A09-BAS-04
+
+    Good (queue):
+        client: basic.consume[1] queue="q" consumer-tag="t" no-wait=true
+    """
+    method = event.unit.method
+    if method is not None and not text(method, TAG) and not waits(method):
+        words = "a consume with no-wait and without a tag: nobody tells the client the tag"
+        report.sure(event, words, "basic.consume.consumer-tag")
+
+
+@rule(
+    "A09-BAS-05", "consumer-tag-on-other-channel", "consumer-tag 02", MUST, WARNING,
+    on="basic.cancel",
+)  # fmt: skip
+def consumer_tag_on_other_channel(event: Event, report: Reporter) -> None:
+    """A consumer is cancelled on the channel on which it was made.
+
+    Anywhere else its tag names nothing: the server says cancel-ok, and goes on delivering.
+
+    Bad (consuming):
+        client: channel.open[2]
+        server: channel.open-ok[2]
+        client: basic.cancel[2] consumer-tag="t"   # <- A09-BAS-05
+        server: basic.cancel-ok[2] consumer-tag="t"
+
+    Good (consuming):
+        client: channel.open[2]
+        server: channel.open-ok[2]
+        client: basic.cancel[1] consumer-tag="t"
+        server: basic.cancel-ok[1] consumer-tag="t"
+    """
+    channel, method = event.channel, event.unit.method
+    if channel is None or method is None or event.peer != CLIENT or not channel.sure:
+        return
+    tag = text(method, TAG)
+    if tag in channel.consumers or tag in channel.gone or len(channel.gone) >= MAX_GONE:
+        return
+    for number, other in event.connection.channels.items():
+        consumer = other.consumers.get(tag)
+        if other is not channel and consumer is not None and consumer.state == states.ACTIVE:
+            words = f"the consumer {tag!r} is one of channel {number}"
+            related = ((consumer.mark, "its consume"),)
+            report.sure(event, words, "basic.cancel.consumer-tag", related)
+            return
+
+
+@rule(
+    "A09-BAS-06", "deliver-to-unknown-consumer", "1.1.6.7", MUST, ERROR,
+    on="odd-deliver basic.deliver",
+)  # fmt: skip
+def deliver_to_unknown_consumer(event: Event, report: Reporter) -> None:
+    """A message is delivered to a consumer that was made on its channel.
+
+    Bad (consuming):
+        server: basic.deliver[1] consumer-tag="u" delivery-tag=1 routing-key="q" # <- A09-BAS-06
+        server: content-header[1] class=basic body-size=0
+        client: basic.ack[1] delivery-tag=1
+
+    Good (consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        client: basic.ack[1] delivery-tag=1
+    """
+    channel, method = event.channel, event.unit.method
+    if channel is None or method is None or not judged(event, channel):
+        return
+    tag = text(method, TAG)
+    if event.consumer is not None or tag in channel.gone or "" in asked_tags(channel):
+        return
+    words, path = f"there is no consumer {tag!r} on this channel", "basic.deliver.consumer-tag"
+    if CONSUME_OK in channel.unawaited or len(channel.gone) >= MAX_GONE:
+        # The client may not know the tag, or it was one of many that are not remembered.
+        report.suspect(event, words, path)
+    else:
+        report.sure(event, words, path)
+
+
+def judged(event: Event, channel: Channel) -> bool:
+    """All of the channel was seen, and whatever the client asked that the server knows of."""
+    method = event.unit.method
+    if method is None or method.get(TAG) is None:
+        # Of the oldest draft the fields are not always known.
+        return False
+    if event.partner.damaged is not None:
+        return False
+    return channel.sure and not channel.closing and not event.ahead and event.trusted
+
+
+@rule(
+    "A09-BAS-07", "deliver-outside-consumer-life", "4.6", MUST, ERROR,
+    on="odd-deliver basic.deliver",
+)  # fmt: skip
+def deliver_outside_consumer_life(event: Event, report: Reporter) -> None:
+    """Deliveries come after the consume-ok of their consumer, and before its cancel-ok.
+
+    RabbitMQ's streams may deliver before the consume-ok if other requests were under way, so
+    that is no error there.
+
+    Bad (consuming):
+        client: basic.cancel[1] consumer-tag="t"
+        server: basic.cancel-ok[1] consumer-tag="t"
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q" # <- A09-BAS-07
+        server: content-header[1] class=basic body-size=0
+        client: basic.ack[1] delivery-tag=1
+
+    Good (consuming):
+        client: basic.cancel[1] consumer-tag="t"
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        server: basic.cancel-ok[1] consumer-tag="t"
+        client: basic.ack[1] delivery-tag=1
+
+    Bad (queue):
+        client: basic.consume[1] queue="q" consumer-tag="t"
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q" # <- A09-BAS-07
+        server: content-header[1] class=basic body-size=0
+        server: basic.consume-ok[1] consumer-tag="t"
+
+    Good (queue):
+        client: basic.consume[1] queue="q" consumer-tag="t" no-wait=true
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+    """
+    channel, method, consumer = event.channel, event.unit.method, event.consumer
+    if channel is None or method is None or not judged(event, channel):
+        return
+    tag, path = text(method, TAG), "basic.deliver.consumer-tag"
+    gone = channel.gone.get(tag)
+    if consumer is None and gone is not None:
+        words = f"a delivery to the consumer {tag!r}, which is gone"
+        report.sure(event, words, path, ((gone.gone_mark, "its end"),))
+        return
+    early = WARNING if event.connection.rabbit else ERROR
+    once = f"07 {channel.number} {channel.generation} {tag}"
+    if once in event.own.told:
+        return
+    if consumer is not None and consumer.state == states.PENDING:
+        event.own.told.add(once)
+        words = f"a delivery to the consumer {tag!r} before its consume-ok"
+        related = ((consumer.mark, "its consume"),)
+        report.sure(event, words, path, related, severity=early)
+    elif consumer is None and "" in asked_tags(channel):
+        words = f"a delivery to the consumer {tag!r} before any consume-ok"
+        report.sure(event, words, path, severity=early)

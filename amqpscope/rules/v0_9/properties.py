@@ -1,0 +1,110 @@
+"""Properties of published messages (A09-BAS-39 to 41)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from amqpscope.model.v0_9.event import Event
+from amqpscope.rules.v0_9 import IMPLIED, INFO, WARNING, Reporter, rule
+from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.message import ContentHeader
+
+BASIC: Final = 60
+MODES: Final = (1, 2)
+HIGHEST: Final = 9
+NUMBER: Final = re.compile(r"[+]?[0-9]+")
+
+
+def published(event: Event) -> ContentHeader | None:
+    """The properties of a message that the client publishes."""
+    header = event.unit.content
+    if header is None or event.peer != CLIENT or event.unit.faults or header.class_id != BASIC:
+        return None
+    return header
+
+
+@rule(
+    "A09-BAS-39", "delivery-mode-or-priority-odd", "property comments", IMPLIED, INFO,
+    on="odd-header content-header",
+)  # fmt: skip
+def delivery_mode_or_priority_odd(event: Event, report: Reporter) -> None:
+    """A message's delivery-mode is 1 or 2, and its priority at most 9.
+
+    Any mode but 2 is taken for 1: the message is not kept. RabbitMQ's priorities go to 255, in
+    queues that were declared so. Told once for a client.
+
+    Bad (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0 delivery-mode=3   # <- A09-BAS-39
+
+    Good (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0 delivery-mode=2 priority=9
+    """
+    header = published(event)
+    if header is None:
+        return
+    told = event.own.told
+    mode, priority = header.get("delivery-mode"), header.get("priority")
+    if isinstance(mode, int) and mode not in MODES and "39 mode" not in told:
+        told.add("39 mode")
+        words = f"delivery-mode is {mode}, neither 1 nor 2"
+        report.sure(event, words, "content-header.delivery-mode")
+    if isinstance(priority, int) and priority > HIGHEST and "39 priority" not in told:
+        told.add("39 priority")
+        report.sure(event, f"priority is {priority}, above 9", "content-header.priority")
+
+
+@rule(
+    "A09-BAS-40", "expiration-not-number", "[RMQ]", IMPLIED, WARNING,
+    on="odd-header content-header",
+)  # fmt: skip
+def expiration_not_number(event: Event, report: Reporter) -> None:
+    """For RabbitMQ a message's expiration is a number of milliseconds, written in digits.
+
+    The property is a text. "60s" or a date closes the channel with 406.
+
+    Bad (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0 expiration="60s"   # <- A09-BAS-40
+
+    Good (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0 expiration="60000"
+    """
+    header = published(event)
+    value = None if header is None else header.get("expiration")
+    if not isinstance(value, str) or not event.connection.rabbit:
+        return
+    if NUMBER.fullmatch(value) is None:
+        words = f"expiration is {str(value)!r}, not a number of milliseconds"
+        report.sure(event, words, "content-header.expiration")
+
+
+@rule(
+    "A09-BAS-41", "user-id-not-login", "validated user-id", IMPLIED, WARNING,
+    on="odd-header content-header",
+)  # fmt: skip
+def user_id_not_login(event: Event, report: Reporter) -> None:
+    """For RabbitMQ a message's user-id is the name that the client has logged in with.
+
+    The broker closes the channel with 406, but for users who may speak for others.
+
+    Bad (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0 user-id="admin"   # <- A09-BAS-41
+
+    Good (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0 user-id="guest"
+    """
+    header, connection = published(event), event.connection
+    value = None if header is None else header.get("user-id")
+    if not isinstance(value, str) or not connection.rabbit or not connection.user:
+        return
+    if value != connection.user and "41" not in event.own.told:
+        event.own.told.add("41")
+        words = f"user-id is {str(value)!r}, the client has logged in as {connection.user!r}"
+        related = ((connection.start_ok_mark, "its start-ok"),)
+        report.suspect(event, words, "content-header.user-id", related)

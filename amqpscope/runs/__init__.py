@@ -1,0 +1,1 @@
+"""From input to output: what the commands do."""

@@ -1,0 +1,180 @@
+"""The proxy for programs and tests:
+
+    with amqpscope.proxied("amqp://localhost:5672", fail_on="error") as proxy:
+        run_the_client(proxy.url)
+
+The relay is a process of its own. Findings are worked out here, from the recording, when they are
+asked for: inside the block those of the traffic so far, after it all of them.
+
+A block that says nothing has checked something: it ends with `NotChecked` when no AMQP passed, or
+not all of it was recorded and analysed, and with `Violation` when `fail_on` says so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from subprocess import Popen
+
+from amqpscope.check.result import Checked
+from amqpscope.check.selection import FAIL_ON, Choice, resolve
+from amqpscope.findings import Finding
+from amqpscope.proxy.address import AddressError, parse_upstream, scheme_of
+from amqpscope.proxy.control import Watch
+from amqpscope.proxy.process import Settings, StartError, start_process
+from amqpscope.proxy.relay import Status
+from amqpscope.proxy.tls_policy import TlsOptions
+from amqpscope.report.lint_text import LintText
+from amqpscope.runs.follow import Follower, Gathered
+from amqpscope.runs.gate import emptiness, shortfalls
+
+ANY_PORT = "127.0.0.1:0"
+
+
+class NotChecked(Exception):
+    """Not all that passed could be checked, or nothing passed; one line for each reason."""
+
+
+class Violation(AssertionError):
+    """Something that passed breaks a rule that counts; the text is that of `lint`."""
+
+
+class Proxied:
+    """A running proxy."""
+
+    def __init__(
+        self,
+        process: Popen[bytes],
+        watch: Watch,
+        status: Status,
+        choice: Choice,
+        scheme: str = "amqp",
+    ) -> None:
+        self.address = status.listening[0]
+        """`HOST:PORT` to connect to."""
+        host, _, port = self.address.rpartition(":")
+        self.host = host.strip("[]")
+        self.port = int(port)
+        self.url = f"{scheme}://{self.address}"
+        self.recording = status.first
+        """The capture that is written; with rotation, its first file."""
+        self.choice = choice
+        self.process = process
+        """That of the relay."""
+        self._watch = watch
+        self._first_status = status
+        self._follower = Follower(status.first, choice)
+        self._gathered = Gathered(self._follower)
+
+    @property
+    def status(self) -> Status:
+        """How the relay is doing, or was at the end."""
+        if not self._watch.ended:
+            self._watch.status()
+        status = self._watch.latest or self._first_status
+        if self._watch.ended and not self._watch.in_order and status.problem is None:
+            return status._replace(problem="the relay has died")
+        return status
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Every violation in the traffic up to now."""
+        return self.checked.findings
+
+    @property
+    def frames(self) -> int:
+        """How many AMQP frames have passed up to now."""
+        return self.checked.frames
+
+    @property
+    def checked(self) -> Checked:
+        """All that is known of the traffic up to now, as `lint` reports it."""
+        for batch in self._follower.catch_up(self.status.octets):
+            self._gathered.take(batch)
+        return self._gathered.result()
+
+    @property
+    def problems(self) -> list[str]:
+        """What the relay complained of, one line each, since this was last asked."""
+        return self._watch.told()
+
+    def finish(self) -> None:
+        """The relay has ended: take in the rest."""
+        self._follower.finish()
+        for batch in self._follower:
+            self._gathered.take(batch)
+        self._follower.close()
+
+    def shortfalls(self, *, allow_empty: bool = False) -> list[str]:
+        """Why not all of the traffic counts as checked, after the block; a line each."""
+        checked, watch = self.checked, self._watch
+        status = watch.latest or self._first_status
+        short = shortfalls(checked, status, in_order=watch.in_order)
+        if not allow_empty:
+            empty = emptiness(checked, status, answered=self._gathered.answered)
+            short.extend([f"{empty}: nothing was checked"] if empty else [])
+        return short
+
+    def judge(self) -> None:
+        """Raise Violation if a finding is bad enough for `fail_on`."""
+        checked = self.checked
+        if any(map(self.choice.fails, checked.findings)):
+            raise Violation("\n" + "\n".join(LintText().lines([checked])))
+
+
+@contextmanager
+def proxied(
+    upstream: str,
+    *,
+    listen: str = ANY_PORT,
+    write: str | os.PathLike[str] | None = None,
+    select: tuple[str, ...] | list[str] = (),
+    ignore: tuple[str, ...] | list[str] = (),
+    choice: Choice | None = None,
+    tls: TlsOptions | None = None,
+    fail_on: str | None = None,
+    allow_empty: bool = False,
+) -> Iterator[Proxied]:
+    """Relay to `upstream` inside the block; without `write` the recording is removed after it.
+
+    `fail_on` is a severity (error, warning, info): the block ends with `Violation` if there is a
+    finding like that, or worse. `StartError` when it cannot begin: a port in use, a host that is
+    not known. `NotChecked` at the end when not all was recorded and analysed; also when no AMQP
+    passed or the upstream never answered, unless `allow_empty`.
+    """
+    if fail_on is not None and fail_on not in FAIL_ON:
+        raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(FAIL_ON)}")
+    if tls is None:
+        try:
+            target = parse_upstream(upstream)
+        except AddressError as error:
+            raise StartError(str(error)) from error
+        tls = TlsOptions(target.tls, target.host, target.port)
+    chosen = (choice or Choice()).merged(
+        select=resolve(tuple(select)), ignore=resolve(tuple(ignore)), fail_on=fail_on
+    )
+    folder = None if write is not None else tempfile.mkdtemp(prefix="amqpscope-")
+    path = os.fspath(write) if write is not None else os.path.join(str(folder), "proxied.pcapng")
+    try:
+        process, watch, status = start_process(Settings(upstream, path, (listen,), tls=tls))
+        scheme = "ws" if scheme_of(upstream) in ("ws", "wss") else "amqp"
+        proxy = Proxied(process, watch, status, chosen, scheme + "s" * (tls.cert is not None))
+        try:
+            yield proxy
+        finally:
+            watch.stop()
+            watch.wait_for_end()
+            watch.close()
+            process.kill()  # it has ended by now, or never will
+            process.wait()
+            proxy.finish()
+        if short := proxy.shortfalls(allow_empty=allow_empty):
+            raise NotChecked("; ".join(short))
+        if fail_on is not None:
+            proxy.judge()
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)

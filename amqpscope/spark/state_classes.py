@@ -1,0 +1,81 @@
+"""What the state of a connection may hold: the classes that `state_codec` writes and reads.
+
+The model's classes do nothing but remember (they are the core, which is plain Python), and those of
+wsproto's frames work on octets alone; so all of them may be there. Of other modules it is those
+that are listed here.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from array import array
+from collections import deque
+from collections.abc import Iterator
+from decimal import Decimal
+from encodings.utf_8 import IncrementalDecoder
+from enum import Enum
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
+
+from wsproto import frame_protocol
+
+from amqpscope import model
+from amqpscope.capture import decrypt, handshake, tls, websocket
+from amqpscope.spark.state_templates import BLANKS, blank
+from amqpscope.spark.unpickling import Allowed, allowed
+from dissectors import errors, values, wire
+from dissectors.v0_9 import values as values_v0_9
+from dissectors.v1_0 import bodies
+from dissectors.v1_0 import values as values_v1_0
+
+PLAIN: Final = (tuple, list, int, float, str, bytes, Decimal, Enum)
+"""Classes below these are values: to make one does nothing else."""
+OTHERS: Final = (
+    blank,
+    bodies.restore,
+    deque,
+    decrypt.Decryptor,
+    errors.Malformed,
+    handshake.Handshake,
+    IncrementalDecoder,
+    tls.Records,
+    tls.Tls,
+    tls.TlsStream,
+    values_v0_9.ScaledDecimal,
+    values_v1_0.Described,
+    websocket.WebSocket,
+    websocket._Deflate,
+    websocket._Direction,
+)
+
+
+def state_classes() -> Allowed:
+    """All that a state may name, but for what `state_codec` itself puts into it."""
+    rebuild: Any = array("q").__reduce_ex__(5)[0]
+    things = [*BLANKS, *OTHERS, *_values(), *_of_model(), *_defined(frame_protocol)]
+    found: dict[tuple[str, str], Any] = dict(allowed(things))
+    found[rebuild.__module__, rebuild.__name__] = rebuild
+    return found | {("array", "array"): array}
+
+
+def _values() -> Iterator[type]:
+    """The classes of values in the modules that have rows or values."""
+    names = {kind.__module__ for kind in BLANKS}
+    names.update(module.__name__ for module in (errors, values, values_v0_9, values_v1_0, wire))
+    for name in sorted(names):
+        yield from (found for found in _defined(sys.modules[name]) if issubclass(found, PLAIN))
+
+
+def _of_model() -> Iterator[type]:
+    """All classes of the model."""
+    for module in pkgutil.walk_packages(model.__path__, f"{model.__name__}."):
+        yield from _defined(import_module(module.name))
+
+
+def _defined(module: ModuleType) -> Iterator[type]:
+    """The classes that a module defines."""
+    for found in vars(module).values():
+        if isinstance(found, type) and found.__module__ == module.__name__:
+            yield found

@@ -1,0 +1,78 @@
+"""What the line at the bottom asks for, and what is done with the answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amqpscope.tui.export import saved
+from amqpscope.tui.goto import place
+
+if TYPE_CHECKING:
+    from amqpscope.tui.app import Scope
+
+SEARCH = "text in a frame's line or octets; n and N go to the next and the one before"
+GOTO = "17 (frame), 1.5s (since the first frame), 12:00:01.5 (time of day, UTC)"
+
+
+class Asking:
+    """Asks for a filter, a text to search for, a note, a place, and a file name."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def ask(self, kind: str) -> None:
+        """Ask for one of these."""
+        scope = self.scope
+        text, hint = "", ""
+        question = {"goto": "go to:", "save": "save as:"}.get(kind, f"{kind}:")
+        if kind == "filter":
+            filtering = scope.looking.filtering
+            text = "" if filtering is None else filtering.text
+        elif kind == "search":
+            hint = SEARCH
+        elif kind == "goto":
+            hint = GOTO
+        elif kind == "note":
+            if not scope.frame:
+                return
+            question, text = f"note on frame {scope.frame}:", scope.marks.notes.get(scope.frame, "")
+        else:
+            count = scope.frames.frames.count
+            hint = f"{count:,} frames as pcapng, with any credentials that are in them"
+            text = f"{Path(scope.store.source.path).stem}-saved.pcapng"
+        scope.prompt.ask(kind, question, text, hint)
+
+    def answered(self, kind: str, text: str) -> None:
+        """Do what was asked for."""
+        scope = self.scope
+        if kind == "filter":
+            scope.looking.filter(text)
+        elif kind == "search":
+            scope.looking.search(text)
+        elif kind == "note" and scope.frame:
+            scope.marks.write(scope.frame, text)
+            scope.frames.frames.forget()
+        elif kind == "goto":
+            self.go_to(text)
+        elif kind == "save" and text:
+            self.save(text)
+
+    def go_to(self, text: str) -> None:
+        """Go to a frame or a time."""
+        try:
+            self.scope.visit(place(self.scope.store, text))
+        except ValueError as error:
+            self.scope.tell(str(error), bad=True)
+
+    def save(self, text: str) -> None:
+        """Write the frames that are shown, in a thread of its own: the file may be large."""
+        scope = self.scope
+        frames = scope.frames.frames
+        numbers = range(1, frames.count + 1) if frames.matches is None else frames.matches[:]
+
+        def write() -> None:
+            said, well = saved(scope.store, numbers, Path(text).expanduser())
+            scope.call_from_thread(scope.tell, said, bad=not well)
+
+        scope.run_worker(write, thread=True)

@@ -1,0 +1,149 @@
+"""Counts, courses over time and the present state of all connections, gathered in a thread.
+
+It replays the capture once, without the rules, and goes on as the capture grows. What it has so
+far is given on twice a second as values that it does not touch again.
+"""
+
+from __future__ import annotations
+
+import threading
+from copy import deepcopy
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Final
+
+from amqpscope.analysis import Conversation, Step
+from amqpscope.insight.refusals import RefusedMessages, with_thieves
+from amqpscope.insight.series import Plots
+from amqpscope.insight.statistics import ConnectionNumbers, Statistics, finished
+from amqpscope.insight.stuck import Windows, held_by
+from amqpscope.protocols.stuck import Held
+from amqpscope.stream import types
+from amqpscope.tui.replay import Places, Replay
+from amqpscope.tui.spool import Piece, Spool
+
+PAUSE: Final = 0.5
+"""Seconds between two reports."""
+POLL: Final = 0.2
+GLANCE: Final = 256
+
+
+@dataclass
+class Report:
+    """Everything up to a frame."""
+
+    frame: int = 0
+    time: int = 0
+    """When that frame, or the newest end of a connection, passed, in nanoseconds."""
+    connections: list[ConnectionNumbers] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
+    """All links, channels and consumers, with what holds each."""
+    ends: bool = False
+    """An end of a connection is newer than the frame."""
+    made: float = field(default_factory=monotonic)
+    """When it was made, by the clock of this machine."""
+
+
+class WatchingReplay(Replay):
+    """A replay that notes which peers have closed their TCP windows, and what has ended."""
+
+    def __init__(self, places: Places) -> None:
+        super().__init__(places)
+        self.zero: Windows = {}
+        self.over: list[Conversation] = []
+        """Connections of which a direction has ended since somebody looked."""
+        self.time = 0
+        """When the newest of these ends passed."""
+
+    def made(self, head: Piece, data: bytes) -> types.Piece:
+        """A piece; a window is noted."""
+        piece = super().made(head, data)
+        if isinstance(piece, types.Window):
+            if piece.zero:
+                self.zero.setdefault((head.connection, piece.sender), piece.time)
+            else:
+                self.zero.pop((head.connection, piece.sender), None)
+        return piece
+
+    def ended(self, piece: types.End) -> None:
+        """Note that a direction is over."""
+        conversation = self.analyzer.conversation_of(piece.connection)
+        if conversation is not None:
+            self.over.append(conversation)
+            self.time = max(self.time, piece.time)
+
+
+class Numbers:
+    """Gathers in a thread, from when `start` is called."""
+
+    def __init__(self, files: Spool, decode_as: dict[int, str]) -> None:
+        self.run = WatchingReplay(Places(files, decode_as))
+        self.statistics = Statistics()
+        self.plots = Plots()
+        """Grows while others look at it, which it can bear."""
+        self.refused = RefusedMessages()
+        self.latest = Report()
+        """The newest report; another object each time."""
+        self.closed = threading.Event()
+        self.thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, if that was not done yet."""
+        if self.thread is None:
+            self.thread = threading.Thread(target=self.work, name="numbers", daemon=True)
+            self.thread.start()
+
+    def close(self) -> None:
+        """Gather no more."""
+        self.closed.set()
+        if self.thread is not None:
+            self.thread.join()
+
+    def work(self) -> None:
+        """Take Steps as they come."""
+        reported = monotonic()
+        newest: Step | None = None
+        shown: Step | None = None
+        while not self.closed.is_set():
+            self.run.places.update()
+            for at, step in enumerate(self.run.steps()):
+                newest = step
+                self.take_ends()
+                self.take(step)
+                if at % GLANCE == 0:
+                    if self.closed.is_set():
+                        return
+                    if monotonic() - reported > PAUSE:
+                        self.report(step)
+                        reported = monotonic()
+            # An end may come long after the last frame, and has to be shown all the same.
+            ended = self.take_ends()
+            if newest is not None and (ended or newest is not shown):
+                self.report(newest)
+                shown = newest
+            self.closed.wait(POLL)
+
+    def take(self, step: Step) -> None:
+        """One more frame."""
+        self.statistics.take(step)
+        self.refused.take(step)
+        self.plots.take(step)
+
+    def take_ends(self) -> bool:
+        """Take the ends of connections that have passed; whether there were any."""
+        over, self.run.over = self.run.over, []
+        for talk in over:
+            self.statistics.end(talk)
+        return bool(over)
+
+    def report(self, step: Step) -> None:
+        """Give on what there is."""
+        time = max(step.frame.time, self.run.time)
+        counted = deepcopy(list(self.statistics.connections.values()))
+        for numbers in counted:
+            numbers.over_at = numbers.over_at or time
+        finished(counted)
+        talks, zero = self.run.conversations.values(), self.run.zero
+        held = [self.refused.added(one) for talk in talks for one in held_by(talk, zero)]
+        ends = self.run.time > step.frame.time
+        self.latest = Report(step.frame.number, time, counted, with_thieves(held), ends)
