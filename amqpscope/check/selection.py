@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from amqpscope.findings import ERROR, SEVERITIES, SURE, WARNING, Finding
 from amqpscope.rules.all import load
-from amqpscope.rules.catalogue import CHECKED, catalogue
+from amqpscope.rules.catalogue import catalogue
+from amqpscope.rules.coverage import CHECKED, status
 from amqpscope.rules.registry import SHOULD, Rule, RuleSet
 
 ALL: Final = "ALL"
@@ -166,4 +167,5 @@ def why_idle(word: str) -> str:
     entry = catalogue().get(word)
     if entry is None:
         return "no rule of this group is checked yet"
-    return f"this rule is not checked: {entry.status}" if entry.status != CHECKED else CHECKED
+    found = status(entry)
+    return CHECKED if found == CHECKED else f"this rule is not checked: {found}"

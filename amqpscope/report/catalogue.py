@@ -8,15 +8,16 @@ from typing import Final
 
 from amqpscope.report.columns import wrap
 from amqpscope.rules.all import load
-from amqpscope.rules.catalogue import (
+from amqpscope.rules.catalogue import catalogue
+from amqpscope.rules.coverage import (
     CHECKED,
     ELSEWHERE,
     NOT_OBSERVABLE,
     NOT_YET,
     PERMITTED,
     STATUSES,
-    catalogue,
     coverage,
+    status,
 )
 from amqpscope.rules.documents import documents
 from amqpscope.rules.registry import Rule
@@ -84,7 +85,7 @@ def rules_json() -> str:
                 "severity": entry.severity if rule is None else rule.severity,
                 "observable": entry.observable,
                 "default": entry.default == "on" if rule is None else rule.default,
-                "status": entry.status,
+                "status": status(entry),
                 "summary": None if rule is None else documents()[id].summary,
             }
         )
@@ -116,7 +117,7 @@ def _table(counts: Counts, width: int) -> Iterator[str]:
 
 
 def _row(title: str, row: dict[str, int]) -> str:
-    return f"{title[:30]:30}" + "".join(f"{row[status]:>9}" for status in STATUSES)
+    return f"{title[:30]:30}" + "".join(f"{row[each]:>9}" for each in STATUSES)
 
 
 def _markdown(counts: Counts) -> Iterator[str]:

@@ -9,6 +9,7 @@ from amqpscope.report.catalogue import HEADS
 from amqpscope.report.columns import wrap
 from amqpscope.rules.all import load
 from amqpscope.rules.catalogue import Entry, catalogue
+from amqpscope.rules.coverage import status
 from amqpscope.rules.documents import Document, Exchange, documents
 from amqpscope.rules.registry import Rule
 
@@ -35,10 +36,10 @@ def explanation(id: str, width: int = 0) -> str:
 
 
 def _unchecked(entry: Entry, width: int) -> Iterator[str]:
-    _, meaning = HEADS[entry.status]
+    _, meaning = HEADS[status(entry)]
     yield f"{entry.protocol}, section {entry.section}, {entry.level}, {entry.severity}"
     yield ""
-    yield from wrap(f"lint does not report it. Status: {entry.status} ({meaning}).", width)
+    yield from wrap(f"lint does not report it. Status: {status(entry)} ({meaning}).", width)
 
 
 def _checked(entry: Entry, rule: Rule, document: Document, width: int) -> Iterator[str]:

@@ -1,121 +1,44 @@
-"""Every module with rules, imported so that `RULES` is complete."""
+"""Every rule there is: modules in the folders of a family are found, imported and put in order.
+
+A module of rules is a file in `<family>/<group>/` whose name does not begin with an underscore, so
+that one which is not registered cannot happen.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 from functools import cache
 from importlib import import_module
-from typing import Final
 
+from amqpscope import rules
+from amqpscope.rules.catalogue import catalogue
 from amqpscope.rules.registry import RULES, Rule
 
-GROUPS: Final = (
-    # module, the prefixes of its rules
-    ("v1_0.types", "TYP"),
-    ("v1_0.contents", "TYP"),
-    ("v1_0.encoding", "ENC TYP"),
-    ("v1_0.framing", "FRM"),
-    ("v1_0.version", "VER"),
-    ("v1_0.version_start", "VER"),
-    ("v1_0.connection", "CON"),
-    ("v1_0.closing", "CON"),
-    ("v1_0.idle", "CON"),
-    ("v1_0.session", "SES"),
-    ("v1_0.session_answer", "SES"),
-    ("v1_0.link", "LNK"),
-    ("v1_0.link_attach", "LNK"),
-    ("v1_0.link_names", "LNK"),
-    ("v1_0.link_refusal", "LNK"),
-    ("v1_0.link_detach", "LNK"),
-    ("v1_0.link_closing", "LNK"),
-    ("v1_0.flow", "FLW"),
-    ("v1_0.flow_incoming", "FLW"),
-    ("v1_0.counts", "FLW"),
-    ("v1_0.credit", "FLW"),
-    ("v1_0.stalls", "FLW"),
-    ("v1_0.delivery", "DLV"),
-    ("v1_0.delivery_names", "DLV"),
-    ("v1_0.delivery_states", "DLV"),
-    ("v1_0.disposition", "DSP"),
-    ("v1_0.disposition_states", "DSP"),
-    ("v1_0.resume", "RES"),
-    ("v1_0.resume_transfers", "RES"),
-    ("v1_0.errors", "ERR"),
-    ("v1_0.reactions", "ERR"),
-    ("v1_0.accusations", "ERR"),
-    ("v1_0.message", "MSG"),
-    ("v1_0.message_fields", "MSG"),
-    ("v1_0.message_content", "MSG"),
-    ("v1_0.message_way", "MSG"),
-    ("v1_0.outcomes", "OUT"),
-    ("v1_0.outcomes_received", "OUT"),
-    ("v1_0.outcomes_offered", "OUT"),
-    ("v1_0.outcomes_resume", "OUT"),
-    ("v1_0.termini", "SRC"),
-    ("v1_0.termini_answer", "SRC"),
-    ("v1_0.termini_use", "SRC"),
-    ("v1_0.transactions", "TXN"),
-    ("v1_0.transactions_link", "TXN"),
-    ("v1_0.transactions_answers", "TXN"),
-    ("v1_0.transactions_declared", "TXN"),
-    ("v1_0.transactions_work", "TXN"),
-    ("v1_0.transactions_states", "TXN"),
-    ("v1_0.transactions_fate", "TXN"),
-    ("v1_0.redelivery", "OUT TXN"),
-    ("v1_0.sasl", "SAS"),
-    ("v1_0.sasl_exchange", "SAS"),
-    ("v1_0.sasl_fields", "SAS"),
-    ("v1_0.sasl_mechanisms", "SAS"),
-    ("v1_0.tls", "TLS"),
-    ("v1_0.tls_setup", "TLS"),
-    # 0-8, 0-9, 0-9-1
-    ("v0_9.headers", "A09-FRM"),
-    ("v0_9.framing", "A09-FRM"),
-    ("v0_9.special_frames", "A09-FRM"),
-    ("v0_9.methods", "A09-FRM"),
-    ("v0_9.content", "A09-FRM"),
-    ("v0_9.content_header", "A09-FRM"),
-    ("v0_9.requests", "A09-FRM"),
-    ("v0_9.own_messages", "A09-FRM A09-BAS A09-TX"),
-    ("v0_9.sharing", "A09-CHN"),
-    ("v0_9.channel", "A09-CHN"),
-    ("v0_9.channel_close", "A09-CHN"),
-    ("v0_9.channel_flow", "A09-CHN"),
-    ("v0_9.access", "A09-CHN"),
-    ("v0_9.replies", "A09-CHN A09-EXC A09-QUE"),
-    ("v0_9.exchange", "A09-EXC"),
-    ("v0_9.exchange_use", "A09-EXC"),
-    ("v0_9.queue", "A09-QUE"),
-    ("v0_9.queue_use", "A09-QUE"),
-    ("v0_9.consuming", "A09-BAS"),
-    ("v0_9.cancelling", "A09-BAS"),
-    ("v0_9.settling", "A09-BAS"),
-    ("v0_9.unsettled", "A09-BAS"),
-    ("v0_9.prefetch", "A09-BAS"),
-    ("v0_9.publishing", "A09-BAS"),
-    ("v0_9.properties", "A09-BAS"),
-    ("v0_9.getting", "A09-BAS"),
-    ("v0_9.transactions", "A09-TX"),
-    ("v0_9.distributed", "A09-DTX"),
-    ("v0_9.confirms", "A09-CNF"),
-    ("v0_9.tables", "A09-TBL"),
-    ("v0_9.file_staging", "A09-FIL"),
-    ("v0_9.file_class", "A09-FIL"),
-    ("v0_9.stream_class", "A09-STR"),
-    ("v0_9.message_class", "A09-MSG"),
-    ("v0_9.rare_classes", "A09-TUN"),
-    ("v0_9.headers_exchange", "A09-TBL"),
-    ("v0_9.handshake", "A09-CON"),
-    ("v0_9.login", "A09-CON"),
-    ("v0_9.tuning", "A09-CON"),
-    ("v0_9.heartbeat", "A09-CON"),
-    ("v0_9.closing", "A09-CON"),
-    ("v0_9.extensions", "A09-CON"),
-)
+
+@cache
+def modules() -> tuple[str, ...]:
+    """The names of all modules with rules."""
+    found = []
+    for family in pkgutil.iter_modules(rules.__path__, "amqpscope.rules."):
+        if family.ispkg:
+            groups = pkgutil.walk_packages(import_module(family.name).__path__, f"{family.name}.")
+            found += [
+                module.name
+                for module in groups
+                if not module.ispkg and module.name.count(".") == 4 and "._" not in module.name
+            ]
+    return tuple(sorted(found))
 
 
 @cache
 def load() -> dict[str, Rule]:
-    """All rules by id."""
-    for module, _ in GROUPS:
-        import_module(f"amqpscope.rules.{module}")
-    return RULES
+    """All rules by id, in the order in which they run: that of the catalogue.
+
+    What a frame is made of comes there before what it means, so that a violation is known before
+    its consequences are looked at.
+    """
+    for module in modules():
+        import_module(module)
+    place = {id: number for number, id in enumerate(catalogue())}
+    ordered = sorted(RULES, key=lambda id: place.get(id, len(place)))
+    return {id: RULES[id] for id in ordered}

@@ -15,7 +15,7 @@ from importlib.resources import files
 from inspect import cleandoc
 from typing import Final
 
-from amqpscope.rules.all import GROUPS
+from amqpscope.rules.all import modules
 
 _HEADING: Final = re.compile(r"^(Bad|Good)(?: \((\w+)\))?:\s*$", re.MULTILINE)
 
@@ -44,9 +44,9 @@ class Document:
 def documents() -> dict[str, Document]:
     """All of them by the rule's id."""
     found: dict[str, Document] = {}
-    for module, _ in GROUPS:
-        path = f"{module.replace('.', '/')}.py"
-        source = files("amqpscope.rules").joinpath(path).read_text(encoding="utf-8")
+    for module in modules():
+        package, _, name = module.rpartition(".")
+        source = files(package).joinpath(f"{name}.py").read_text(encoding="utf-8")
         for node in ast.parse(source).body:
             if isinstance(node, ast.FunctionDef):
                 for id in _ids(node):

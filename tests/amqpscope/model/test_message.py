@@ -8,7 +8,7 @@ import pytest
 
 from amqpscope.model.v1_0.event import KIND
 from amqpscope.model.v1_0.message import Message
-from amqpscope.rules.v1_0.flaws import flaws_of
+from amqpscope.rules.v1_0.message._flaws import flaws_of
 from dissectors.notation import parse
 
 BARE = parse("transfer handle=0")

@@ -6,7 +6,8 @@ import pytest
 
 from amqpscope.report.catalogue import HEADS, coverage_text, rules_text
 from amqpscope.rules.all import load
-from amqpscope.rules.catalogue import STATUSES, catalogue, coverage
+from amqpscope.rules.catalogue import catalogue
+from amqpscope.rules.coverage import STATUSES, coverage
 
 
 def test_every_rule_that_is_checked_is_listed():

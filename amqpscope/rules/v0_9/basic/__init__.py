@@ -1,0 +1,1 @@
+"""Basic (A09-BAS): publishing, consuming, getting and acknowledging."""

@@ -1,0 +1,182 @@
+"""Ends of consumers, and who may consume alone (A09-BAS-31 to 36; 1.1.6.3, 1.1.6.4)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.v0_9 import deliveries as states
+from amqpscope.model.v0_9.event import Event
+from amqpscope.model.v0_9.messages import number, text
+from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.basic.consuming import TAG, deleted_since
+from amqpscope.rules.v0_9.channel.replies import answered_anyway
+from amqpscope.stream.types import CLIENT, SERVER
+
+NOTIFY: Final = "consumer_cancel_notify"
+UNRELATED: Final = frozenset((200, 320, 501, 505, 506, 541))
+"""Codes of closes that say nothing of whether a consumer was known."""
+
+
+def blames(event: Event, name: str) -> bool:
+    """A close names this method as its cause."""
+    method, plan = event.unit.method, event.connection.dialect.by_name.get(name)
+    if method is None or plan is None:
+        return False
+    return number(method, "class-id") << 16 | number(method, "method-id") == plan.code
+
+
+@rule(
+    "A09-BAS-31", "cancel-of-unknown-consumer-refused", "cancel 01", MUST, WARNING,
+    on="channel.close | connection.close",
+)  # fmt: skip
+def cancel_of_unknown_consumer_refused(event: Event, report: Reporter) -> None:
+    """A consumer that is not there, or not any more, can be cancelled without harm.
+
+    It may have gone with its queue while the cancel was under way.
+
+    Bad (queue):
+        client: basic.cancel[1] consumer-tag="t"
+        server: channel.close[1] reply-code=404 reply-text="NOT_FOUND" class-id=60
+                method-id=30   # <- A09-BAS-31
+        client: channel.close-ok[1]
+
+    Good (queue):
+        client: basic.cancel[1] consumer-tag="t"
+        server: basic.cancel-ok[1] consumer-tag="t"
+    """
+    method = event.unit.method
+    if method is None or event.peer != SERVER or not blames(event, "basic.cancel"):
+        return
+    code = number(method, "reply-code")
+    plan = event.connection.dialect.by_name["basic.cancel"]
+    mark = event.partner.sent.get(plan.code)
+    if code not in UNRELATED and mark is not None:
+        words = f"a cancel is refused with {code}"
+        report.sure(event, words, f"{event.name}.reply-code", ((mark, "the cancel"),))
+
+
+@rule("A09-BAS-32", "cancel-ok-tag-differs", "1.1.6.4", IMPLIED, WARNING, on="basic.cancel-ok")
+def cancel_ok_tag_differs(event: Event, report: Reporter) -> None:
+    """A cancel-ok repeats the tag of the cancel.
+
+    Bad (consuming):
+        client: basic.cancel[1] consumer-tag="t"
+        server: basic.cancel-ok[1] consumer-tag="u"   # <- A09-BAS-32
+
+    Good (consuming):
+        client: basic.cancel[1] consumer-tag="t"
+        server: basic.cancel-ok[1] consumer-tag="t"
+    """
+    channel, request, method = event.channel, event.request, event.unit.method
+    if channel is None or request is None or method is None or not channel.sure:
+        return
+    if method.get(TAG) is None or request.method.get(TAG) is None:
+        return
+    said, wanted = text(method, TAG), text(request.method, TAG)
+    waiting = [*channel.pending[1 - event.peer], *channel.unanswered]
+    if said != wanted and said not in [text(each.method, TAG) for each in waiting]:
+        related = ((request.mark, "the cancel"),)
+        words = f"cancel-ok says {said!r}, the cancel {wanted!r}"
+        report.sure(event, words, "basic.cancel-ok.consumer-tag", related)
+
+
+@rule(
+    "A09-BAS-33", "consumer-reply-to-no-wait", "no-wait", MUST, ERROR,
+    on="unasked basic.consume-ok | unasked basic.cancel-ok",
+)  # fmt: skip
+def consumer_reply_to_no_wait(event: Event, report: Reporter) -> None:
+    """A consume or cancel that wants no answer gets none.
+
+    The client does not wait for it, and takes it for the answer to another request.
+
+    Bad (queue):
+        client: basic.consume[1] queue="q" consumer-tag="t" no-wait=true
+        server: basic.consume-ok[1] consumer-tag="t"   # <- A09-BAS-33
+
+    Good (consuming):
+        client: basic.cancel[1] consumer-tag="t" no-wait=true
+        client: basic.consume[1] queue="q" consumer-tag="u"
+        server: basic.consume-ok[1] consumer-tag="u"
+    """
+    if event.peer == SERVER:
+        answered_anyway(event, report)
+
+
+@rule(
+    "A09-BAS-34", "exclusive-consume-not-enforced", "amq_basic_02", MUST, WARNING,
+    on="basic.consume-ok",
+)  # fmt: skip
+def exclusive_consume_not_enforced(event: Event, report: Reporter) -> None:
+    """Who asks to be a queue's only consumer is refused, with 403, while there are others.
+
+    And while there is an only one, so is everyone else. What others do on other connections is
+    not seen, so a consumer may have gone without a word.
+
+    Bad (queue):
+        client: basic.consume[1] queue="q" consumer-tag="t" exclusive=true
+        server: basic.consume-ok[1] consumer-tag="t"
+        client: basic.consume[1] queue="q" consumer-tag="u"
+        server: basic.consume-ok[1] consumer-tag="u"   # <- A09-BAS-34
+
+    Good (consuming):
+        client: basic.consume[1] queue="q" consumer-tag="u"
+        server: basic.consume-ok[1] consumer-tag="u"
+    """
+    new, connection = event.consumer, event.connection
+    if event.request is None or new is None or not new.queue or event.name != "basic.consume-ok":
+        return
+    for channel in connection.channels.values():
+        if channel.closing or not channel.sure:
+            continue
+        for other in channel.consumers.values():
+            if other is new or other.queue != new.queue or other.state != states.ACTIVE:
+                continue
+            if (other.exclusive or new.exclusive) and not deleted_since(event, other):
+                words = f"a second consumer of {new.queue!r}, and one of them is to be the only one"
+                related = ((other.mark, "the other's consume"), (new.mark, "its consume"))
+                report.suspect(event, words, "", related)
+                return
+
+
+@rule(
+    "A09-BAS-35", "server-cancel-not-announced", "consumer_cancel_notify", IMPLIED, WARNING,
+    on="basic.cancel", dialects="0-9-1",
+)  # fmt: skip
+def server_cancel_not_announced(event: Event, report: Reporter) -> None:
+    """A server cancels consumers only of clients that announced to understand it.
+
+    Bad (plain_consuming):
+        server: basic.cancel[1] consumer-tag="t" no-wait=true   # <- A09-BAS-35
+
+    Good (consuming):
+        server: basic.cancel[1] consumer-tag="t" no-wait=true
+    """
+    connection = event.connection
+    if event.peer != SERVER or connection.start_ok is None:
+        return
+    if NOTIFY not in event.partner.capabilities:
+        related = ((connection.start_ok_mark, "the client's start-ok"),)
+        words = f"basic.cancel to a client that did not announce {NOTIFY}"
+        report.sure(event, words, "", related)
+
+
+@rule(
+    "A09-BAS-36", "cancel-ok-to-no-wait-cancel", "[RMQ]", IMPLIED, WARNING,
+    on="unasked basic.cancel-ok", dialects="0-9-1",
+)  # fmt: skip
+def cancel_ok_to_no_wait_cancel(event: Event, report: Reporter) -> None:
+    """A client does not answer the server's cancel when it has no-wait set.
+
+    Brokers of some versions close the connection at it, and all its channels with it.
+
+    Bad (consuming):
+        server: basic.cancel[1] consumer-tag="t" no-wait=true
+        client: basic.cancel-ok[1] consumer-tag="t"   # <- A09-BAS-36
+
+    Good (consuming):
+        server: basic.cancel[1] consumer-tag="t" no-wait=true
+        client: channel.close[1] reply-code=200 reply-text="bye"
+        server: channel.close-ok[1]
+    """
+    if event.peer == CLIENT:
+        answered_anyway(event, report)

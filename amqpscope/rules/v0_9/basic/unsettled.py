@@ -1,0 +1,147 @@
+"""What clients leave unacknowledged, and acknowledge unread (A09-BAS-21, 43, 45, 46)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.v0_9.channel import Channel
+from amqpscope.model.v0_9.event import Event
+from amqpscope.model.v0_9.messages import number
+from amqpscope.rules.v0_9 import ADVISORY, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.basic.settling import MULTIPLE, SETTLES, TAG
+from amqpscope.rules.v0_9.versions import rabbit_since
+from amqpscope.stream.types import CLIENT
+
+CONSUMER_TIMEOUT: Final = 30 * 60 * 1_000_000_000
+"""RabbitMQ's patience with a client that does not acknowledge, as it is set where nobody did."""
+
+
+@rule(
+    "A09-BAS-21", "get-left-unacked", "1.1.6.9", MUST, INFO, on="channel.close | connection.close"
+)
+def get_left_unacked(event: Event, report: Reporter) -> None:
+    """What a client gets without `no-ack` it acknowledges.
+
+    Whatever is left when the channel closes goes back to the queue, and will come again.
+
+    Bad (queue):
+        client: basic.get[1] queue="q"
+        server: basic.get-ok[1] delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-BAS-21
+        server: channel.close-ok[1]
+
+    Good (queue):
+        client: basic.get[1] queue="q"
+        server: basic.get-ok[1] delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        client: basic.ack[1] delivery-tag=1
+        client: channel.close[1] reply-code=200 reply-text="bye"
+        server: channel.close-ok[1]
+    """
+    if event.peer != CLIENT:
+        return
+    for channel in ending(event):
+        if not channel.sure or channel.deliveries.unsure:
+            continue
+        left = [each for each in channel.deliveries.outstanding.values() if each.consumer is None]
+        if left:
+            words = f"answers to basic.get that are not acknowledged: {len(left)}"
+            related = ((left[0].mark, "the first of them"),)
+            report.suspect(event, words, "", related, about=channel.number)
+
+
+def ending(event: Event) -> list[Channel]:
+    """The channels that a close ends: one, or all that are open."""
+    if event.name == "channel.close":
+        return [] if event.channel is None or event.channel.closing else [event.channel]
+    return [each for each in event.connection.channels.values() if not each.closing]
+
+
+@rule(
+    "A09-BAS-43", "nack-not-announced", "basic.nack capability", IMPLIED, WARNING,
+    on="settles basic.nack", dialects="0-9-1",
+)  # fmt: skip
+def nack_not_announced(event: Event, report: Reporter) -> None:
+    """A client sends nack only to a server that announced to understand it.
+
+    Bad (plain_consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        client: basic.nack[1] delivery-tag=1   # <- A09-BAS-43
+
+    Good (consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        client: basic.nack[1] delivery-tag=1
+    """
+    connection = event.connection
+    if connection.start is None or "43" in event.own.told:
+        return
+    if "basic.nack" not in event.partner.capabilities:
+        event.own.told.add("43")
+        related = ((connection.start_mark, "the server's start"),)
+        report.sure(event, "basic.nack to a server that did not announce it", "", related)
+
+
+@rule("A09-BAS-45", "delivery-unacked-too-long", "[RMQ]", ADVISORY, INFO, on="tick frame")
+def delivery_unacked_too_long(event: Event, report: Reporter) -> None:
+    """A delivery is acknowledged within RabbitMQ's consumer timeout, half an hour if unset.
+
+    After that the broker closes the channel with 406, and what is unacknowledged goes back.
+
+    Bad (consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        @1900s server: heartbeat   # <- A09-BAS-45
+        server: FIN
+
+    Good (consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        @20s client: basic.ack[1] delivery-tag=1
+        server: heartbeat
+    """
+    connection = event.connection
+    if not rabbit_since(connection, 3, 8):
+        return
+    client = connection.ends[CLIENT]
+    for channel in connection.channels.values():
+        oldest = next(iter(channel.deliveries.outstanding.values()), None)
+        if oldest is None or channel.closing or channel.deliveries.unsure:
+            continue
+        once = f"45 {channel.number} {channel.generation}"
+        if event.since(oldest.mark) > CONSUMER_TIMEOUT and once not in client.told:
+            client.told.add(once)
+            minutes = event.since(oldest.mark) // 60_000_000_000
+            words = f"delivery {oldest.tag} is not acknowledged for {minutes} minutes"
+            related = ((oldest.mark, "the delivery"),)
+            report.suspect(event, words, "", related, peer=CLIENT, about=channel.number)
+
+
+@rule("A09-BAS-46", "ack-all-while-delivering", "ack multiple", ADVISORY, INFO, on=SETTLES)
+def ack_all_while_delivering(event: Event, report: Reporter) -> None:
+    """To acknowledge all deliveries while some are under way settles what was never read.
+
+    Bad (consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
+        client~1: basic.ack[1] delivery-tag=0 multiple=true   # <- A09-BAS-46
+        server: content-header[1] class=basic body-size=0
+
+    Good (consuming):
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
+        server: content-header[1] class=basic body-size=0
+        client: basic.ack[1] delivery-tag=0 multiple=true
+    """
+    method = event.unit.method
+    if method is None or number(method, TAG) or not method.get(MULTIPLE) or not event.covered:
+        return
+    unread = [each for each in event.covered if each.mark.end > event.known]
+    if unread:
+        words = f"all is acknowledged; deliveries still under way to the client: {len(unread)}"
+        related = ((unread[0].mark, "the first of them"),)
+        report.suspect(event, words, f"{event.name}.delivery-tag", related)

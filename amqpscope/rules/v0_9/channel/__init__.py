@@ -1,0 +1,1 @@
+"""Channel (A09-CHN): opening, closing, flow and replies."""

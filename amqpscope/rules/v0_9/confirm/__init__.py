@@ -1,0 +1,1 @@
+"""Publisher confirms (A09-CNF), RabbitMQ's extension."""

@@ -1,0 +1,295 @@
+"""Publisher confirms, RabbitMQ's extension (A09-CNF).
+
+After confirm.select each publish of the channel has a number, from 1, in the order in which the
+client sends them. The server's acks and nacks name these numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.v0_9.channel import Channel
+from amqpscope.model.v0_9.event import Event
+from amqpscope.model.v0_9.messages import number
+from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.channel.replies import ENDS, answered_anyway, passed_over, tell
+from amqpscope.stream.types import CLIENT, SERVER
+
+CAPABILITY: Final = "publisher_confirms"
+PATIENCE: Final = 10_000_000_000
+"""Nanoseconds in which a broker may be busy with a message."""
+CONFIRMS: Final = "odd-confirm basic.ack | odd-confirm basic.nack"
+
+
+def confirming(event: Event) -> Channel | None:
+    """The channel that a confirm is on, if all that the client has said on it was seen."""
+    channel = event.channel
+    if channel is None or event.peer != SERVER or not channel.sure or channel.closing:
+        return None
+    if event.ahead or not event.trusted or event.partner.damaged is not None:
+        return None
+    return channel
+
+
+@rule(
+    "A09-CNF-01", "confirm-select-unanswered", "confirm", MUST, WARNING,
+    on=f"{CONFIRMS} | unasked confirm.select-ok | answers basic.* | answers queue.* | {ENDS}",
+)  # fmt: skip
+def confirm_select_unanswered(event: Event, report: Reporter) -> None:
+    """A confirm.select is answered by select-ok, but for one with no-wait.
+
+    Bad (queue):
+        client: confirm.select[1]
+        client: queue.declare[1] queue="r"
+        server: queue.declare-ok[1] queue="r"   # <- A09-CNF-01, A09-CHN-05
+
+    Good (queue):
+        client: confirm.select[1]
+        client: queue.declare[1] queue="r"
+        server: confirm.select-ok[1]
+        server: queue.declare-ok[1] queue="r"
+
+    Bad (queue):
+        client: confirm.select[1]   # <- A09-CNF-01
+        @60s client: channel.close[1] reply-code=200 reply-text="bye"
+
+    Good (queue):
+        client: confirm.select[1] nowait=true
+        @60s client: channel.close[1] reply-code=200 reply-text="bye"
+        server: channel.close-ok[1]
+
+    Bad (queue):
+        client: confirm.select[1] nowait=true
+        server: confirm.select-ok[1]   # <- A09-CNF-01
+
+    Good (queue):
+        client: confirm.select[1] nowait=true
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=1
+    """
+    if event.name == "confirm.select-ok":
+        answered_anyway(event, report)
+        return
+    for request in passed_over(event):
+        if request.name == "confirm.select":
+            words = f"{event.name}, and the confirm.select before has no answer"
+            report.sure(event, words, "", ((request.mark, "the confirm.select"),))
+            return
+    if event.request is None and event.name in ("channel.close", "connection.close", "finished"):
+        tell(event, report, ("confirm.select",))
+
+
+@rule("A09-CNF-02", "confirm-count-wrong", "confirm", IMPLIED, WARNING, on=CONFIRMS)
+def confirm_count_wrong(event: Event, report: Reporter) -> None:
+    """Confirms count publishes from 1, and from the confirm.select on.
+
+    Bad (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=0   # <- A09-CNF-02
+
+    Good (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        client: confirm.select[1]
+        server: confirm.select-ok[1]
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=1
+
+    Bad (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        client: confirm.select[1]
+        server: confirm.select-ok[1]
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=2   # <- A09-CNF-02, A09-CNF-03
+
+    Good (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=2 multiple=true
+    """
+    channel, method = confirming(event), event.unit.method
+    if channel is None or method is None or not channel.confirms.on:
+        return
+    tag, path = number(method, "delivery-tag"), f"{event.name}.delivery-tag"
+    confirms = channel.confirms
+    if not tag:
+        report.sure(event, "a confirm of number 0, publishes count from 1", path)
+    elif confirms.next_number <= tag <= channel.publishes and not confirms.unsure:
+        counted = confirms.next_number - 1
+        words = f"a confirm of {tag}: {channel.publishes} publishes, {counted} since the select"
+        report.sure(event, words, path, ((confirms.select_mark, "the confirm.select"),))
+
+
+@rule("A09-CNF-03", "confirm-of-unpublished", "nack exists", MUST, ERROR, on=CONFIRMS)
+def confirm_of_unpublished(event: Event, report: Reporter) -> None:
+    """A server confirms what was published.
+
+    Bad (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=2   # <- A09-CNF-03
+
+    Good (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.nack[1] delivery-tag=2
+        server: basic.ack[1] delivery-tag=1
+    """
+    channel, method = confirming(event), event.unit.method
+    if channel is None or method is None:
+        return
+    confirms, tag = channel.confirms, number(method, "delivery-tag")
+    if confirms.on and not confirms.unsure and tag >= confirms.next_number:
+        counted = confirms.next_number - 1
+        words = f"a confirm of {tag}, the client has published {counted} since the select"
+        related = ((confirms.select_mark, "the confirm.select"),)
+        report.sure(event, words, f"{event.name}.delivery-tag", related)
+
+
+@rule("A09-CNF-04", "confirm-repeated", "nack exists", MUST, WARNING, on=CONFIRMS)
+def confirm_repeated(event: Event, report: Reporter) -> None:
+    """A publish is confirmed once.
+
+    With `multiple`, numbers that were confirmed before may be among those that are meant.
+
+    Bad (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=1
+        server: basic.nack[1] delivery-tag=1   # <- A09-CNF-04
+
+    Good (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.nack[1] delivery-tag=1
+        server: basic.ack[1] delivery-tag=2 multiple=true
+    """
+    channel, method = confirming(event), event.unit.method
+    if channel is None or method is None or method.get("multiple") or channel.confirms.unsure:
+        return
+    tag = number(method, "delivery-tag")
+    settled = channel.confirms.settled.get(tag)
+    if settled is not None and tag not in channel.confirms.outstanding:
+        words = f"publish {tag} was confirmed before, by {settled.outcome}"
+        related = ((settled.mark, f"the {settled.outcome}"),)
+        report.sure(event, words, f"{event.name}.delivery-tag", related)
+
+
+@rule("A09-CNF-05", "publish-never-confirmed", "confirm all messages", MUST, WARNING, on=ENDS)
+def publish_never_confirmed(event: Event, report: Reporter) -> None:
+    """Every publish is confirmed, if the channel lasts long enough.
+
+    Told when the channel or the connection ends and ten seconds have passed since the publish.
+
+    Bad (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        @60s client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-CNF-05
+        server: channel.close-ok[1]
+
+    Good (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=1
+        @60s client: channel.close[1] reply-code=200 reply-text="bye"
+        server: channel.close-ok[1]
+    """
+    connection = event.connection
+    if event.own.close is not None or event.partner.close is not None or event.partner.finished:
+        return
+    if connection.blocked is not None or (event.peer == SERVER and event.name != "finished"):
+        return
+    one = event.channel if event.name == "channel.close" else None
+    for channel in connection.channels.values() if one is None else [one]:
+        confirms = channel.confirms
+        if channel.closing or not channel.sure or confirms.unsure:
+            continue
+        late = next(iter(confirms.outstanding.values()), None)
+        if late is not None and event.since(late.mark) > PATIENCE:
+            seconds = event.since(late.mark) / 1e9
+            words = f"publish {late.number} is not confirmed in {seconds:.1f} s"
+            related = ((late.mark, "the publish"),)
+            report.suspect(event, words, "", related, peer=SERVER, about=channel.number)
+
+
+@rule("A09-CNF-06", "return-after-confirm", "confirm unroutable", MUST, WARNING, on="basic.return")
+def return_after_confirm(event: Event, report: Reporter) -> None:
+    """A message that comes back does so before it is confirmed.
+
+    A client that sees the confirm first takes the message for delivered.
+
+    Bad (confirming):
+        client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=1
+        server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
+                routing-key="a"   # <- A09-CNF-06
+        server: content-header[1] class=basic body-size=0
+
+    Good (confirming):
+        client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
+        client: content-header[1] class=basic body-size=0
+        server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
+                routing-key="a"
+        server: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=1
+    """
+    channel, publish = confirming(event), event.publish
+    if channel is None or publish is None or publish.settled is None:
+        return
+    if not channel.confirms.unsure:
+        related = ((publish.settled, "the confirm"), (publish.mark, "the publish"))
+        report.sure(event, f"publish {publish.number} comes back after its confirm", "", related)
+
+
+@rule("A09-CNF-07", "confirm-without-select", "confirm", IMPLIED, WARNING, on=CONFIRMS)
+def confirm_without_select(event: Event, report: Reporter) -> None:
+    """A server confirms only on channels that are in confirm mode.
+
+    Bad (channel):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=1   # <- A09-CNF-07
+
+    Good (confirming):
+        client: basic.publish[1] routing-key="q"
+        client: content-header[1] class=basic body-size=0
+        server: basic.ack[1] delivery-tag=1
+    """
+    channel = confirming(event)
+    if channel is not None and not channel.confirms.on:
+        report.sure(event, f"the server's {event.name} without a confirm.select on the channel")
+
+
+@rule(
+    "A09-CNF-09", "confirm-not-announced", "[RMQ]", IMPLIED, WARNING, on="confirm.select",
+    dialects="0-9-1",
+)  # fmt: skip
+def confirm_not_announced(event: Event, report: Reporter) -> None:
+    """A client asks for confirms only from a server that announced to have them.
+
+    Bad (plain):
+        client: confirm.select[1]   # <- A09-CNF-09
+
+    Good (channel):
+        client: confirm.select[1]
+        server: confirm.select-ok[1]
+    """
+    connection = event.connection
+    if event.peer != CLIENT or connection.start is None or "CNF-09" in event.own.told:
+        return
+    if CAPABILITY not in event.partner.capabilities:
+        event.own.told.add("CNF-09")
+        related = ((connection.start_mark, "the server's start"),)
+        report.sure(event, f"the server did not announce {CAPABILITY}", "", related)

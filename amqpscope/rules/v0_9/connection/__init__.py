@@ -1,0 +1,1 @@
+"""Connection (A09-CON): handshake, login, tuning, heartbeat and close."""

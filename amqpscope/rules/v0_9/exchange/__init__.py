@@ -1,0 +1,1 @@
+"""Exchange (A09-EXC): declaring, deleting and binding exchanges."""

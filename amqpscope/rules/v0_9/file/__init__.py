@@ -1,0 +1,1 @@
+"""File class (A09-FIL)."""

@@ -1,0 +1,1 @@
+"""Framing (A09-FRM): headers, frames, methods and contents."""

@@ -1,0 +1,1 @@
+"""Message class of 0-9 (A09-MSG)."""

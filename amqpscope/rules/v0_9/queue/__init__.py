@@ -1,0 +1,1 @@
+"""Queue (A09-QUE): declaring, binding and deleting queues."""

@@ -1,0 +1,1 @@
+"""Stream class (A09-STR)."""

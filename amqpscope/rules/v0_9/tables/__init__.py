@@ -1,0 +1,1 @@
+"""Field tables (A09-TBL)."""

@@ -1,0 +1,1 @@
+"""Transactions (A09-TX, A09-DTX)."""

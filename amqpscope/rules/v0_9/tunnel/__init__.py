@@ -1,0 +1,1 @@
+"""Tunnel, test and cluster classes (A09-TUN)."""

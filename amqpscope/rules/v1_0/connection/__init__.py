@@ -1,0 +1,1 @@
+"""Connection (CON): open, close, empty frames and idle time-outs."""

@@ -1,0 +1,1 @@
+"""Disposition (DSP): which deliveries are named, and what is said of them."""

@@ -1,0 +1,1 @@
+"""Flow control (FLW): windows, credit, delivery-counts and stalls."""

@@ -1,0 +1,1 @@
+"""Framing (FRM): sizes, offsets, types, channels and bodies of frames."""

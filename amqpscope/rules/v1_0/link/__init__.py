@@ -1,0 +1,1 @@
+"""Link (LNK): handles, names, attach, refusal and detach."""

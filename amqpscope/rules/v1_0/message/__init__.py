@@ -1,0 +1,1 @@
+"""Message format (MSG): sections, their fields and what they hold."""

@@ -1,0 +1,1 @@
+"""Delivery states and outcomes (OUT)."""

@@ -1,0 +1,1 @@
+"""Resume (RES): suspended links and their unsettled deliveries."""

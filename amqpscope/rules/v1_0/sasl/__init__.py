@@ -1,0 +1,1 @@
+"""SASL (SAS): frames, exchange, fields and mechanisms."""

@@ -1,0 +1,1 @@
+"""Session (SES): channels, begin and end."""

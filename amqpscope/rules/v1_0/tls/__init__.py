@@ -1,0 +1,1 @@
+"""TLS (TLS): its header, and how the layers beneath AMQP were set up."""

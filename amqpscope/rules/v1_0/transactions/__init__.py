@@ -1,0 +1,1 @@
+"""Transactions (TXN): control links, declare, discharge and transactional work."""

@@ -1,0 +1,1 @@
+"""Types (TYP): values against the rows of their types."""

@@ -1,0 +1,1 @@
+"""Version negotiation (VER): protocol headers and what peers agree on by them."""
