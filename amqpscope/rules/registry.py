@@ -1,7 +1,9 @@
 """What a rule is, which rules run on an event, and what they report.
 
-    @rule("FLW-016", "transfer-without-credit", "2.6.7", MUST, ERROR, on="first")
-    def transfer_without_credit(event: Event, report: Reporter) -> None:
+    @rule("FLW-016", "2.6.7", MUST, ERROR, on="first", needs="!ahead")
+    def transfer_without_credit(
+        event: Event, report: Reporter, link: LinkEnd, pair: LinkEnd
+    ) -> None:
         '''A sender begins a delivery only while it has link credit.
         ...'''
 
@@ -10,10 +12,16 @@ A rule looks at an event before its frame is applied and calls `report.sure` or 
 methods by their names (`basic.publish`, `queue.*`): all words must fit the event, and a bar
 separates alternatives: `on="first"`, `on="transfer aborted"`, `on="end | close"`. A dispatcher
 keeps, for each combination that it meets, the list of rules to call.
+
+What a rule cannot do without is declared and not asked for in its body: parameters behind `report`
+are what the event belongs to (`link`, `pair`, `session`, `delivery`, `body`), and the rule is not
+called where one of them is unknown or of another type; `needs` names what must hold of the event,
+or not hold: `needs="anchored !discarded"`. A family's `Family` says which there are.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -35,6 +43,7 @@ MAX_NAMES: Final = 4096
 """Names that are remembered: of methods that nobody knows there are as many as numbers."""
 
 Check = Callable[..., None]
+Getter = Callable[[Event], object]
 Related = tuple[tuple[Mark | None, str], ...]
 """Frames that matter to a finding, each with why."""
 
@@ -71,6 +80,33 @@ class Condition:
         )
 
 
+class Family:
+    """What rules of one protocol family may name."""
+
+    def __init__(
+        self, name: str, kinds: dict[str, int], parameters: dict[str, Getter],
+        facts: tuple[str, ...], facts_of: Callable[[Event], int],
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.kinds = kinds
+        """The words of `on`."""
+        self.parameters = parameters
+        """What an event may belong to, by the name of a rule's parameter."""
+        self.facts = {fact: 1 << place for place, fact in enumerate(facts)}
+        """The words of `needs`."""
+        self.facts_of = facts_of
+        """Which of these hold of an event, as bits."""
+
+
+class Parameter:
+    """Something that a rule is given beside the event."""
+
+    def __init__(self, get: Getter, type: type | None) -> None:
+        self.get = get
+        self.type = type
+        """What it must be, where its annotation names one class."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """What is known about a rule beside its code."""
@@ -85,10 +121,16 @@ class Rule:
     """Whether it runs when nobody asks for it."""
     check: Check
     module: str
-    family: str
+    family: Family
     """The protocol family whose events it looks at."""
     conditions: tuple[Condition, ...]
     """Each alternative of `on`."""
+    must: int
+    """Facts that must all hold of an event."""
+    must_not: int
+    """Facts of which none may hold."""
+    parameters: tuple[Parameter, ...]
+    """What it is given behind the event and the reporter."""
     dialects: tuple[str, ...] = ()
     """The dialects of the family that it is of, by the start of their names; empty for all."""
 
@@ -111,22 +153,51 @@ RULES: Final[dict[str, Rule]] = {}
 
 
 def register(
-    family: str, kinds: dict[str, int], id: str, name: str, section: str, level: str, severity: str,
-    on: str, default: bool, dialects: str,
+    family: Family, id: str, section: str, level: str, severity: str,
+    on: str, needs: str, default: bool, dialects: str,
 ) -> Callable[[Check], Check]:  # fmt: skip
-    """Make a function a rule of a family."""
+    """Make a function a rule of a family; its name is the rule's, with hyphens."""
 
     def registered(check: Check) -> Check:
         if id in RULES:
             raise ValueError(f"two rules are called {id}")
-        conditions = tuple(Condition(words, kinds) for words in on.split("|"))
+        must, must_not = facts_in(needs, family)
         RULES[id] = Rule(
-            id, name, section, level, severity, on, default, check, check.__module__, family,
-            conditions, tuple(dialects.split()),
+            id, check.__name__.replace("_", "-"), section, level, severity, on, default, check,
+            check.__module__, family,
+            tuple(Condition(words, family.kinds) for words in on.split("|")),
+            must, must_not, parameters_of(check, family), tuple(dialects.split()),
         )  # fmt: skip
         return check
 
     return registered
+
+
+def facts_in(needs: str, family: Family) -> tuple[int, int]:
+    """The facts that must hold, and those that must not, as bits."""
+    must = must_not = 0
+    for word in needs.split():
+        bit = family.facts.get(word.removeprefix("!"))
+        if bit is None:
+            raise ValueError(f"there is no fact called {word!r}")
+        if word[0] == "!":
+            must_not |= bit
+        else:
+            must |= bit
+    return must, must_not
+
+
+def parameters_of(check: Check, family: Family) -> tuple[Parameter, ...]:
+    """What a function wants to be given behind the event and the reporter."""
+    code, annotations, names = check.__code__, check.__annotations__, check.__globals__
+    found = []
+    for name in code.co_varnames[2 : code.co_argcount]:
+        get = family.parameters.get(name)
+        if get is None:
+            raise ValueError(f"{check.__name__}: no event belongs to a {name!r}")
+        type = names.get(annotations.get(name, ""))
+        found.append(Parameter(get, type if isinstance(type, builtins.type) else None))
+    return tuple(found)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -255,7 +326,7 @@ class Dispatcher:
         self.conditions = [
             (condition, rule)
             for rule in chosen.running
-            if rule.family == family
+            if rule.family.name == family
             for condition in rule.conditions
         ]
         self.tables: dict[tuple[str, int, str], list[Rule]] = {}
@@ -287,9 +358,29 @@ class Dispatcher:
         if not rules:
             return
         reporter.active = self.ids
+        facts = -1
         for rule in rules:
+            if rule.must or rule.must_not:
+                if facts < 0:
+                    facts = rule.family.facts_of(event)
+                if facts & rule.must != rule.must or facts & rule.must_not:
+                    continue
             reporter.rule = rule
-            rule.check(event, reporter)
+            if rule.parameters:
+                run_with_parameters(rule, event, reporter)
+            else:
+                rule.check(event, reporter)
         if self.silent and reporter.findings:
             kept = [found for found in reporter.findings if found.rule not in self.silent]
             reporter.findings = kept
+
+
+def run_with_parameters(rule: Rule, event: Event, reporter: Reporter) -> None:
+    """Call a rule, unless something that it is to be given is not there."""
+    given: list[object] = [event, reporter]
+    for parameter in rule.parameters:
+        value = parameter.get(event)
+        if value is None or (parameter.type is not None and not isinstance(value, parameter.type)):
+            return
+        given.append(value)
+    rule.check(*given)

@@ -2,7 +2,7 @@
 
     from amqpscope.rules.v0_9 import ERROR, MUST, Reporter, rule
 
-    @rule("A09-FRM-14", "content-frame-on-channel-zero", "4.2.6.1", MUST, ERROR,
+    @rule("A09-FRM-14", "4.2.6.1", MUST, ERROR,
           on="wrong-channel content-header | wrong-channel content-body")
     def content_frame_on_channel_zero(event: Event, report: Reporter) -> None:
         '''The header and the bodies of a content are not on channel 0.
@@ -25,7 +25,17 @@ from amqpscope.model.v0_9.event import KIND, Event
 from amqpscope.model.v1_0.connection import Fault
 from amqpscope.rules import registry
 from amqpscope.rules.consequences import EARLIER, consequence
-from amqpscope.rules.registry import ADVISORY, IMPLIED, INCOMPLETE, MUST, SHOULD, Check, Related
+from amqpscope.rules.registry import (
+    ADVISORY,
+    IMPLIED,
+    INCOMPLETE,
+    MUST,
+    SHOULD,
+    Check,
+    Family,
+    Getter,
+    Related,
+)  # fmt: skip
 from amqpscope.rules.v0_9.consequences import STATELESS, cause_of, touched_by
 
 __all__ = [
@@ -38,14 +48,58 @@ ANY_DIALECT: Final = ("A09-FRM-08", "A09-FRM-12", "A09-FRM-14", "A09-FRM-15", "A
 """Rules that are the same whatever dialect is used."""
 
 
+FACTS: Final = (
+    "client",    # the client sent it
+    "server",
+    "ahead",     # its sender knows of octets that have not passed here
+    "faulty",    # it has faults
+    "trusted",   # it was seen whole, and a frame does begin where it was taken to
+    "sure",      # all that passed on its channel was seen
+    "anchored",  # the start of its sender's octets was seen
+    "closed",    # its sender has sent connection.close before
+)  # fmt: skip
+
+
+def facts_of(event: shared.Event) -> int:
+    """The FACTS that hold of an event, as bits."""
+    found = cast(Event, event)
+    own, channel = found.own, found.channel
+    facts = 1 << found.peer
+    if found.ahead:
+        facts |= 1 << 2
+    if found.unit.faults:
+        facts |= 1 << 3
+    if found.trusted:
+        facts |= 1 << 4
+    if channel is not None and channel.sure:
+        facts |= 1 << 5
+    if own.anchored:
+        facts |= 1 << 6
+    if own.close is not None:
+        facts |= 1 << 7
+    return facts
+
+
+PARAMETERS: Final[dict[str, Callable[[Event], object]]] = {
+    "method":   lambda event: event.unit.method,
+    "header":   lambda event: event.unit.content,
+    "channel":  lambda event: event.channel,
+    "request":  lambda event: event.request,
+    "content":  lambda event: event.content,
+    "consumer": lambda event: event.consumer,
+    "delivery": lambda event: event.delivery,
+    "publish":  lambda event: event.publish,
+    "tangle":   lambda event: event.tangle,
+}  # fmt: skip
+OF_0_9: Final = Family(FAMILY, KIND, cast(dict[str, Getter], PARAMETERS), FACTS, facts_of)
+
+
 def rule(
-    id: str, name: str, section: str, level: str, severity: str, *, on: str, default: bool = True,
-    dialects: str = "",
+    id: str, section: str, level: str, severity: str, *, on: str, needs: str = "",
+    default: bool = True, dialects: str = "",
 ) -> Callable[[Check], Check]:  # fmt: skip
     """Make a function a rule of 0-9."""
-    return registry.register(
-        FAMILY, KIND, id, name, section, level, severity, on, default, dialects
-    )
+    return registry.register(OF_0_9, id, section, level, severity, on, needs, default, dialects)
 
 
 class Reporter(registry.Reporter):

@@ -12,12 +12,22 @@ from amqpscope.findings import ERROR, INFO, SEVERITIES, SURE, SUSPECT, WARNING
 from amqpscope.model import event as shared
 from amqpscope.model.mark import Mark
 from amqpscope.model.v1_0.connection import Fault
-from amqpscope.model.v1_0.event import KIND, Event
+from amqpscope.model.v1_0.event import KIND, WRONG, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules import registry
 from amqpscope.rules.consequences import EARLIER, consequence
-from amqpscope.rules.registry import ADVISORY, IMPLIED, INCOMPLETE, MUST, SHOULD, Check, Related
+from amqpscope.rules.registry import (
+    ADVISORY,
+    IMPLIED,
+    INCOMPLETE,
+    MUST,
+    SHOULD,
+    Check,
+    Family,
+    Getter,
+    Related,
+)  # fmt: skip
 from amqpscope.rules.v1_0.consequences import cause_of, touched_by
 from dissectors.v1_0.bodies import Attach
 
@@ -31,11 +41,69 @@ STATELESS: Final = ("TYP", "ENC", "MSG")
 """Groups whose rules look at one frame or message, so that nothing lost before it matters."""
 
 
+def link_pair(event: Event) -> LinkEnd | None:
+    """The partner's end of the link."""
+    return None if event.link is None else event.link.pair
+
+
+def session_pair(event: Event) -> SessionEnd | None:
+    """The partner's end of the session."""
+    return None if event.session is None else event.session.pair
+
+
+FACTS: Final = (
+    "client",           # the client sent it
+    "server",
+    "ahead",            # its sender knows of frames that have not passed here yet
+    "damaged",          # it was not read to its end, or has faults
+    "wrong",            # its body is not what its row says
+    "discarded",        # its receiver drops it, after an error of its own
+    "anchored",         # the start of its sender's octets was seen
+    "partner-anchored", # ... of its partner's
+    "closed",           # its sender has sent a close before
+)  # fmt: skip
+
+
+def facts_of(event: shared.Event) -> int:
+    """The FACTS that hold of an event, as bits."""
+    found = cast(Event, event)
+    own, partner = found.own, found.partner
+    facts = 1 << found.peer
+    if found.ahead:
+        facts |= 1 << 2
+    if found.damaged:
+        facts |= 1 << 3
+    if found.kinds & WRONG:
+        facts |= 1 << 4
+    if found.discarded:
+        facts |= 1 << 5
+    if own.anchored:
+        facts |= 1 << 6
+    if partner.anchored:
+        facts |= 1 << 7
+    if own.close is not None:
+        facts |= 1 << 8
+    return facts
+
+
+PARAMETERS: Final[dict[str, Callable[[Event], object]]] = {
+    "body":         lambda event: event.body,
+    "session":      lambda event: event.session,
+    "session_pair": session_pair,
+    "link":         lambda event: event.link,
+    "pair":         link_pair,
+    "delivery":     lambda event: event.delivery,
+    "message":      lambda event: event.parts,
+}  # fmt: skip
+OF_1_0: Final = Family(FAMILY, KIND, cast(dict[str, Getter], PARAMETERS), FACTS, facts_of)
+
+
 def rule(
-    id: str, name: str, section: str, level: str, severity: str, *, on: str, default: bool = True
-) -> Callable[[Check], Check]:
+    id: str, section: str, level: str, severity: str, *, on: str, needs: str = "",
+    default: bool = True,
+) -> Callable[[Check], Check]:  # fmt: skip
     """Make a function a rule of 1.0."""
-    return registry.register(FAMILY, KIND, id, name, section, level, severity, on, default, "")
+    return registry.register(OF_1_0, id, section, level, severity, on, needs, default, "")
 
 
 class Reporter(registry.Reporter):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v0_9 import deliveries as states
+from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.basic.consuming import TAG, deleted_since
 from amqpscope.rules.v0_9.channel.replies import answered_anyway
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.codec import Method
 
 NOTIFY: Final = "consumer_cancel_notify"
 UNRELATED: Final = frozenset((200, 320, 501, 505, 506, 541))
@@ -26,10 +28,9 @@ def blames(event: Event, name: str) -> bool:
 
 
 @rule(
-    "A09-BAS-31", "cancel-of-unknown-consumer-refused", "cancel 01", MUST, WARNING,
-    on="channel.close | connection.close",
-)  # fmt: skip
-def cancel_of_unknown_consumer_refused(event: Event, report: Reporter) -> None:
+    "A09-BAS-31", "cancel 01", MUST, WARNING, on="channel.close | connection.close", needs="server"
+)
+def cancel_of_unknown_consumer_refused(event: Event, report: Reporter, method: Method) -> None:
     """A consumer that is not there, or not any more, can be cancelled without harm.
 
     It may have gone with its queue while the cancel was under way.
@@ -44,8 +45,7 @@ def cancel_of_unknown_consumer_refused(event: Event, report: Reporter) -> None:
         client: basic.cancel[1] consumer-tag="t"
         server: basic.cancel-ok[1] consumer-tag="t"
     """
-    method = event.unit.method
-    if method is None or event.peer != SERVER or not blames(event, "basic.cancel"):
+    if not blames(event, "basic.cancel"):
         return
     code = number(method, "reply-code")
     plan = event.connection.dialect.by_name["basic.cancel"]
@@ -55,8 +55,10 @@ def cancel_of_unknown_consumer_refused(event: Event, report: Reporter) -> None:
         report.sure(event, words, f"{event.name}.reply-code", ((mark, "the cancel"),))
 
 
-@rule("A09-BAS-32", "cancel-ok-tag-differs", "1.1.6.4", IMPLIED, WARNING, on="basic.cancel-ok")
-def cancel_ok_tag_differs(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-32", "1.1.6.4", IMPLIED, WARNING, on="basic.cancel-ok", needs="sure")
+def cancel_ok_tag_differs(
+    event: Event, report: Reporter, method: Method, channel: Channel, request: Request
+) -> None:
     """A cancel-ok repeats the tag of the cancel.
 
     Bad (consuming):
@@ -67,9 +69,6 @@ def cancel_ok_tag_differs(event: Event, report: Reporter) -> None:
         client: basic.cancel[1] consumer-tag="t"
         server: basic.cancel-ok[1] consumer-tag="t"
     """
-    channel, request, method = event.channel, event.request, event.unit.method
-    if channel is None or request is None or method is None or not channel.sure:
-        return
     if method.get(TAG) is None or request.method.get(TAG) is None:
         return
     said, wanted = text(method, TAG), text(request.method, TAG)
@@ -80,10 +79,7 @@ def cancel_ok_tag_differs(event: Event, report: Reporter) -> None:
         report.sure(event, words, "basic.cancel-ok.consumer-tag", related)
 
 
-@rule(
-    "A09-BAS-33", "consumer-reply-to-no-wait", "no-wait", MUST, ERROR,
-    on="unasked basic.consume-ok | unasked basic.cancel-ok",
-)  # fmt: skip
+@rule("A09-BAS-33", "no-wait", MUST, ERROR, on="unasked basic.consume-ok | unasked basic.cancel-ok")
 def consumer_reply_to_no_wait(event: Event, report: Reporter) -> None:
     """A consume or cancel that wants no answer gets none.
 
@@ -102,11 +98,8 @@ def consumer_reply_to_no_wait(event: Event, report: Reporter) -> None:
         answered_anyway(event, report)
 
 
-@rule(
-    "A09-BAS-34", "exclusive-consume-not-enforced", "amq_basic_02", MUST, WARNING,
-    on="basic.consume-ok",
-)  # fmt: skip
-def exclusive_consume_not_enforced(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-34", "amq_basic_02", MUST, WARNING, on="basic.consume-ok")
+def exclusive_consume_not_enforced(event: Event, report: Reporter, request: Request) -> None:
     """Who asks to be a queue's only consumer is refused, with 403, while there are others.
 
     And while there is an only one, so is everyone else. What others do on other connections is
@@ -123,7 +116,7 @@ def exclusive_consume_not_enforced(event: Event, report: Reporter) -> None:
         server: basic.consume-ok[1] consumer-tag="u"
     """
     new, connection = event.consumer, event.connection
-    if event.request is None or new is None or not new.queue or event.name != "basic.consume-ok":
+    if new is None or not new.queue or event.name != "basic.consume-ok":
         return
     for channel in connection.channels.values():
         if channel.closing or not channel.sure:
@@ -139,9 +132,14 @@ def exclusive_consume_not_enforced(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-BAS-35", "server-cancel-not-announced", "consumer_cancel_notify", IMPLIED, WARNING,
-    on="basic.cancel", dialects="0-9-1",
-)  # fmt: skip
+    "A09-BAS-35",
+    "consumer_cancel_notify",
+    IMPLIED,
+    WARNING,
+    on="basic.cancel",
+    dialects="0-9-1",
+    needs="server",
+)
 def server_cancel_not_announced(event: Event, report: Reporter) -> None:
     """A server cancels consumers only of clients that announced to understand it.
 
@@ -152,7 +150,7 @@ def server_cancel_not_announced(event: Event, report: Reporter) -> None:
         server: basic.cancel[1] consumer-tag="t" no-wait=true
     """
     connection = event.connection
-    if event.peer != SERVER or connection.start_ok is None:
+    if connection.start_ok is None:
         return
     if NOTIFY not in event.partner.capabilities:
         related = ((connection.start_ok_mark, "the client's start-ok"),)
@@ -160,10 +158,7 @@ def server_cancel_not_announced(event: Event, report: Reporter) -> None:
         report.sure(event, words, "", related)
 
 
-@rule(
-    "A09-BAS-36", "cancel-ok-to-no-wait-cancel", "[RMQ]", IMPLIED, WARNING,
-    on="unasked basic.cancel-ok", dialects="0-9-1",
-)  # fmt: skip
+@rule("A09-BAS-36", "[RMQ]", IMPLIED, WARNING, on="unasked basic.cancel-ok", dialects="0-9-1")
 def cancel_ok_to_no_wait_cancel(event: Event, report: Reporter) -> None:
     """A client does not answer the server's cancel when it has no-wait set.
 

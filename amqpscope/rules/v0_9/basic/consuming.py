@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v0_9 import deliveries as states
-from amqpscope.model.v0_9.channel import MAX_GONE, Channel
+from amqpscope.model.v0_9.channel import MAX_GONE, Channel, Request
 from amqpscope.model.v0_9.deliveries import Consumer
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import text
 from amqpscope.model.v0_9.methods import waits
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
 
 TAG: Final = "consumer-tag"
 CONSUME: Final = "basic.consume"
@@ -24,8 +25,10 @@ def asked_tags(channel: Channel) -> list[str]:
     return [text(request.method, TAG) for request in waiting if request.name == CONSUME]
 
 
-@rule("A09-BAS-01", "consumer-tag-changed", "1.1.6.2", IMPLIED, WARNING, on="basic.consume-ok")
-def consumer_tag_changed(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-01", "1.1.6.2", IMPLIED, WARNING, on="basic.consume-ok", needs="sure")
+def consumer_tag_changed(
+    event: Event, report: Reporter, method: Method, channel: Channel, request: Request
+) -> None:
     """The server takes the consumer tag that the client has chosen.
 
     The client looks for its consumer under the name that it gave, and drops what comes to another.
@@ -38,9 +41,6 @@ def consumer_tag_changed(event: Event, report: Reporter) -> None:
         client: basic.consume[1] queue="q"
         server: basic.consume-ok[1] consumer-tag="ctag-1"
     """
-    channel, request, method = event.channel, event.request, event.unit.method
-    if channel is None or request is None or method is None or not channel.sure:
-        return
     said, wanted = text(method, TAG), text(request.method, TAG)
     if said == wanted or not wanted or method.get(TAG) is None:
         return
@@ -52,11 +52,10 @@ def consumer_tag_changed(event: Event, report: Reporter) -> None:
         report.sure(event, words, "basic.consume-ok.consumer-tag", related)
 
 
-@rule(
-    "A09-BAS-02", "generated-consumer-tag-wrong", "consume", IMPLIED, WARNING,
-    on="basic.consume-ok",
-)  # fmt: skip
-def generated_consumer_tag_wrong(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-02", "consume", IMPLIED, WARNING, on="basic.consume-ok")
+def generated_consumer_tag_wrong(
+    event: Event, report: Reporter, method: Method, channel: Channel, request: Request
+) -> None:
     """A tag that the server chooses is not empty, and no other consumer of the channel has it.
 
     Bad (consuming):
@@ -67,8 +66,7 @@ def generated_consumer_tag_wrong(event: Event, report: Reporter) -> None:
         client: basic.consume[1] queue="q"
         server: basic.consume-ok[1] consumer-tag="ctag-1"
     """
-    channel, request, method = event.channel, event.request, event.unit.method
-    if channel is None or request is None or method is None or text(request.method, TAG):
+    if text(request.method, TAG):
         return
     said, path = text(method, TAG), "basic.consume-ok.consumer-tag"
     if method.get(TAG) is None:
@@ -83,10 +81,9 @@ def generated_consumer_tag_wrong(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-BAS-03", "consumer-tag-in-use", "1.1.6.1, consumer-tag 01", MUST, ERROR,
-    on="basic.consume",
-)  # fmt: skip
-def consumer_tag_in_use(event: Event, report: Reporter) -> None:
+    "A09-BAS-03", "1.1.6.1, consumer-tag 01", MUST, ERROR, on="basic.consume", needs="client sure"
+)
+def consumer_tag_in_use(event: Event, report: Reporter, method: Method, channel: Channel) -> None:
     """A new consumer has a tag that no other consumer of the channel has.
 
     The broker closes the connection with 530. Once a cancel is on its way the tag is free again,
@@ -101,9 +98,6 @@ def consumer_tag_in_use(event: Event, report: Reporter) -> None:
         server: basic.cancel-ok[1] consumer-tag="t"
         server: basic.consume-ok[1] consumer-tag="t"
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.peer != CLIENT or not channel.sure:
-        return
     consumer = channel.consumers.get(text(method, TAG))
     if consumer is None or consumer.assumed or channel.closing or not event.trusted:
         return
@@ -124,10 +118,7 @@ def deleted_since(event: Event, consumer: Consumer) -> bool:
     return mark is not None and mark.end > consumer.mark.end
 
 
-@rule(
-    "A09-BAS-04", "no-wait-consume-without-tag", "consume no-wait", IMPLIED, WARNING,
-    on="basic.consume",
-)  # fmt: skip
+@rule("A09-BAS-04", "consume no-wait", IMPLIED, WARNING, on="basic.consume")
 def no_wait_consume_without_tag(event: Event, report: Reporter) -> None:
     """A consume that wants no answer names its consumer.
 
@@ -146,11 +137,10 @@ def no_wait_consume_without_tag(event: Event, report: Reporter) -> None:
         report.sure(event, words, "basic.consume.consumer-tag")
 
 
-@rule(
-    "A09-BAS-05", "consumer-tag-on-other-channel", "consumer-tag 02", MUST, WARNING,
-    on="basic.cancel",
-)  # fmt: skip
-def consumer_tag_on_other_channel(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-05", "consumer-tag 02", MUST, WARNING, on="basic.cancel", needs="client sure")
+def consumer_tag_on_other_channel(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A consumer is cancelled on the channel on which it was made.
 
     Anywhere else its tag names nothing: the server says cancel-ok, and goes on delivering.
@@ -167,9 +157,6 @@ def consumer_tag_on_other_channel(event: Event, report: Reporter) -> None:
         client: basic.cancel[1] consumer-tag="t"
         server: basic.cancel-ok[1] consumer-tag="t"
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.peer != CLIENT or not channel.sure:
-        return
     tag = text(method, TAG)
     if tag in channel.consumers or tag in channel.gone or len(channel.gone) >= MAX_GONE:
         return
@@ -182,11 +169,10 @@ def consumer_tag_on_other_channel(event: Event, report: Reporter) -> None:
             return
 
 
-@rule(
-    "A09-BAS-06", "deliver-to-unknown-consumer", "1.1.6.7", MUST, ERROR,
-    on="odd-deliver basic.deliver",
-)  # fmt: skip
-def deliver_to_unknown_consumer(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-06", "1.1.6.7", MUST, ERROR, on="odd-deliver basic.deliver")
+def deliver_to_unknown_consumer(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A message is delivered to a consumer that was made on its channel.
 
     Bad (consuming):
@@ -199,8 +185,7 @@ def deliver_to_unknown_consumer(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=1
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or not judged(event, channel):
+    if not judged(event, channel):
         return
     tag = text(method, TAG)
     if event.consumer is not None or tag in channel.gone or "" in asked_tags(channel):
@@ -224,11 +209,10 @@ def judged(event: Event, channel: Channel) -> bool:
     return channel.sure and not channel.closing and not event.ahead and event.trusted
 
 
-@rule(
-    "A09-BAS-07", "deliver-outside-consumer-life", "4.6", MUST, ERROR,
-    on="odd-deliver basic.deliver",
-)  # fmt: skip
-def deliver_outside_consumer_life(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-07", "4.6", MUST, ERROR, on="odd-deliver basic.deliver")
+def deliver_outside_consumer_life(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """Deliveries come after the consume-ok of their consumer, and before its cancel-ok.
 
     RabbitMQ's streams may deliver before the consume-ok if other requests were under way, so
@@ -259,8 +243,8 @@ def deliver_outside_consumer_life(event: Event, report: Reporter) -> None:
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=0
     """
-    channel, method, consumer = event.channel, event.unit.method, event.consumer
-    if channel is None or method is None or not judged(event, channel):
+    consumer = event.consumer
+    if not judged(event, channel):
         return
     tag, path = text(method, TAG), "basic.deliver.consumer-tag"
     gone = channel.gone.get(tag)

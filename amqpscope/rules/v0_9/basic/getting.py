@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.v0_9.channel import Channel
+from amqpscope.model.v0_9.deliveries import Delivery
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.channel.replies import ENDS, passed_over, tell, unasked
@@ -13,9 +15,12 @@ RECOVER_ASYNC: Final = "basic.recover-async"
 
 
 @rule(
-    "A09-BAS-20", "get-answered-wrongly", "grammar", MUST, ERROR,
+    "A09-BAS-20",
+    "grammar",
+    MUST,
+    ERROR,
     on=f"unasked basic.get-ok | unasked basic.get-empty | answers basic.* | {ENDS}",
-)  # fmt: skip
+)
 def get_answered_wrongly(event: Event, report: Reporter) -> None:
     """A get is answered by one get-ok with a message, or by one get-empty.
 
@@ -55,11 +60,10 @@ def get_answered_wrongly(event: Event, report: Reporter) -> None:
         tell(event, report, ("basic.get",))
 
 
-@rule(
-    "A09-BAS-27", "rejected-message-redelivered-here", "amq_basic_23, requeue", MUST, INFO,
-    on="basic.deliver", default=False,
-)  # fmt: skip
-def rejected_message_redelivered_here(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-27", "amq_basic_23, requeue", MUST, INFO, on="basic.deliver", default=False)
+def rejected_message_redelivered_here(
+    event: Event, report: Reporter, channel: Channel, delivery: Delivery
+) -> None:
     """A message that a client has rejected is not sent to it again on the same channel.
 
     RabbitMQ does so by design, and a client that rejects all it gets goes in circles with it.
@@ -80,8 +84,7 @@ def rejected_message_redelivered_here(event: Event, report: Reporter) -> None:
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q" redelivered=true
         server: content-header[1] class=basic body-size=0
     """
-    channel, delivery = event.channel, event.delivery
-    if channel is None or delivery is None or not delivery.redelivered:
+    if not delivery.redelivered:
         return
     for each in channel.deliveries.requeued:
         same = (each.exchange, each.routing_key) == (delivery.exchange, delivery.routing_key)
@@ -92,10 +95,16 @@ def rejected_message_redelivered_here(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-BAS-28", "redelivered-flag-missing", "recover 01", MUST, WARNING,
+    "A09-BAS-28",
+    "recover 01",
+    MUST,
+    WARNING,
     on="odd-deliver basic.deliver | odd-header content-header",
-)  # fmt: skip
-def redelivered_flag_missing(event: Event, report: Reporter) -> None:
+    needs="sure",
+)
+def redelivered_flag_missing(
+    event: Event, report: Reporter, channel: Channel, delivery: Delivery
+) -> None:
     """What a recover brings again is marked as redelivered.
 
     Told where the server uses the delivery's tag again, or where the message-id is the same: else
@@ -135,8 +144,7 @@ def redelivered_flag_missing(event: Event, report: Reporter) -> None:
         server: basic.deliver[1] consumer-tag="t" delivery-tag=3 routing-key="q"
         server: content-header[1] class=basic body-size=0 message-id="m2"
     """
-    channel, delivery = event.channel, event.delivery
-    if channel is None or delivery is None or delivery.redelivered or not channel.sure:
+    if delivery.redelivered:
         return
     if event.name == "content-header":
         header = event.unit.content
@@ -155,10 +163,15 @@ def redelivered_flag_missing(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-BAS-29", "recover-on-tx-channel", "recover 02", MUST, ERROR, on="basic.recover",
+    "A09-BAS-29",
+    "recover 02",
+    MUST,
+    ERROR,
+    on="basic.recover",
     dialects="10-3 0-8 0-9=",
-)  # fmt: skip
-def recover_on_tx_channel(event: Event, report: Reporter) -> None:
+    needs="client",
+)
+def recover_on_tx_channel(event: Event, report: Reporter, channel: Channel) -> None:
     """In 0-8 and 0-9 a client does not recover on a channel with transactions.
 
     The text of 0-9-1 does not say so any more.
@@ -173,8 +186,7 @@ def recover_on_tx_channel(event: Event, report: Reporter) -> None:
         client: tx.select[1]
         server: tx.select-ok[1]
     """
-    channel = event.channel
-    if channel is None or event.peer != CLIENT or channel.transaction is None:
+    if channel.transaction is None:
         return
     if not channel.closing and event.trusted:
         related = ((channel.transaction.select_mark, "the tx.select"),)
@@ -182,10 +194,13 @@ def recover_on_tx_channel(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-BAS-30", "recover-unanswered", "recover", IMPLIED, WARNING,
+    "A09-BAS-30",
+    "recover",
+    IMPLIED,
+    WARNING,
     on=f"unasked basic.recover-ok | answers queue.* | answers basic.* | {ENDS}",
     dialects="0-9-1",
-)  # fmt: skip
+)
 def recover_unanswered(event: Event, report: Reporter) -> None:
     """A recover is answered by recover-ok; a recover-async is not.
 

@@ -40,7 +40,7 @@ def came_back(event: Event) -> Sample | None:
     return sample if sample is not None and same(event, sample) else None
 
 
-@rule("A09-FRM-52", "content-changed-by-server", "3.1.1", MUST, WARNING, on="identified")
+@rule("A09-FRM-52", "3.1.1", MUST, WARNING, on="identified")
 def content_changed_by_server(event: Event, report: Reporter) -> None:
     """A server hands bodies on as they are.
 
@@ -72,7 +72,7 @@ def content_changed_by_server(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", ((sample.mark, f"published with {sample.size} octets"),))
 
 
-@rule("A09-BAS-37", "path-order-broken", "4.7", MUST, WARNING, on="identified")
+@rule("A09-BAS-37", "4.7", MUST, WARNING, on="identified")
 def path_order_broken(event: Event, report: Reporter) -> None:
     """Messages of one channel, exchange and key reach a consumer in the order of publishing.
 
@@ -125,7 +125,7 @@ def path_order_broken(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", related)
 
 
-@rule("A09-BAS-38", "no-local-ignored", "no-local", MUST, INFO, on="identified", default=False)
+@rule("A09-BAS-38", "no-local", MUST, INFO, on="identified", default=False)
 def no_local_ignored(event: Event, report: Reporter) -> None:
     """A consumer with no-local does not get what its own connection has published.
 
@@ -158,7 +158,7 @@ def no_local_ignored(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", ((sample.mark, "its publish"), (consumer.mark, "no-local")))
 
 
-@rule("A09-TX-07", "tx-publish-delivered-early", "2.1.2.1", IMPLIED, WARNING, on="identified")
+@rule("A09-TX-07", "2.1.2.1", IMPLIED, WARNING, on="identified")
 def tx_publish_delivered_early(event: Event, report: Reporter) -> None:
     """What is published in a transaction is delivered after its commit, and not at all otherwise.
 

@@ -17,6 +17,7 @@ from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import ADVISORY, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.channel.replies import ENDS, passed_over, tell
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.message import ContentHeader
 
 MANY: Final = 1000
 """Deliveries to a consumer that are not acknowledged, and nothing limits them."""
@@ -85,11 +86,10 @@ def judged(event: Event, channel: Channel | None, consumer: Consumer | None) -> 
     return streams(event, consumer) is not True
 
 
-@rule(
-    "A09-BAS-16", "prefetch-count-exceeded", "amq_basic_18, qos", MUST, WARNING,
-    on="full basic.deliver",
-)  # fmt: skip
-def prefetch_count_exceeded(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-16", "amq_basic_18, qos", MUST, WARNING, on="full basic.deliver")
+def prefetch_count_exceeded(
+    event: Event, report: Reporter, channel: Channel, consumer: Consumer
+) -> None:
     """A server has no more deliveries unacknowledged at a client than that has allowed.
 
     Bad (queue):
@@ -117,8 +117,7 @@ def prefetch_count_exceeded(event: Event, report: Reporter) -> None:
         server: basic.deliver[1] consumer-tag="u" delivery-tag=4 routing-key="q"
         server: content-header[1] class=basic body-size=0
     """
-    channel, consumer = event.channel, event.consumer
-    if channel is None or consumer is None or not judged(event, channel, consumer):
+    if not judged(event, channel, consumer):
         return
     for limit in limits(event, channel, consumer):
         count = limit.qos.count
@@ -135,11 +134,10 @@ def prefetch_count_exceeded(event: Event, report: Reporter) -> None:
         return
 
 
-@rule(
-    "A09-BAS-17", "prefetch-size-exceeded", "amq_basic_17, 18", MUST, WARNING,
-    on="full content-header",
-)  # fmt: skip
-def prefetch_size_exceeded(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-17", "amq_basic_17, 18", MUST, WARNING, on="full content-header", needs="!faulty")
+def prefetch_size_exceeded(
+    event: Event, report: Reporter, header: ContentHeader, channel: Channel
+) -> None:
     """What is unacknowledged at a client is no larger than it has allowed, but for one message.
 
     A single message may be larger than the limit, if it is the only one. RabbitMQ refuses a
@@ -172,9 +170,9 @@ def prefetch_size_exceeded(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=6
         server: content-body[1] "123456"
     """
-    channel, delivery, header = event.channel, event.delivery, event.unit.content
+    delivery = event.delivery
     consumer = None if delivery is None else delivery.consumer
-    if channel is None or consumer is None or header is None or event.unit.faults:
+    if consumer is None:
         return
     if not judged(event, channel, consumer) or consumer.unacked < 2:
         return
@@ -190,7 +188,7 @@ def prefetch_size_exceeded(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-BAS-19", "qos-unanswered", "qos", IMPLIED, WARNING, on=f"{ENDS} | answers basic.*")
+@rule("A09-BAS-19", "qos", IMPLIED, WARNING, on=f"{ENDS} | answers basic.*")
 def qos_unanswered(event: Event, report: Reporter) -> None:
     """A qos is answered by qos-ok.
 
@@ -224,9 +222,7 @@ def qos_unanswered(event: Event, report: Reporter) -> None:
         tell(event, report, ("basic.qos",))
 
 
-@rule(
-    "A09-BAS-44", "consumer-without-prefetch", "[RMQ]", ADVISORY, INFO, on="tick frame | finished"
-)
+@rule("A09-BAS-44", "[RMQ]", ADVISORY, INFO, on="tick frame | finished")
 def consumer_without_prefetch(event: Event, report: Reporter) -> None:
     """A client that acknowledges limits how much is sent to it in advance.
 

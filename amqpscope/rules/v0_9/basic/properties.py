@@ -24,10 +24,7 @@ def published(event: Event) -> ContentHeader | None:
     return header
 
 
-@rule(
-    "A09-BAS-39", "delivery-mode-or-priority-odd", "property comments", IMPLIED, INFO,
-    on="odd-header content-header",
-)  # fmt: skip
+@rule("A09-BAS-39", "property comments", IMPLIED, INFO, on="odd-header content-header")
 def delivery_mode_or_priority_odd(event: Event, report: Reporter) -> None:
     """A message's delivery-mode is 1 or 2, and its priority at most 9.
 
@@ -56,10 +53,7 @@ def delivery_mode_or_priority_odd(event: Event, report: Reporter) -> None:
         report.sure(event, f"priority is {priority}, above 9", "content-header.priority")
 
 
-@rule(
-    "A09-BAS-40", "expiration-not-number", "[RMQ]", IMPLIED, WARNING,
-    on="odd-header content-header",
-)  # fmt: skip
+@rule("A09-BAS-40", "[RMQ]", IMPLIED, WARNING, on="odd-header content-header")
 def expiration_not_number(event: Event, report: Reporter) -> None:
     """For RabbitMQ a message's expiration is a number of milliseconds, written in digits.
 
@@ -82,10 +76,7 @@ def expiration_not_number(event: Event, report: Reporter) -> None:
         report.sure(event, words, "content-header.expiration")
 
 
-@rule(
-    "A09-BAS-41", "user-id-not-login", "validated user-id", IMPLIED, WARNING,
-    on="odd-header content-header",
-)  # fmt: skip
+@rule("A09-BAS-41", "validated user-id", IMPLIED, WARNING, on="odd-header content-header")
 def user_id_not_login(event: Event, report: Reporter) -> None:
     """For RabbitMQ a message's user-id is the name that the client has logged in with.
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.mark import Mark
+from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
-from amqpscope.model.v0_9.publishes import MAX_RETURNABLE
+from amqpscope.model.v0_9.publishes import MAX_RETURNABLE, Publish
 from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.basic.cancelling import blames
 from amqpscope.rules.v0_9.versions import rabbit_since
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
+from dissectors.v0_9.message import ContentHeader
 
 NOT_FOUND: Final = 404
 NO_ROUTE: Final = 312
@@ -25,8 +28,8 @@ def last_publish(event: Event) -> Mark | None:
     return None if channel is None or plan is None else channel.sent[CLIENT].get(plan.code)
 
 
-@rule("A09-BAS-22", "publish-to-missing-exchange", "must-exist", MUST, WARNING, on="channel.close")
-def publish_to_missing_exchange(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-22", "must-exist", MUST, WARNING, on="channel.close", needs="server")
+def publish_to_missing_exchange(event: Event, report: Reporter, method: Method) -> None:
     """A client publishes to exchanges that exist.
 
     The server says so by closing the channel with 404. All that the client has sent on it in the
@@ -43,8 +46,7 @@ def publish_to_missing_exchange(event: Event, report: Reporter) -> None:
         client: basic.publish[1] exchange="amq.topic" routing-key="q"
         client: content-header[1] class=basic body-size=0
     """
-    method = event.unit.method
-    if method is None or event.peer != SERVER or number(method, "reply-code") != NOT_FOUND:
+    if number(method, "reply-code") != NOT_FOUND:
         return
     if blames(event, PUBLISH):
         words = f"a publish is refused: {text(method, 'reply-text')}"
@@ -52,11 +54,10 @@ def publish_to_missing_exchange(event: Event, report: Reporter) -> None:
         report.sure(event, words, "", related, peer=CLIENT)
 
 
-@rule(
-    "A09-BAS-23", "mandatory-message-not-returned", "mandatory", SHOULD, WARNING,
-    on="basic.return", dialects="0-9 0-8",
-)  # fmt: skip
-def mandatory_message_not_returned(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-23", "mandatory", SHOULD, WARNING, on="basic.return", dialects="0-9 0-8")
+def mandatory_message_not_returned(
+    event: Event, report: Reporter, method: Method, publish: Publish
+) -> None:
     """A mandatory message that has no queue to go to comes back with 312, no-route.
 
     That a message had no queue to go to is not on the wire, so what is looked at is the code.
@@ -76,8 +77,7 @@ def mandatory_message_not_returned(event: Event, report: Reporter) -> None:
                 routing-key="a"
         server: content-header[1] class=basic body-size=0
     """
-    publish, method = event.publish, event.unit.method
-    if publish is None or method is None or not publish.mandatory or publish.immediate:
+    if not publish.mandatory or publish.immediate:
         return
     code = number(method, "reply-code")
     strict = event.connection.dialect.name.startswith("0-9")
@@ -86,11 +86,10 @@ def mandatory_message_not_returned(event: Event, report: Reporter) -> None:
         report.sure(event, words, "basic.return.reply-code", ((publish.mark, "the publish"),))
 
 
-@rule(
-    "A09-BAS-24", "immediate-message-not-returned", "immediate", SHOULD, INFO,
-    on="basic.return | odd-publish basic.publish",
-)  # fmt: skip
-def immediate_message_not_returned(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-24", "immediate", SHOULD, INFO, on="basic.return | odd-publish basic.publish")
+def immediate_message_not_returned(
+    event: Event, report: Reporter, method: Method, publish: Publish
+) -> None:
     """An immediate message that no consumer takes at once comes back with 313, no-consumers.
 
     RabbitMQ, from 3.0 on, does not have that: it closes the connection with 540.
@@ -105,8 +104,7 @@ def immediate_message_not_returned(event: Event, report: Reporter) -> None:
         server: basic.return[1] reply-code=313 reply-text="NO_CONSUMERS" routing-key="q"
         server: content-header[1] class=basic body-size=0
     """
-    publish, method = event.publish, event.unit.method
-    if publish is None or method is None or not publish.immediate:
+    if not publish.immediate:
         return
     if event.name == PUBLISH:
         if event.peer == CLIENT and rabbit_since(event.connection, 3, 0):
@@ -121,8 +119,10 @@ def immediate_message_not_returned(event: Event, report: Reporter) -> None:
         report.sure(event, words, "basic.return.reply-code", ((publish.mark, "the publish"),))
 
 
-@rule("A09-BAS-25", "return-of-unasked-message", "1.1.6.6", MUST, WARNING, on="basic.return")
-def return_of_unasked_message(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-25", "1.1.6.6", MUST, WARNING, on="basic.return", needs="server sure !ahead")
+def return_of_unasked_message(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A server gives back only messages that were published as mandatory or immediate.
 
     Bad (channel):
@@ -139,10 +139,9 @@ def return_of_unasked_message(event: Event, report: Reporter) -> None:
                 routing-key="a"
         server: content-header[1] class=basic body-size=0
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.publish is not None or event.peer != SERVER:
+    if event.publish is not None:
         return
-    if not channel.sure or event.ahead or channel.publishes > MAX_RETURNABLE:
+    if channel.publishes > MAX_RETURNABLE:
         return
     exchange, key = text(method, "exchange"), text(method, "routing-key")
     words = f"no mandatory message to {exchange!r} with the key {key!r} is under way"
@@ -153,10 +152,16 @@ def return_of_unasked_message(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-BAS-26", "returned-content-differs", "1.1.6.6", IMPLIED, WARNING,
+    "A09-BAS-26",
+    "1.1.6.6",
+    IMPLIED,
+    WARNING,
     on="odd-header content-header",
-)  # fmt: skip
-def returned_content_differs(event: Event, report: Reporter) -> None:
+    needs="server sure !faulty",
+)
+def returned_content_differs(
+    event: Event, report: Reporter, header: ContentHeader, channel: Channel, publish: Publish
+) -> None:
     """What comes back is what was published.
 
     Headers may have been added on the way, so it is the size of the body that is compared.
@@ -179,10 +184,7 @@ def returned_content_differs(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=5
         server: content-body[1] "12345"
     """
-    channel, publish, header = event.channel, event.publish, event.unit.content
-    if channel is None or publish is None or header is None or event.peer != SERVER:
-        return
-    if publish.size < 0 or not channel.sure or event.unit.faults:
+    if publish.size < 0:
         return
     route = (publish.exchange, publish.routing_key)
     sizes = [each.size for each in channel.returnable if (each.exchange, each.routing_key) == route]
@@ -193,10 +195,14 @@ def returned_content_differs(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-BAS-42", "publish-to-internal-exchange", "publish exchange 02", MUST, WARNING,
+    "A09-BAS-42",
+    "publish exchange 02",
+    MUST,
+    WARNING,
     on="odd-publish basic.publish",
-)  # fmt: skip
-def publish_to_internal_exchange(event: Event, report: Reporter) -> None:
+    needs="client",
+)
+def publish_to_internal_exchange(event: Event, report: Reporter, publish: Publish) -> None:
     """A client does not publish to an exchange that is for other exchanges only.
 
     The broker closes the channel with 403. Others may have declared it anew, unseen here.
@@ -213,9 +219,6 @@ def publish_to_internal_exchange(event: Event, report: Reporter) -> None:
         client: basic.publish[1] exchange="x" routing-key="a"
         client: content-header[1] class=basic body-size=0
     """
-    publish = event.publish
-    if publish is None or event.peer != CLIENT:
-        return
     exchange = event.connection.declared.exchanges.get(publish.exchange)
     if exchange is None or not exchange.internal or exchange.passive or not exchange.confirmed:
         return

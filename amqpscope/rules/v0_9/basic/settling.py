@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v0_9.channel import Channel
-from amqpscope.model.v0_9.deliveries import MAX_SETTLED, Settled
+from amqpscope.model.v0_9.channel import Channel, Request
+from amqpscope.model.v0_9.deliveries import MAX_SETTLED, Delivery, Settled
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.codec import Method
 
 TAG: Final = "delivery-tag"
 MULTIPLE: Final = "multiple"
@@ -24,7 +25,7 @@ def recovered(event: Event, channel: Channel) -> bool:
     return any(name in by_name and by_name[name].code in channel.sent[CLIENT] for name in RECOVERS)
 
 
-@rule("A09-BAS-08", "delivery-tag-zero", "delivery-tag non-zero", MUST, ERROR, on=HANDS_OVER)
+@rule("A09-BAS-08", "delivery-tag non-zero", MUST, ERROR, on=HANDS_OVER)
 def delivery_tag_zero(event: Event, report: Reporter) -> None:
     """A delivery has a tag that is not zero.
 
@@ -44,8 +45,10 @@ def delivery_tag_zero(event: Event, report: Reporter) -> None:
         report.sure(event, f"{event.name} with delivery tag 0", f"{event.name}.delivery-tag")
 
 
-@rule("A09-BAS-09", "delivery-tag-not-rising", "ack multiple", IMPLIED, WARNING, on=HANDS_OVER)
-def delivery_tag_not_rising(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-09", "ack multiple", IMPLIED, WARNING, on=HANDS_OVER, needs="sure")
+def delivery_tag_not_rising(
+    event: Event, report: Reporter, channel: Channel, delivery: Delivery
+) -> None:
     """The deliveries of a channel, by consumers and by get alike, are numbered one by one.
 
     An acknowledgement with `multiple` settles all up to its tag, so tags that do not rise settle
@@ -64,8 +67,7 @@ def delivery_tag_not_rising(event: Event, report: Reporter) -> None:
         server: basic.get-ok[1] delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=0
     """
-    channel, delivery = event.channel, event.delivery
-    if channel is None or delivery is None or not delivery.tag or not channel.sure:
+    if not delivery.tag:
         return
     deliveries = channel.deliveries
     wanted = deliveries.next_tag
@@ -157,7 +159,7 @@ def accuse(event: Event, report: Reporter, found: Misnamed, words: str) -> None:
         report.sure(event, words, path, related)
 
 
-@rule("A09-BAS-10", "ack-of-unknown-delivery", "ack exists", MUST, ERROR, on=SETTLES)
+@rule("A09-BAS-10", "ack exists", MUST, ERROR, on=SETTLES)
 def ack_of_unknown_delivery(event: Event, report: Reporter) -> None:
     """An acknowledgement names a delivery of its channel.
 
@@ -197,7 +199,7 @@ def ack_of_unknown_delivery(event: Event, report: Reporter) -> None:
             accuse(event, report, found, text)
 
 
-@rule("A09-BAS-11", "ack-repeated", "ack exists", MUST, ERROR, on=SETTLES)
+@rule("A09-BAS-11", "ack exists", MUST, ERROR, on=SETTLES)
 def ack_repeated(event: Event, report: Reporter) -> None:
     """A delivery is acknowledged once.
 
@@ -234,7 +236,7 @@ def ack_repeated(event: Event, report: Reporter) -> None:
         accuse(event, report, found, f"delivery {found.tag} was {how} before")
 
 
-@rule("A09-BAS-12", "ack-on-other-channel", "channel-local", MUST, WARNING, on=SETTLES)
+@rule("A09-BAS-12", "channel-local", MUST, WARNING, on=SETTLES)
 def ack_on_other_channel(event: Event, report: Reporter) -> None:
     """A delivery is acknowledged on the channel that it came by.
 
@@ -267,7 +269,7 @@ def ack_on_other_channel(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-BAS-13", "ack-of-no-ack-delivery", "no-ack", MUST, ERROR, on=SETTLES)
+@rule("A09-BAS-13", "no-ack", MUST, ERROR, on=SETTLES)
 def ack_of_no_ack_delivery(event: Event, report: Reporter) -> None:
     """What a client asked for with `no-ack` is not acknowledged.
 
@@ -290,8 +292,8 @@ def ack_of_no_ack_delivery(event: Event, report: Reporter) -> None:
         accuse(event, report, found, f"delivery {found.tag} was asked for with no-ack")
 
 
-@rule("A09-BAS-14", "ack-tag-zero-alone", "ack multiple", MUST, ERROR, on=SETTLES)
-def ack_tag_zero_alone(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-14", "ack multiple", MUST, ERROR, on=SETTLES, needs="trusted")
+def ack_tag_zero_alone(event: Event, report: Reporter, method: Method) -> None:
     """An acknowledgement of tag 0 means all deliveries, and has `multiple` set.
 
     Bad (consuming):
@@ -304,8 +306,7 @@ def ack_tag_zero_alone(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=0 multiple=true
     """
-    method = event.unit.method
-    if method is None or method.get(TAG) != 0 or method.get(MULTIPLE) or not event.trusted:
+    if method.get(TAG) != 0 or method.get(MULTIPLE):
         return
     path = f"{event.name}.delivery-tag"
     if event.name == "basic.reject":
@@ -315,8 +316,8 @@ def ack_tag_zero_alone(event: Event, report: Reporter) -> None:
         report.sure(event, f"{event.name} of tag 0 without multiple", path)
 
 
-@rule("A09-BAS-15", "bad-ack-tolerated", "ack multiple 01", MUST, WARNING, on="answers")
-def bad_ack_tolerated(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-15", "ack multiple 01", MUST, WARNING, on="answers", needs="server sure")
+def bad_ack_tolerated(event: Event, report: Reporter, channel: Channel, request: Request) -> None:
     """A server closes the channel when a client acknowledges what is not there to acknowledge.
 
     Told when it answers a later request on the channel instead.
@@ -333,9 +334,6 @@ def bad_ack_tolerated(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="r"
         server: queue.declare-ok[1] queue="r"
     """
-    channel, request = event.channel, event.request
-    if channel is None or request is None or event.peer != SERVER or not channel.sure:
-        return
     bad = channel.deliveries.misnamed
     if bad is None or channel.closing or request.mark.end <= bad.end:
         return

@@ -11,14 +11,13 @@ from amqpscope.rules.v0_9 import ADVISORY, IMPLIED, INFO, MUST, WARNING, Reporte
 from amqpscope.rules.v0_9.basic.settling import MULTIPLE, SETTLES, TAG
 from amqpscope.rules.v0_9.versions import rabbit_since
 from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
 
 CONSUMER_TIMEOUT: Final = 30 * 60 * 1_000_000_000
 """RabbitMQ's patience with a client that does not acknowledge, as it is set where nobody did."""
 
 
-@rule(
-    "A09-BAS-21", "get-left-unacked", "1.1.6.9", MUST, INFO, on="channel.close | connection.close"
-)
+@rule("A09-BAS-21", "1.1.6.9", MUST, INFO, on="channel.close | connection.close", needs="client")
 def get_left_unacked(event: Event, report: Reporter) -> None:
     """What a client gets without `no-ack` it acknowledges.
 
@@ -39,8 +38,6 @@ def get_left_unacked(event: Event, report: Reporter) -> None:
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    if event.peer != CLIENT:
-        return
     for channel in ending(event):
         if not channel.sure or channel.deliveries.unsure:
             continue
@@ -59,9 +56,13 @@ def ending(event: Event) -> list[Channel]:
 
 
 @rule(
-    "A09-BAS-43", "nack-not-announced", "basic.nack capability", IMPLIED, WARNING,
-    on="settles basic.nack", dialects="0-9-1",
-)  # fmt: skip
+    "A09-BAS-43",
+    "basic.nack capability",
+    IMPLIED,
+    WARNING,
+    on="settles basic.nack",
+    dialects="0-9-1",
+)
 def nack_not_announced(event: Event, report: Reporter) -> None:
     """A client sends nack only to a server that announced to understand it.
 
@@ -84,7 +85,7 @@ def nack_not_announced(event: Event, report: Reporter) -> None:
         report.sure(event, "basic.nack to a server that did not announce it", "", related)
 
 
-@rule("A09-BAS-45", "delivery-unacked-too-long", "[RMQ]", ADVISORY, INFO, on="tick frame")
+@rule("A09-BAS-45", "[RMQ]", ADVISORY, INFO, on="tick frame")
 def delivery_unacked_too_long(event: Event, report: Reporter) -> None:
     """A delivery is acknowledged within RabbitMQ's consumer timeout, half an hour if unset.
 
@@ -119,8 +120,8 @@ def delivery_unacked_too_long(event: Event, report: Reporter) -> None:
             report.suspect(event, words, "", related, peer=CLIENT, about=channel.number)
 
 
-@rule("A09-BAS-46", "ack-all-while-delivering", "ack multiple", ADVISORY, INFO, on=SETTLES)
-def ack_all_while_delivering(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-46", "ack multiple", ADVISORY, INFO, on=SETTLES)
+def ack_all_while_delivering(event: Event, report: Reporter, method: Method) -> None:
     """To acknowledge all deliveries while some are under way settles what was never read.
 
     Bad (consuming):
@@ -137,8 +138,7 @@ def ack_all_while_delivering(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=0 multiple=true
     """
-    method = event.unit.method
-    if method is None or number(method, TAG) or not method.get(MULTIPLE) or not event.covered:
+    if number(method, TAG) or not method.get(MULTIPLE) or (not event.covered):
         return
     unread = [each for each in event.covered if each.mark.end > event.known]
     if unread:

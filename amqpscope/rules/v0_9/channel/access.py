@@ -17,8 +17,7 @@ WITH_TICKETS: Final = (
 )
 
 
-@rule("A09-CHN-40", "realm-prefix-wrong", "1.1.3.1", MUST, ERROR, on="access.request",
-      dialects="10-3 0-8")  # fmt: skip
+@rule("A09-CHN-40", "1.1.3.1", MUST, ERROR, on="access.request", dialects="10-3 0-8")
 def realm_prefix_wrong(event: Event, report: Reporter) -> None:
     """The realm of an access request begins with /data or /admin.
 
@@ -36,8 +35,9 @@ def realm_prefix_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, text, "access.request.realm")
 
 
-@rule("A09-CHN-41", "ticket-from-other-channel", "1.1.3.2; per-channel", MUST, WARNING,
-      on=WITH_TICKETS, dialects="10-3 0-8 0-9=")  # fmt: skip
+@rule(
+    "A09-CHN-41", "1.1.3.2; per-channel", MUST, WARNING, on=WITH_TICKETS, dialects="10-3 0-8 0-9="
+)
 def ticket_from_other_channel(event: Event, report: Reporter) -> None:
     """An access ticket is used on the channel that got it.
 
@@ -71,8 +71,15 @@ def used(event: Event) -> int:
     return 0 if method is None or event.peer != CLIENT else number(method, "ticket")
 
 
-@rule("A09-CHN-42", "ticket-not-granted", "ticket validity", MUST, INFO, on=WITH_TICKETS,
-      default=False, dialects="10-3 0-8 0-9=")  # fmt: skip
+@rule(
+    "A09-CHN-42",
+    "ticket validity",
+    MUST,
+    INFO,
+    on=WITH_TICKETS,
+    default=False,
+    dialects="10-3 0-8 0-9=",
+)
 def ticket_not_granted(event: Event, report: Reporter) -> None:
     """A method shows a ticket that the server gave on its channel.
 

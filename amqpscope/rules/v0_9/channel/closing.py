@@ -10,6 +10,7 @@ from amqpscope.model.v0_9.messages import number
 from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import PEERS
+from dissectors.v0_9.codec import Method
 
 OK: Final = 200
 HARD: Final = "hard-error"
@@ -19,9 +20,8 @@ CHANNEL_BY_TEXT: Final = frozenset((402, 540))
 
 
 @rule(
-    "A09-CHN-07", "channel-close-unanswered", "2.3.7; 1.1.2.6", MUST, WARNING,
-    on="finished | connection.close",
-)  # fmt: skip
+    "A09-CHN-07", "2.3.7; 1.1.2.6", MUST, WARNING, on="finished | connection.close", needs="!closed"
+)
 def channel_close_unanswered(event: Event, report: Reporter) -> None:
     """A channel.close is answered by a close-ok.
 
@@ -42,8 +42,8 @@ def channel_close_unanswered(event: Event, report: Reporter) -> None:
         @5s client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    own, partner = event.own, event.partner
-    if own.close is not None or partner.close is not None or partner.finished:
+    partner = event.partner
+    if partner.close is not None or partner.finished:
         return
     for channel in event.connection.channels.values():
         unanswered(event, channel, report)
@@ -86,8 +86,8 @@ def unanswered(event: Event, channel: Channel, report: Reporter) -> None:
         report.suspect(event, text, "", related, about=channel.number)
 
 
-@rule("A09-CHN-12", "channel-close-code-class", "4.5.1, 2.3.6", MUST, WARNING, on="channel.close")
-def channel_close_code_class(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-12", "4.5.1, 2.3.6", MUST, WARNING, on="channel.close")
+def channel_close_code_class(event: Event, report: Reporter, method: Method) -> None:
     """A channel is closed with 200, or the code of an error that ends channels.
 
     Some clients close in order with a code of 0, which is noted once.
@@ -99,8 +99,8 @@ def channel_close_code_class(event: Event, report: Reporter) -> None:
         server: channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED"
         client: channel.close-ok[1]
     """
-    method, dialect = event.unit.method, event.connection.dialect
-    if method is None or not dialect.constants:
+    dialect = event.connection.dialect
+    if not dialect.constants:
         return
     code = number(method, "reply-code")
     known = dialect.constant(code)
@@ -117,8 +117,8 @@ def channel_close_code_class(event: Event, report: Reporter) -> None:
     report.sure(event, text, "channel.close.reply-code", severity=severity)
 
 
-@rule("A09-CHN-13", "hard-error-closes-channel-only", "4.5.1", MUST, WARNING, on="channel.close")
-def hard_error_closes_channel_only(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-13", "4.5.1", MUST, WARNING, on="channel.close")
+def hard_error_closes_channel_only(event: Event, report: Reporter, method: Method) -> None:
     """An error that ends connections closes the connection, not a channel only.
 
     The texts before 0-9-1 ask for some of them on a channel themselves: 402 and 540.
@@ -130,9 +130,7 @@ def hard_error_closes_channel_only(event: Event, report: Reporter) -> None:
         server: connection.close reply-code=503 reply-text="COMMAND_INVALID"
         client: connection.close-ok
     """
-    method, dialect = event.unit.method, event.connection.dialect
-    if method is None:
-        return
+    dialect = event.connection.dialect
     code = number(method, "reply-code")
     known = dialect.constant(code)
     if known is None or known.level != HARD:
@@ -143,11 +141,10 @@ def hard_error_closes_channel_only(event: Event, report: Reporter) -> None:
     report.sure(event, text, "channel.close.reply-code")
 
 
-@rule(
-    "A09-CHN-14", "channel-close-names-wrong-method", "close class-id", IMPLIED, WARNING,
-    on="channel.close",
-)  # fmt: skip
-def channel_close_names_wrong_method(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-14", "close class-id", IMPLIED, WARNING, on="channel.close", needs="sure")
+def channel_close_names_wrong_method(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A close names the method that caused it: one that the partner sent on this channel, or none.
 
     Bad (channel):
@@ -159,8 +156,8 @@ def channel_close_names_wrong_method(event: Event, report: Reporter) -> None:
                 method-id=10
         client: channel.close-ok[1]
     """
-    method, channel, partner = event.unit.method, event.channel, event.partner
-    if method is None or channel is None or not channel.sure or channel.assumed:
+    partner = event.partner
+    if channel.assumed:
         return
     class_id, method_id = number(method, "class-id"), number(method, "method-id")
     code = class_id << 16 | method_id

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import text as said
 from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import CLIENT, PEERS
+from dissectors.v0_9.codec import Method
 
 
-@rule(
-    "A09-CHN-15", "content-while-flow-stopped", "1.1.2.3", IMPLIED, WARNING,
-    on="odd-publish | odd-deliver",
-)  # fmt: skip
-def content_while_flow_stopped(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-15", "1.1.2.3", IMPLIED, WARNING, on="odd-publish | odd-deliver", needs="sure")
+def content_while_flow_stopped(event: Event, report: Reporter, channel: Channel) -> None:
     """Who has agreed to stop the flow of a channel begins no content on it.
 
     A content that is under way is finished, and a get is answered.
@@ -33,8 +32,7 @@ def content_while_flow_stopped(event: Event, report: Reporter) -> None:
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
     """
-    channel = event.channel
-    if channel is None or not channel.sure or event.name.endswith(".get-ok"):
+    if event.name.endswith(".get-ok"):
         return
     flow = channel.flows[1 - event.peer]
     if flow.active or flow.ok_active or flow.ok_mark is None:
@@ -47,9 +45,10 @@ def content_while_flow_stopped(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", related)
 
 
-@rule("A09-CHN-17", "flow-ok-state-differs", "flow-ok active", IMPLIED, WARNING,
-      on="channel.flow-ok")  # fmt: skip
-def flow_ok_state_differs(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-17", "flow-ok active", IMPLIED, WARNING, on="channel.flow-ok", needs="sure")
+def flow_ok_state_differs(
+    event: Event, report: Reporter, method: Method, channel: Channel, request: Request
+) -> None:
     """A flow-ok says the same as the flow that it answers.
 
     Bad (plain):
@@ -60,10 +59,7 @@ def flow_ok_state_differs(event: Event, report: Reporter) -> None:
         server: channel.flow[1] active=false
         client: channel.flow-ok[1] active=false
     """
-    method, request, channel = event.unit.method, event.request, event.channel
-    if method is None or request is None or channel is None:
-        return
-    if not channel.sure or channel.doubtful[1 - event.peer]:
+    if channel.doubtful[1 - event.peer]:
         return
     asked, answered = bool(request.method.get("active")), bool(method.get("active"))
     if asked != answered:
@@ -71,8 +67,7 @@ def flow_ok_state_differs(event: Event, report: Reporter) -> None:
         report.sure(event, text, "channel.flow-ok.active", ((request.mark, "the flow"),))
 
 
-@rule("A09-CHN-18", "alert-out-of-place", "1.1.2.5", IMPLIED, WARNING, on="channel.alert",
-      dialects="10-3 0-8")  # fmt: skip
+@rule("A09-CHN-18", "1.1.2.5", IMPLIED, WARNING, on="channel.alert", dialects="10-3 0-8")
 def alert_out_of_place(event: Event, report: Reporter) -> None:
     """An alert is sent by the server, on a channel that is open.
 
@@ -91,9 +86,8 @@ def alert_out_of_place(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", ((channel.mark, "its open"),))
 
 
-@rule("A09-CHN-19", "out-of-band-field-set", "out-of-band assert null", IMPLIED, WARNING,
-      on="channel.open")  # fmt: skip
-def out_of_band_field_set(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-19", "out-of-band assert null", IMPLIED, WARNING, on="channel.open")
+def out_of_band_field_set(event: Event, report: Reporter, method: Method) -> None:
     """A channel.open asks for nothing out of band.
 
     There is no other way than this connection. 0-9-1 has the field reserved, and some clients put
@@ -107,8 +101,8 @@ def out_of_band_field_set(event: Event, report: Reporter) -> None:
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    method, own = event.unit.method, event.own
-    if method is None or "CHN-19" in own.told:
+    own = event.own
+    if "CHN-19" in own.told:
         return
     for name in ("out-of-band", "reserved-1"):
         value = said(method, name)
@@ -119,8 +113,7 @@ def out_of_band_field_set(event: Event, report: Reporter) -> None:
             report.sure(event, text, f"channel.open.{name}", severity=severity)
 
 
-@rule("A09-CHN-21", "resume-unknown-channel-id", "grammar", MUST, WARNING, on="channel.resume",
-      dialects="0-9=")  # fmt: skip
+@rule("A09-CHN-21", "grammar", MUST, WARNING, on="channel.resume", dialects="0-9=")
 def resume_unknown_channel_id(event: Event, report: Reporter) -> None:
     """A resume names a channel-id that an open-ok gave.
 

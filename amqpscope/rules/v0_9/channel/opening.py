@@ -9,7 +9,7 @@ from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, 
 from amqpscope.stream.types import CLIENT, PEERS, SERVER
 
 
-@rule("A09-CHN-01", "channel-above-channel-max", "tune channel-max", MUST, ERROR, on="channel.open")
+@rule("A09-CHN-01", "tune channel-max", MUST, ERROR, on="channel.open")
 def channel_above_channel_max(event: Event, report: Reporter) -> None:
     """No channel has a number above the channel-max that both agreed on.
 
@@ -36,7 +36,7 @@ def channel_above_channel_max(event: Event, report: Reporter) -> None:
     report.sure(event, f"channel {number} is opened, channel-max is {limit}", "channel", related)
 
 
-@rule("A09-CHN-02", "method-on-closed-channel", "channel/open; 504", MUST, ERROR, on="unopened")
+@rule("A09-CHN-02", "channel/open; 504", MUST, ERROR, on="unopened", needs="trusted")
 def method_on_closed_channel(event: Event, report: Reporter) -> None:
     """The first on a channel is channel.open.
 
@@ -52,7 +52,7 @@ def method_on_closed_channel(event: Event, report: Reporter) -> None:
         server: channel.open-ok[1]
         server: queue.declare-ok[1] queue="q"
     """
-    if event.kinds & (kinds.AFTER_CLOSE | kinds.WRONG_WAY) or not event.trusted:
+    if event.kinds & (kinds.AFTER_CLOSE | kinds.WRONG_WAY):
         return
     if event.name == "channel.resume":
         return  # Another way to open one, in 0-9.
@@ -81,7 +81,7 @@ def reopened(event: Event) -> Channel | None:
     return channel if event.trusted else None
 
 
-@rule("A09-CHN-03", "channel-open-repeated", "1.1.2.1; state", MUST, ERROR, on="channel.open")
+@rule("A09-CHN-03", "1.1.2.1; state", MUST, ERROR, on="channel.open")
 def channel_open_repeated(event: Event, report: Reporter) -> None:
     """A channel that is open is not opened again.
 
@@ -102,10 +102,7 @@ def channel_open_repeated(event: Event, report: Reporter) -> None:
         report.sure(event, text, "channel", ((channel.mark, "its open"),))
 
 
-@rule(
-    "A09-CHN-08", "channel-reopened-before-close-ok", "2.3.7; 1.1.2.6", MUST, ERROR,
-    on="channel.open",
-)  # fmt: skip
+@rule("A09-CHN-08", "2.3.7; 1.1.2.6", MUST, ERROR, on="channel.open")
 def channel_reopened_before_close_ok(event: Event, report: Reporter) -> None:
     """A channel that the server has closed is opened again only after the client's close-ok.
 
@@ -141,9 +138,7 @@ def of_0_9_1(event: Event) -> bool:
     return event.connection.dialect.name.startswith("0-9-1")
 
 
-@rule(
-    "A09-CHN-09", "channel-reopened-too-early", "2.3.7; 1.1.2.6", MUST, INFO, on="channel.open"
-)  # fmt: skip
+@rule("A09-CHN-09", "2.3.7; 1.1.2.6", MUST, INFO, on="channel.open")
 def channel_reopened_too_early(event: Event, report: Reporter) -> None:
     """A channel that the client has closed is opened again only after the server's close-ok.
 
@@ -173,11 +168,8 @@ def channel_reopened_too_early(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "channel", related, severity=severity)
 
 
-@rule(
-    "A09-CHN-10", "frame-after-own-channel-close", "1.1.2.6; channel.close", MUST, ERROR,
-    on="own-closed",
-)  # fmt: skip
-def frame_after_own_channel_close(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-10", "1.1.2.6; channel.close", MUST, ERROR, on="own-closed", needs="trusted")
+def frame_after_own_channel_close(event: Event, report: Reporter, channel: Channel) -> None:
     """Who has closed a channel sends nothing more on it but a close-ok.
 
     The partner may have seen the close already, and the number may be another channel's by then.
@@ -192,9 +184,9 @@ def frame_after_own_channel_close(event: Event, report: Reporter) -> None:
         client: channel.close-ok[1]
         server: channel.close-ok[1]
     """
-    channel, peer = event.channel, event.peer
-    close = None if channel is None else channel.closes[peer]
-    if channel is None or close is None or event.name == "channel.open" or not event.trusted:
+    peer = event.peer
+    close = channel.closes[peer]
+    if close is None or event.name == "channel.open":
         return
     told = f"CHN-10 {channel.number} {channel.generation}"
     if event.content is not None or told in event.own.told:
@@ -209,11 +201,8 @@ def frame_after_own_channel_close(event: Event, report: Reporter) -> None:
     report.sure(event, text, "", ((close.mark, "its close"),))
 
 
-@rule(
-    "A09-CHN-11", "frames-lost-after-channel-close", "1.1.2.6", IMPLIED, INFO,
-    on="channel.close-ok",
-)  # fmt: skip
-def frames_lost_after_channel_close(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-11", "1.1.2.6", IMPLIED, INFO, on="channel.close-ok", needs="client")
+def frames_lost_after_channel_close(event: Event, report: Reporter, channel: Channel) -> None:
     """What is sent on a channel after its close has arrived is lost.
 
     A publisher that does not look at what comes in goes on for a while: all of that is dropped.
@@ -231,9 +220,8 @@ def frames_lost_after_channel_close(event: Event, report: Reporter) -> None:
         client~1: content-header[1] class=basic body-size=0
         client: channel.close-ok[1]
     """
-    channel = event.channel
-    close = None if channel is None else channel.closes[SERVER]
-    if channel is None or close is None or event.peer != CLIENT:
+    close = channel.closes[SERVER]
+    if close is None:
         return
     count = channel.after_close[CLIENT]
     if channel.closes[CLIENT] is not None:

@@ -92,9 +92,12 @@ def tell(event: Event, report: Reporter, names: tuple[str, ...]) -> None:
 
 
 @rule(
-    "A09-CHN-04", "channel-open-unanswered", "1.1.2 grammar", MUST, WARNING,
+    "A09-CHN-04",
+    "1.1.2 grammar",
+    MUST,
+    WARNING,
     on=f"{ENDS} | answers exchange.* | answers queue.*",
-)  # fmt: skip
+)
 def channel_open_unanswered(event: Event, report: Reporter) -> None:
     """A channel.open is answered by open-ok, or a close.
 
@@ -126,11 +129,15 @@ def passed_over(event: Event) -> list[Request]:
 
 
 @rule(
-    "A09-CHN-05", "reply-out-of-order", "2.2.1", MUST, ERROR,
-    on="unasked | answers exchange.* | answers queue.* | answers access.* | answers confirm.* "
-    "| basic.qos-ok",
-)  # fmt: skip
-def reply_out_of_order(event: Event, report: Reporter) -> None:
+    "A09-CHN-05",
+    "2.2.1",
+    MUST,
+    ERROR,
+    on="unasked | answers exchange.* | answers queue.* | answers access.* | answers confirm.*"
+    " | basic.qos-ok",
+    needs="trusted !faulty",
+)
+def reply_out_of_order(event: Event, report: Reporter, channel: Channel) -> None:
     """A reply answers a request that waits for it, and requests are answered in their order.
 
     Sender and receiver match them by their order alone: one reply too many, or two that change
@@ -158,10 +165,7 @@ def reply_out_of_order(event: Event, report: Reporter) -> None:
         server: queue.declare-ok[1] queue="r"
         server: basic.consume-ok[1] consumer-tag="t"
     """
-    channel = event.channel
-    if channel is None or event.name.startswith(ELSEWHERE) or not event.trusted:
-        return
-    if event.unit.faults:
+    if event.name.startswith(ELSEWHERE):
         return
     if event.request is None:
         if event.name not in channel.unawaited and unasked(event):
@@ -180,7 +184,7 @@ def unasked(event: Event) -> bool:
     return bool(event.kinds & kinds.UNASKED) and not event.ahead
 
 
-@rule("A09-CHN-06", "request-never-answered", "2.2.1", MUST, WARNING, on=OR_CLOSED)
+@rule("A09-CHN-06", "2.2.1", MUST, WARNING, on=OR_CLOSED)
 def request_never_answered(event: Event, report: Reporter) -> None:
     """A request gets its answer, or a close.
 
@@ -199,7 +203,7 @@ def request_never_answered(event: Event, report: Reporter) -> None:
     tell(event, report, ("queue.", "access.", "basic.consume", "basic.cancel"))
 
 
-@rule("A09-CHN-16", "channel-flow-unanswered", "1.1.2.4", MUST, WARNING, on=ENDS)
+@rule("A09-CHN-16", "1.1.2.4", MUST, WARNING, on=ENDS)
 def channel_flow_unanswered(event: Event, report: Reporter) -> None:
     """A channel.flow is answered by flow-ok.
 
@@ -228,8 +232,7 @@ def channel_flow_unanswered(event: Event, report: Reporter) -> None:
     tell(event, report, ("channel.flow",))
 
 
-@rule("A09-CHN-20", "ping-or-resume-unanswered", "grammar", MUST, WARNING, on=ENDS,
-      dialects="0-9=")  # fmt: skip
+@rule("A09-CHN-20", "grammar", MUST, WARNING, on=ENDS, dialects="0-9=")
 def ping_or_resume_unanswered(event: Event, report: Reporter) -> None:
     """Ping, pong and resume are answered by ok.
 
@@ -246,8 +249,7 @@ def ping_or_resume_unanswered(event: Event, report: Reporter) -> None:
     tell(event, report, ("channel.ping", "channel.pong", "channel.resume"))
 
 
-@rule("A09-EXC-11", "exchange-reply-to-no-wait", "no-wait field", MUST, ERROR,
-      on="unasked exchange.*")  # fmt: skip
+@rule("A09-EXC-11", "no-wait field", MUST, ERROR, on="unasked exchange.*")
 def exchange_reply_to_no_wait(event: Event, report: Reporter) -> None:
     """A request of the exchange class that wants no answer gets none.
 
@@ -265,8 +267,7 @@ def exchange_reply_to_no_wait(event: Event, report: Reporter) -> None:
     answered_anyway(event, report)
 
 
-@rule("A09-QUE-13", "queue-reply-to-no-wait", "no-wait", MUST, ERROR,
-      on="unasked queue.*")  # fmt: skip
+@rule("A09-QUE-13", "no-wait", MUST, ERROR, on="unasked queue.*")
 def queue_reply_to_no_wait(event: Event, report: Reporter) -> None:
     """A request of the queue class that wants no answer gets none.
 
@@ -293,7 +294,7 @@ def answered_anyway(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", ((mark, "the request"),))
 
 
-@rule("A09-EXC-12", "exchange-reply-missing", "no-wait field", MUST, WARNING, on=OR_CLOSED)
+@rule("A09-EXC-12", "no-wait field", MUST, WARNING, on=OR_CLOSED)
 def exchange_reply_missing(event: Event, report: Reporter) -> None:
     """A request of the exchange class without no-wait gets its answer, or a close.
 

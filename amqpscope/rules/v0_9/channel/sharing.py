@@ -9,8 +9,8 @@ from amqpscope.rules.v0_9 import ADVISORY, INFO, Reporter, rule
 LETTERS = "ABCDEFGHIJ"
 
 
-@rule("A09-CHN-23", "channel-shared-by-writers", "2.2.5", ADVISORY, INFO, on="untangles")
-def channel_shared_by_writers(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-23", "2.2.5", ADVISORY, INFO, on="untangles")
+def channel_shared_by_writers(event: Event, report: Reporter, tangle: Tangle) -> None:
     """A channel has one writer at a time.
 
     Where a content goes on after another has begun, there are two writers on the channel. This
@@ -33,8 +33,7 @@ def channel_shared_by_writers(event: Event, report: Reporter) -> None:
         client: content-header[1] class=basic body-size=3
         client: content-body[1] "bbb"
     """
-    tangle = event.tangle
-    if tangle is None or tangle.told:
+    if tangle.told:
         return
     content = event.content
     goes_on = content is not None and content in tangle.contents and not content.writer

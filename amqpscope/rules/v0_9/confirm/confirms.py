@@ -13,7 +13,7 @@ from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.channel.replies import ENDS, answered_anyway, passed_over, tell
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.stream.types import SERVER
 
 CAPABILITY: Final = "publisher_confirms"
 PATIENCE: Final = 10_000_000_000
@@ -32,9 +32,12 @@ def confirming(event: Event) -> Channel | None:
 
 
 @rule(
-    "A09-CNF-01", "confirm-select-unanswered", "confirm", MUST, WARNING,
+    "A09-CNF-01",
+    "confirm",
+    MUST,
+    WARNING,
     on=f"{CONFIRMS} | unasked confirm.select-ok | answers basic.* | answers queue.* | {ENDS}",
-)  # fmt: skip
+)
 def confirm_select_unanswered(event: Event, report: Reporter) -> None:
     """A confirm.select is answered by select-ok, but for one with no-wait.
 
@@ -80,7 +83,7 @@ def confirm_select_unanswered(event: Event, report: Reporter) -> None:
         tell(event, report, ("confirm.select",))
 
 
-@rule("A09-CNF-02", "confirm-count-wrong", "confirm", IMPLIED, WARNING, on=CONFIRMS)
+@rule("A09-CNF-02", "confirm", IMPLIED, WARNING, on=CONFIRMS)
 def confirm_count_wrong(event: Event, report: Reporter) -> None:
     """Confirms count publishes from 1, and from the confirm.select on.
 
@@ -127,7 +130,7 @@ def confirm_count_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, words, path, ((confirms.select_mark, "the confirm.select"),))
 
 
-@rule("A09-CNF-03", "confirm-of-unpublished", "nack exists", MUST, ERROR, on=CONFIRMS)
+@rule("A09-CNF-03", "nack exists", MUST, ERROR, on=CONFIRMS)
 def confirm_of_unpublished(event: Event, report: Reporter) -> None:
     """A server confirms what was published.
 
@@ -155,7 +158,7 @@ def confirm_of_unpublished(event: Event, report: Reporter) -> None:
         report.sure(event, words, f"{event.name}.delivery-tag", related)
 
 
-@rule("A09-CNF-04", "confirm-repeated", "nack exists", MUST, WARNING, on=CONFIRMS)
+@rule("A09-CNF-04", "nack exists", MUST, WARNING, on=CONFIRMS)
 def confirm_repeated(event: Event, report: Reporter) -> None:
     """A publish is confirmed once.
 
@@ -186,7 +189,7 @@ def confirm_repeated(event: Event, report: Reporter) -> None:
         report.sure(event, words, f"{event.name}.delivery-tag", related)
 
 
-@rule("A09-CNF-05", "publish-never-confirmed", "confirm all messages", MUST, WARNING, on=ENDS)
+@rule("A09-CNF-05", "confirm all messages", MUST, WARNING, on=ENDS, needs="!closed")
 def publish_never_confirmed(event: Event, report: Reporter) -> None:
     """Every publish is confirmed, if the channel lasts long enough.
 
@@ -206,7 +209,7 @@ def publish_never_confirmed(event: Event, report: Reporter) -> None:
         server: channel.close-ok[1]
     """
     connection = event.connection
-    if event.own.close is not None or event.partner.close is not None or event.partner.finished:
+    if event.partner.close is not None or event.partner.finished:
         return
     if connection.blocked is not None or (event.peer == SERVER and event.name != "finished"):
         return
@@ -223,7 +226,7 @@ def publish_never_confirmed(event: Event, report: Reporter) -> None:
             report.suspect(event, words, "", related, peer=SERVER, about=channel.number)
 
 
-@rule("A09-CNF-06", "return-after-confirm", "confirm unroutable", MUST, WARNING, on="basic.return")
+@rule("A09-CNF-06", "confirm unroutable", MUST, WARNING, on="basic.return")
 def return_after_confirm(event: Event, report: Reporter) -> None:
     """A message that comes back does so before it is confirmed.
 
@@ -253,7 +256,7 @@ def return_after_confirm(event: Event, report: Reporter) -> None:
         report.sure(event, f"publish {publish.number} comes back after its confirm", "", related)
 
 
-@rule("A09-CNF-07", "confirm-without-select", "confirm", IMPLIED, WARNING, on=CONFIRMS)
+@rule("A09-CNF-07", "confirm", IMPLIED, WARNING, on=CONFIRMS)
 def confirm_without_select(event: Event, report: Reporter) -> None:
     """A server confirms only on channels that are in confirm mode.
 
@@ -273,9 +276,8 @@ def confirm_without_select(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-CNF-09", "confirm-not-announced", "[RMQ]", IMPLIED, WARNING, on="confirm.select",
-    dialects="0-9-1",
-)  # fmt: skip
+    "A09-CNF-09", "[RMQ]", IMPLIED, WARNING, on="confirm.select", dialects="0-9-1", needs="client"
+)
 def confirm_not_announced(event: Event, report: Reporter) -> None:
     """A client asks for confirms only from a server that announced to have them.
 
@@ -287,7 +289,7 @@ def confirm_not_announced(event: Event, report: Reporter) -> None:
         server: confirm.select-ok[1]
     """
     connection = event.connection
-    if event.peer != CLIENT or connection.start is None or "CNF-09" in event.own.told:
+    if connection.start is None or "CNF-09" in event.own.told:
         return
     if CAPABILITY not in event.partner.capabilities:
         event.own.told.add("CNF-09")

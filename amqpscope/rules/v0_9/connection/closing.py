@@ -11,6 +11,7 @@ from amqpscope.model.v0_9.messages import number
 from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.stream.types import PEERS
+from dissectors.v0_9.codec import Method
 
 HARD: Final = "hard-error"
 ALLOWED: Final = (200, 320)
@@ -18,7 +19,7 @@ REFUSED_LOGIN: Final = 403
 OPEN_STAGES: Final = frozenset((stages.OPEN, stages.OPENING, stages.REDIRECTED))
 
 
-@rule("A09-CON-24", "connection-close-unanswered", "2.3.7, 1.1.1.10", MUST, WARNING, on="finished")
+@rule("A09-CON-24", "2.3.7, 1.1.1.10", MUST, WARNING, on="finished")
 def connection_close_unanswered(event: Event, report: Reporter) -> None:
     """A connection.close is answered by a close-ok.
 
@@ -40,10 +41,7 @@ def connection_close_unanswered(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", ((partner.close.mark, "the close"),))
 
 
-@rule(
-    "A09-CON-25", "crossing-close-unanswered", "close stability", MUST, WARNING, on="finished",
-    dialects="0-9-1",
-)  # fmt: skip
+@rule("A09-CON-25", "close stability", MUST, WARNING, on="finished", dialects="0-9-1")
 def crossing_close_unanswered(event: Event, report: Reporter) -> None:
     """When two closes cross, each is answered by a close-ok.
 
@@ -72,7 +70,7 @@ def crossing_close_unanswered(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", related)
 
 
-@rule("A09-CON-26", "frame-after-own-connection-close", "1.1.1.10", MUST, ERROR, on="after-close")
+@rule("A09-CON-26", "1.1.1.10", MUST, ERROR, on="after-close", needs="anchored trusted")
 def frame_after_own_connection_close(event: Event, report: Reporter) -> None:
     """Who has closed the connection sends nothing more but a close-ok and heartbeats.
 
@@ -86,9 +84,9 @@ def frame_after_own_connection_close(event: Event, report: Reporter) -> None:
         server: connection.close-ok
     """
     own = event.own
-    if own.close is None or own.close_ok_mark is not None or not own.anchored:
+    if own.close is None or own.close_ok_mark is not None:
         return
-    if event.kinds & kinds.HEARTBEAT or event.name == "connection.close-ok" or not event.trusted:
+    if event.kinds & kinds.HEARTBEAT or event.name == "connection.close-ok":
         return
     if "26" not in own.told:
         own.told.add("26")
@@ -96,7 +94,7 @@ def frame_after_own_connection_close(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", ((own.close.mark, "its close"),))
 
 
-@rule("A09-CON-27", "frame-after-peer-connection-close", "1.1.1.10", IMPLIED, INFO, on="frame tick")
+@rule("A09-CON-27", "1.1.1.10", IMPLIED, INFO, on="frame tick")
 def frame_after_peer_connection_close(event: Event, report: Reporter) -> None:
     """Who was sent a connection.close answers it, and does nothing else any more.
 
@@ -122,7 +120,7 @@ def frame_after_peer_connection_close(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", related)
 
 
-@rule("A09-CON-28", "socket-closed-without-handshake", "1.1.1.11", SHOULD, WARNING, on="finished")
+@rule("A09-CON-28", "1.1.1.11", SHOULD, WARNING, on="finished")
 def socket_closed_without_handshake(event: Event, report: Reporter) -> None:
     """A connection is closed by close and close-ok before the socket is.
 
@@ -156,10 +154,8 @@ def socket_closed_without_handshake(event: Event, report: Reporter) -> None:
     report.sure(event, f"the {PEERS[event.peer]} {how} without a connection.close")
 
 
-@rule(
-    "A09-CON-29", "connection-close-code-class", "4.5, 2.3.6", MUST, WARNING, on="connection.close"
-)
-def connection_close_code_class(event: Event, report: Reporter) -> None:
+@rule("A09-CON-29", "4.5, 2.3.6", MUST, WARNING, on="connection.close", needs="!faulty")
+def connection_close_code_class(event: Event, report: Reporter, method: Method) -> None:
     """A connection is closed with 200, 320 or the code of an error that ends connections.
 
     Codes of errors that end a channel close the channel. A refused login is told with 403. Some
@@ -172,8 +168,8 @@ def connection_close_code_class(event: Event, report: Reporter) -> None:
         server: connection.close reply-code=504 reply-text="CHANNEL_ERROR"
         client: connection.close-ok
     """
-    method, dialect = event.unit.method, event.connection.dialect
-    if method is None or event.unit.faults or not dialect.constants:
+    dialect = event.connection.dialect
+    if not dialect.constants:
         return
     code = number(method, "reply-code")
     handshake = event.connection.stage not in OPEN_STAGES
@@ -187,11 +183,8 @@ def connection_close_code_class(event: Event, report: Reporter) -> None:
     report.sure(event, text, "connection.close.reply-code", severity="" if code else INFO)
 
 
-@rule(
-    "A09-CON-30", "connection-close-names-wrong-method", "close class-id", IMPLIED, WARNING,
-    on="connection.close",
-)  # fmt: skip
-def connection_close_names_wrong_method(event: Event, report: Reporter) -> None:
+@rule("A09-CON-30", "close class-id", IMPLIED, WARNING, on="connection.close", needs="!faulty")
+def connection_close_names_wrong_method(event: Event, report: Reporter, method: Method) -> None:
     """A close names the method that caused it: one that the partner has sent, or none.
 
     Bad (channel):
@@ -203,8 +196,8 @@ def connection_close_names_wrong_method(event: Event, report: Reporter) -> None:
                 method-id=10
         client: connection.close-ok
     """
-    method, partner = event.unit.method, event.partner
-    if method is None or event.unit.faults or not partner.anchored or partner.damaged is not None:
+    partner = event.partner
+    if not partner.anchored or partner.damaged is not None:
         return
     class_id, method_id = number(method, "class-id"), number(method, "method-id")
     code = class_id << 16 | method_id
@@ -216,9 +209,7 @@ def connection_close_names_wrong_method(event: Event, report: Reporter) -> None:
     report.sure(event, text, "connection.close.method-id")
 
 
-@rule(
-    "A09-CON-31", "connection-close-text-empty", "reply-text", IMPLIED, INFO, on="connection.close"
-)
+@rule("A09-CON-31", "reply-text", IMPLIED, INFO, on="connection.close")
 def connection_close_text_empty(event: Event, report: Reporter) -> None:
     """A close says why, in words.
 
@@ -234,7 +225,7 @@ def connection_close_text_empty(event: Event, report: Reporter) -> None:
         report.sure(event, "connection.close without a reply-text", "connection.close.reply-text")
 
 
-@rule("A09-CON-32", "connection-reply-unasked", "2.2.1", MUST, ERROR, on="unasked connection.*")
+@rule("A09-CON-32", "2.2.1", MUST, ERROR, on="unasked connection.*", needs="!faulty trusted")
 def connection_reply_unasked(event: Event, report: Reporter) -> None:
     """A reply answers a request that waits for it.
 
@@ -247,6 +238,6 @@ def connection_reply_unasked(event: Event, report: Reporter) -> None:
         server: connection.close reply-code=320 reply-text="stop"
         client: connection.close-ok
     """
-    if event.kinds & kinds.HANDSHAKE or event.unit.faults or not event.trusted:
+    if event.kinds & kinds.HANDSHAKE:
         return
     report.sure(event, f"{event.name} answers nothing that was asked")

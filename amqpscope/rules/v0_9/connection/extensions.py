@@ -15,9 +15,13 @@ PATIENCE: Final = 5_000_000_000
 
 
 @rule(
-    "A09-CON-34", "blocked-not-announced", "connection.blocked", IMPLIED, WARNING,
+    "A09-CON-34",
+    "connection.blocked",
+    IMPLIED,
+    WARNING,
     on="connection.blocked | connection.unblocked",
-)  # fmt: skip
+    needs="server !faulty",
+)
 def blocked_not_announced(event: Event, report: Reporter) -> None:
     """A server tells that it blocks only clients that announced to understand it.
 
@@ -29,16 +33,14 @@ def blocked_not_announced(event: Event, report: Reporter) -> None:
         server: connection.unblocked
     """
     connection = event.connection
-    if event.peer != SERVER or connection.start_ok is None or event.unit.faults:
+    if connection.start_ok is None:
         return
     if BLOCKED not in event.partner.capabilities:
         related = ((connection.start_ok_mark, "the client's start-ok"),)
         report.sure(event, f"{event.name} to a client that did not announce it", "", related)
 
 
-@rule(
-    "A09-CON-35", "publish-while-blocked", "[RMQ]", ADVISORY, INFO, on="odd-publish basic.publish"
-)
+@rule("A09-CON-35", "[RMQ]", ADVISORY, INFO, on="odd-publish basic.publish", needs="client")
 def publish_while_blocked(event: Event, report: Reporter) -> None:
     """A client stops publishing while the server blocks.
 
@@ -57,7 +59,7 @@ def publish_while_blocked(event: Event, report: Reporter) -> None:
         client: content-header[1] class=basic body-size=0
     """
     blocked = event.connection.blocked
-    if event.peer != CLIENT or blocked is None or "35" in event.own.told:
+    if blocked is None or "35" in event.own.told:
         return
     if event.knew(blocked) and event.since(blocked) > GRACE:
         event.own.told.add("35")
@@ -65,10 +67,7 @@ def publish_while_blocked(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", ((blocked, "connection.blocked"),))
 
 
-@rule(
-    "A09-CON-38", "update-secret-unanswered", "update-secret", IMPLIED, WARNING,
-    on="finished | connection.close",
-)  # fmt: skip
+@rule("A09-CON-38", "update-secret", IMPLIED, WARNING, on="finished | connection.close")
 def update_secret_unanswered(event: Event, report: Reporter) -> None:
     """A new secret is answered by update-secret-ok.
 

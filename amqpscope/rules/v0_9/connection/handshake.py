@@ -12,7 +12,7 @@ from amqpscope.stream.types import CLIENT, PEERS, SERVER
 LONGEST_PATH: Final = 127
 
 
-@rule("A09-CON-01", "handshake-out-of-order", "1.1.1 grammar", MUST, ERROR, on="disorderly")
+@rule("A09-CON-01", "1.1.1 grammar", MUST, ERROR, on="disorderly", needs="!faulty anchored")
 def handshake_out_of_order(event: Event, report: Reporter) -> None:
     """The handshake goes start, start-ok, secure and secure-ok as often as needed, tune, tune-ok,
     open, open-ok.
@@ -28,7 +28,7 @@ def handshake_out_of_order(event: Event, report: Reporter) -> None:
     """
     connection = event.connection
     stage = connection.stage
-    if stage in (stages.NEW, stages.REFUSED) or event.unit.faults or not event.own.anchored:
+    if stage in (stages.NEW, stages.REFUSED):
         return
     if event.name == "connection.open" and connection.open_mark is not None:
         return  # A09-CON-14
@@ -39,7 +39,7 @@ def handshake_out_of_order(event: Event, report: Reporter) -> None:
     report.sure(event, text)
 
 
-@rule("A09-CON-12", "tune-missing", "2.3.3", MUST, ERROR, on="connection.open-ok")
+@rule("A09-CON-12", "2.3.3", MUST, ERROR, on="connection.open-ok")
 def tune_missing(event: Event, report: Reporter) -> None:
     """The server proposes limits before it opens the connection.
 
@@ -58,7 +58,7 @@ def tune_missing(event: Event, report: Reporter) -> None:
         report.sure(event, "the server opens the connection without a tune")
 
 
-@rule("A09-CON-13", "work-before-open", "1.1.1.7", MUST, WARNING, on="early method")
+@rule("A09-CON-13", "1.1.1.7", MUST, WARNING, on="early method", needs="client anchored")
 def work_before_open(event: Event, report: Reporter) -> None:
     """Nothing else is done before the virtual host is open.
 
@@ -76,7 +76,7 @@ def work_before_open(event: Event, report: Reporter) -> None:
         server: channel.open-ok[1]
     """
     connection = event.connection
-    if event.peer != CLIENT or connection.open_mark is not None or not event.own.anchored:
+    if connection.open_mark is not None:
         return
     if connection.stage in (stages.UNKNOWN, stages.REFUSED) or "13" in event.own.told:
         return
@@ -85,7 +85,7 @@ def work_before_open(event: Event, report: Reporter) -> None:
         report.sure(event, f"the client sends {event.name} before connection.open")
 
 
-@rule("A09-CON-14", "connection-open-repeated", "3.1.2", MUST, ERROR, on="connection.open")
+@rule("A09-CON-14", "3.1.2", MUST, ERROR, on="connection.open")
 def connection_open_repeated(event: Event, report: Reporter) -> None:
     """A connection works with one virtual host, which is opened once.
 
@@ -101,7 +101,7 @@ def connection_open_repeated(event: Event, report: Reporter) -> None:
         report.sure(event, "the client opens a second virtual host", "", ((mark, "the first"),))
 
 
-@rule("A09-CON-15", "virtual-host-length", "path domain", IMPLIED, WARNING, on="connection.open")
+@rule("A09-CON-15", "path domain", IMPLIED, WARNING, on="connection.open")
 def virtual_host_length(event: Event, report: Reporter) -> None:
     """The name of a virtual host has 1 to 127 octets.
 
@@ -128,10 +128,7 @@ def virtual_host_length(event: Event, report: Reporter) -> None:
         report.sure(event, text, "connection.open.virtual-host")
 
 
-@rule(
-    "A09-CON-16", "redirect-despite-insist", "open insist", MUST, ERROR, on="connection.redirect",
-    dialects="10-3 0-8 0-9=",
-)  # fmt: skip
+@rule("A09-CON-16", "open insist", MUST, ERROR, on="connection.redirect", dialects="10-3 0-8 0-9=")
 def redirect_despite_insist(event: Event, report: Reporter) -> None:
     """A client that insists is not sent elsewhere.
 
@@ -155,9 +152,13 @@ def redirect_despite_insist(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-CON-17", "redirect-out-of-place", "1.1.1 grammar", MUST, ERROR,
-    on="connection.redirect | channel.*", dialects="10-3 0-8 0-9=",
-)  # fmt: skip
+    "A09-CON-17",
+    "1.1.1 grammar",
+    MUST,
+    ERROR,
+    on="connection.redirect | channel.*",
+    dialects="10-3 0-8 0-9=",
+)
 def redirect_out_of_place(event: Event, report: Reporter) -> None:
     """A redirect answers connection.open, and nothing else; after it the connection is closed.
 

@@ -28,9 +28,8 @@ def interval(event: Event) -> int:
 
 
 @rule(
-    "A09-CON-19", "heartbeat-missed", "4.2.7, 4.2.9", SHOULD, WARNING,
-    on="pause | tick | finished | connection.close",
-)  # fmt: skip
+    "A09-CON-19", "4.2.7, 4.2.9", SHOULD, WARNING, on="pause | tick | finished | connection.close"
+)
 def heartbeat_missed(event: Event, report: Reporter) -> None:
     """A peer sends something, if only a heartbeat, at least once in each agreed interval.
 
@@ -103,7 +102,7 @@ def silent_to_the_end(event: Event, report: Reporter, quiet: ConnectionEnd, limi
         )
 
 
-@rule("A09-CON-20", "dead-peer-kept", "4.2.7", SHOULD, INFO, on="tick")
+@rule("A09-CON-20", "4.2.7", SHOULD, INFO, on="tick")
 def dead_peer_kept(event: Event, report: Reporter) -> None:
     """A peer whose partner was silent for two intervals closes the socket, without a handshake.
 
@@ -137,7 +136,7 @@ def dead_peer_kept(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", ((partner.last_mark, "the partner's last frame"),))
 
 
-@rule("A09-CON-21", "live-peer-dropped", "4.2.7", IMPLIED, WARNING, on="connection.close")
+@rule("A09-CON-21", "4.2.7", IMPLIED, WARNING, on="connection.close")
 def live_peer_dropped(event: Event, report: Reporter) -> None:
     """Any octet shows that a peer lives, not heartbeats alone.
 
@@ -168,7 +167,7 @@ def live_peer_dropped(event: Event, report: Reporter) -> None:
         report.suspect(event, said, "connection.close.reply-text", related)
 
 
-@rule("A09-CON-22", "heartbeat-not-agreed", "tune heartbeat", IMPLIED, INFO, on="heartbeat")
+@rule("A09-CON-22", "tune heartbeat", IMPLIED, INFO, on="heartbeat")
 def heartbeat_not_agreed(event: Event, report: Reporter) -> None:
     """Where no heartbeat was agreed on, none is sent.
 
@@ -196,9 +195,14 @@ def heartbeat_not_agreed(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-CON-23", "heartbeat-before-tune", "4.2.7", IMPLIED, WARNING, on="heartbeat",
+    "A09-CON-23",
+    "4.2.7",
+    IMPLIED,
+    WARNING,
+    on="heartbeat",
     dialects="0-9-1",
-)  # fmt: skip
+    needs="anchored trusted",
+)
 def heartbeat_before_tune(event: Event, report: Reporter) -> None:
     """A client sends heartbeats after it got the tune, a server after it got the tune-ok.
 
@@ -210,9 +214,9 @@ def heartbeat_before_tune(event: Event, report: Reporter) -> None:
         client: heartbeat
         server: heartbeat
     """
-    connection, own = event.connection, event.own
+    connection = event.connection
     ends = connection.ends
-    if not own.anchored or not ends[1 - event.peer].anchored or not event.trusted:
+    if not ends[1 - event.peer].anchored:
         return
     missing = connection.tune if event.peer == CLIENT else connection.tune_ok
     if missing is None:

@@ -36,10 +36,14 @@ def words(method: Method | None, name: str) -> list[str]:
 
 
 @rule(
-    "A09-CON-02", "mechanism-not-offered", "start-ok mechanism validity", MUST, ERROR,
+    "A09-CON-02",
+    "start-ok mechanism validity",
+    MUST,
+    ERROR,
     on="connection.start-ok",
-)  # fmt: skip
-def mechanism_not_offered(event: Event, report: Reporter) -> None:
+    needs="!faulty",
+)
+def mechanism_not_offered(event: Event, report: Reporter, method: Method) -> None:
     """The client logs in with one of the mechanisms that the server offers.
 
     Bad (header):
@@ -50,8 +54,8 @@ def mechanism_not_offered(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    method, start = event.unit.method, event.connection.start
-    if method is None or start is None or event.unit.faults:
+    start = event.connection.start
+    if start is None:
         return
     offered = words(start, "mechanisms")
     chosen = method.get("mechanism")
@@ -61,10 +65,7 @@ def mechanism_not_offered(event: Event, report: Reporter) -> None:
         report.sure(event, text, "connection.start-ok.mechanism", related)
 
 
-@rule(
-    "A09-CON-03", "bad-mechanism-answered", "same", MUST, INFO,
-    on="connection.tune | connection.secure",
-)  # fmt: skip
+@rule("A09-CON-03", "same", MUST, INFO, on="connection.tune | connection.secure")
 def bad_mechanism_answered(event: Event, report: Reporter) -> None:
     """A server whose client chose a mechanism that was not offered closes at once.
 
@@ -85,11 +86,8 @@ def bad_mechanism_answered(event: Event, report: Reporter) -> None:
             return
 
 
-@rule(
-    "A09-CON-04", "weaker-mechanism-chosen", "start-ok mechanism security", SHOULD, INFO,
-    on="connection.start-ok",
-)  # fmt: skip
-def weaker_mechanism_chosen(event: Event, report: Reporter) -> None:
+@rule("A09-CON-04", "start-ok mechanism security", SHOULD, INFO, on="connection.start-ok")
+def weaker_mechanism_chosen(event: Event, report: Reporter, method: Method) -> None:
     """A client takes the safest mechanism that both know.
 
     Which ones the client knows cannot be seen, so this is a hint.
@@ -102,8 +100,8 @@ def weaker_mechanism_chosen(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    method, connection = event.unit.method, event.connection
-    if method is None or connection.encrypted or method.get("mechanism") not in PLAIN:
+    connection = event.connection
+    if connection.encrypted or method.get("mechanism") not in PLAIN:
         return
     stronger = [each for each in words(connection.start, "mechanisms") if each.startswith(STRONGER)]
     if stronger:
@@ -111,8 +109,8 @@ def weaker_mechanism_chosen(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "connection.start-ok.mechanism")
 
 
-@rule("A09-CON-05", "offered-lists-incomplete", "1.1.1.1", MUST, ERROR, on="connection.start")
-def offered_lists_incomplete(event: Event, report: Reporter) -> None:
+@rule("A09-CON-05", "1.1.1.1", MUST, ERROR, on="connection.start", needs="!faulty server")
+def offered_lists_incomplete(event: Event, report: Reporter, method: Method) -> None:
     """The server offers a mechanism, and the locale en_US among others.
 
     Bad (header):
@@ -122,9 +120,6 @@ def offered_lists_incomplete(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    method = event.unit.method
-    if method is None or event.unit.faults or event.peer != SERVER:
-        return
     if not words(method, "mechanisms"):
         report.sure(event, "the server offers no mechanism", "connection.start.mechanisms")
     locales = words(method, "locales")
@@ -133,9 +128,8 @@ def offered_lists_incomplete(event: Event, report: Reporter) -> None:
         report.sure(event, text, "connection.start.locales")
 
 
-@rule("A09-CON-06", "locale-not-offered", "start-ok locale", IMPLIED, WARNING,
-      on="connection.start-ok")  # fmt: skip
-def locale_not_offered(event: Event, report: Reporter) -> None:
+@rule("A09-CON-06", "start-ok locale", IMPLIED, WARNING, on="connection.start-ok", needs="!faulty")
+def locale_not_offered(event: Event, report: Reporter, method: Method) -> None:
     """The client takes one of the locales that the server offers.
 
     Bad (header):
@@ -146,8 +140,8 @@ def locale_not_offered(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    method, start = event.unit.method, event.connection.start
-    if method is None or start is None or event.unit.faults:
+    start = event.connection.start
+    if start is None:
         return
     offered, chosen = words(start, "locales"), method.get("locale")
     if chosen not in offered:
@@ -157,10 +151,14 @@ def locale_not_offered(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-CON-07", "peer-properties-incomplete", "required-fields", SHOULD, INFO,
+    "A09-CON-07",
+    "required-fields",
+    SHOULD,
+    INFO,
     on="connection.start | connection.start-ok",
-)  # fmt: skip
-def peer_properties_incomplete(event: Event, report: Reporter) -> None:
+    needs="!faulty",
+)
+def peer_properties_incomplete(event: Event, report: Reporter, method: Method) -> None:
     """A peer says its product, version, platform, copyright and other information.
 
     Servers should name their host too; none does.
@@ -173,9 +171,6 @@ def peer_properties_incomplete(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    method = event.unit.method
-    if method is None or event.unit.faults:
-        return
     name = "server-properties" if event.name == "connection.start" else "client-properties"
     properties = method.get(name)
     if not isinstance(properties, Table):
@@ -185,7 +180,7 @@ def peer_properties_incomplete(event: Event, report: Reporter) -> None:
         report.sure(event, f"{name} lack {', '.join(missing)}", f"{event.name}.{name}")
 
 
-@rule("A09-CON-33", "handshake-error-without-pause", "4.6.2", SHOULD, INFO, on="finished")
+@rule("A09-CON-33", "4.6.2", SHOULD, INFO, on="finished", needs="server !closed")
 def handshake_error_without_pause(event: Event, report: Reporter) -> None:
     """A server that refuses a login waits a little before it closes.
 
@@ -204,9 +199,9 @@ def handshake_error_without_pause(event: Event, report: Reporter) -> None:
     """
     connection, own = event.connection, event.own
     login = connection.start_ok_mark
-    if event.peer != SERVER or own.finished != "fin" or connection.stage != stages.AUTH:
+    if own.finished != "fin" or connection.stage != stages.AUTH:
         return
-    if login is None or own.close is not None or event.partner.finished:
+    if login is None or event.partner.finished:
         return
     if event.since(login) < PAUSE:
         text = "the server closes at once upon a login that it does not take"
@@ -218,10 +213,14 @@ PAUSE: Final = 100_000_000
 
 
 @rule(
-    "A09-CON-36", "login-refusal-form", "authentication_failure_close", IMPLIED, WARNING,
+    "A09-CON-36",
+    "authentication_failure_close",
+    IMPLIED,
+    WARNING,
     on="connection.close",
-)  # fmt: skip
-def login_refusal_form(event: Event, report: Reporter) -> None:
+    needs="server",
+)
+def login_refusal_form(event: Event, report: Reporter, method: Method) -> None:
     """A refused login is told by a close only to clients that announced to understand it.
 
     Others take a close in the handshake for a broken protocol; for them the server just closes the
@@ -243,8 +242,8 @@ def login_refusal_form(event: Event, report: Reporter) -> None:
         server: connection.close reply-code=403 reply-text="ACCESS_REFUSED"
         client: connection.close-ok
     """
-    connection, method = event.connection, event.unit.method
-    if method is None or event.peer != SERVER or not connection.rabbit:
+    connection = event.connection
+    if not connection.rabbit:
         return
     if connection.stage != stages.AUTH or method.get("reply-code") != 403:
         return
@@ -253,8 +252,8 @@ def login_refusal_form(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", ((connection.start_ok_mark, "the login"),))
 
 
-@rule("A09-CON-37", "clear-text-login", "4.6", ADVISORY, INFO, on="connection.start-ok")
-def clear_text_login(event: Event, report: Reporter) -> None:
+@rule("A09-CON-37", "4.6", ADVISORY, INFO, on="connection.start-ok")
+def clear_text_login(event: Event, report: Reporter, method: Method) -> None:
     """A password does not go over a network in clear.
 
     TLS may end right before the server, or run in a tunnel that cannot be seen.
@@ -267,8 +266,8 @@ def clear_text_login(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    connection, method = event.connection, event.unit.method
-    if method is None or connection.encrypted or connection.loopback:
+    connection = event.connection
+    if connection.encrypted or connection.loopback:
         return
     if method.get("mechanism") in PLAIN:
         text = f"the client logs in with {method.get('mechanism')} over a network in clear"

@@ -10,6 +10,7 @@ from amqpscope.model.v0_9.messages import number
 from amqpscope.rules.v0_9 import ERROR, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.versions import rabbit_since
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.codec import Method
 
 RABBIT_MIN_SIZE: Final = 8192
 """The lowest frame-max that RabbitMQ takes, from 4.1 on."""
@@ -32,10 +33,7 @@ def above(event: Event, report: Reporter, name: str, offered: int) -> None:
         report.suspect(event, text, path, related)
 
 
-@rule(
-    "A09-CON-08", "channel-max-above-offer", "tune-ok channel-max upper-limit", MUST, ERROR,
-    on="connection.tune-ok",
-)  # fmt: skip
+@rule("A09-CON-08", "tune-ok channel-max upper-limit", MUST, ERROR, on="connection.tune-ok")
 def channel_max_above_offer(event: Event, report: Reporter) -> None:
     """The client takes no more channels than the server offers.
 
@@ -56,10 +54,7 @@ def channel_max_above_offer(event: Event, report: Reporter) -> None:
     above(event, report, "channel-max", 0 if tune is None else tune.channel_max)
 
 
-@rule(
-    "A09-CON-10", "frame-max-above-offer", "tune-ok frame-max upper-limit", MUST, ERROR,
-    on="connection.tune-ok",
-)  # fmt: skip
+@rule("A09-CON-10", "tune-ok frame-max upper-limit", MUST, ERROR, on="connection.tune-ok")
 def frame_max_above_offer(event: Event, report: Reporter) -> None:
     """The client takes no larger frames than the server offers.
 
@@ -77,7 +72,7 @@ def frame_max_above_offer(event: Event, report: Reporter) -> None:
     above(event, report, "frame-max", 0 if tune is None else tune.frame_max)
 
 
-@rule("A09-CON-09", "tune-violation-tolerated", "same", MUST, WARNING, on="connection.open-ok")
+@rule("A09-CON-09", "same", MUST, WARNING, on="connection.open-ok")
 def tune_violation_tolerated(event: Event, report: Reporter) -> None:
     """A server whose limits are not kept drops the connection.
 
@@ -103,10 +98,14 @@ def tune_violation_tolerated(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-CON-11", "frame-max-below-minimum", "frame-max minimum", MUST, ERROR,
+    "A09-CON-11",
+    "frame-max minimum",
+    MUST,
+    ERROR,
     on="connection.tune | connection.tune-ok",
-)  # fmt: skip
-def frame_max_below_minimum(event: Event, report: Reporter) -> None:
+    needs="!faulty",
+)
+def frame_max_below_minimum(event: Event, report: Reporter, method: Method) -> None:
     """Every peer takes frames of 4096 octets, so no frame-max is below that, but for 0.
 
     RabbitMQ takes none below 8192 from 4.1 on, and then closes without a word.
@@ -121,9 +120,6 @@ def frame_max_below_minimum(event: Event, report: Reporter) -> None:
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    method = event.unit.method
-    if method is None or event.unit.faults:
-        return
     size = number(method, "frame-max")
     path = f"{event.name}.frame-max"
     if 0 < size < FRAME_MIN_SIZE:

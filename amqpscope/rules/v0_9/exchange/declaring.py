@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v0_9.channel import Request
+from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.methods import exchange
@@ -38,8 +38,7 @@ def declares(event: Event) -> Method | None:
     return method
 
 
-@rule("A09-EXC-01", "exchange-name-reserved", "3.1.10; 1.1.4.1 amq_exchange_15", MUST, WARNING,
-      on="exchange.declare")  # fmt: skip
+@rule("A09-EXC-01", "3.1.10; 1.1.4.1 amq_exchange_15", MUST, WARNING, on="exchange.declare")
 def exchange_name_reserved(event: Event, report: Reporter) -> None:
     """A client makes no exchange whose name begins with "amq.".
 
@@ -64,9 +63,8 @@ def exchange_name_reserved(event: Event, report: Reporter) -> None:
             report.suspect(event, f"{say} unless it exists", "exchange.declare.exchange")
 
 
-@rule("A09-EXC-02", "reserved-exchange-accepted", "3.1.10; 1.1.4.1", MUST, INFO,
-      on="exchange.declare-ok")  # fmt: skip
-def reserved_exchange_accepted(event: Event, report: Reporter) -> None:
+@rule("A09-EXC-02", "3.1.10; 1.1.4.1", MUST, INFO, on="exchange.declare-ok", needs="server")
+def reserved_exchange_accepted(event: Event, report: Reporter, request: Request) -> None:
     """A server refuses to make an exchange whose name begins with "amq.", with 403.
 
     Bad (channel):
@@ -77,8 +75,7 @@ def reserved_exchange_accepted(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="amq.topic" type="topic" passive=true
         server: exchange.declare-ok[1]
     """
-    request = event.request
-    if request is None or event.peer != SERVER or request.method.get("passive"):
+    if request.method.get("passive"):
         return
     name = text(request.method, "exchange")
     if name.startswith(RESERVED) and name not in STANDARD:
@@ -86,8 +83,7 @@ def reserved_exchange_accepted(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "", ((request.mark, "the declare"),))
 
 
-@rule("A09-EXC-03", "exchange-type-redeclared", "amq_exchange_16; typed", MUST, WARNING,
-      on="exchange.declare")  # fmt: skip
+@rule("A09-EXC-03", "amq_exchange_16; typed", MUST, WARNING, on="exchange.declare")
 def exchange_type_redeclared(event: Event, report: Reporter) -> None:
     """An exchange that exists is not declared with another type.
 
@@ -121,8 +117,7 @@ def exchange_type_redeclared(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "exchange.declare.type", related)
 
 
-@rule("A09-EXC-04", "exchange-type-unsupported", "amq_exchange_18", MUST, WARNING,
-      on="connection.close | channel.close")  # fmt: skip
+@rule("A09-EXC-04", "amq_exchange_18", MUST, WARNING, on="connection.close | channel.close")
 def exchange_type_unsupported(event: Event, report: Reporter) -> None:
     """A client declares exchanges of types that the server has.
 
@@ -171,8 +166,7 @@ def refused(event: Event, code: tuple[int, int], name: str) -> Request | None:
     return None
 
 
-@rule("A09-EXC-05", "exchange-type-name-not-x", "3.1.3.6, 3.1.10", MUST, WARNING,
-      on="exchange.declare")  # fmt: skip
+@rule("A09-EXC-05", "3.1.3.6, 3.1.10", MUST, WARNING, on="exchange.declare")
 def exchange_type_name_not_x(event: Event, report: Reporter) -> None:
     """The name of a type of exchange that is not standard begins with "x-".
 
@@ -190,9 +184,10 @@ def exchange_type_name_not_x(event: Event, report: Reporter) -> None:
         report.sure(event, say, "exchange.declare.type")
 
 
-@rule("A09-EXC-06", "passive-declare-of-missing-exchange", "amq_exchange_05", MUST, WARNING,
-      on="exchange.declare-ok")  # fmt: skip
-def passive_declare_of_missing_exchange(event: Event, report: Reporter) -> None:
+@rule("A09-EXC-06", "amq_exchange_05", MUST, WARNING, on="exchange.declare-ok")
+def passive_declare_of_missing_exchange(
+    event: Event, report: Reporter, channel: Channel, request: Request
+) -> None:
     """A passive declare of an exchange that does not exist is refused with 404.
 
     Here it was deleted before; somebody else may have made it again.
@@ -211,8 +206,7 @@ def passive_declare_of_missing_exchange(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" type="topic" passive=true
         server: exchange.declare-ok[1]
     """
-    request, channel = event.request, event.channel
-    if request is None or channel is None or not request.method.get("passive"):
+    if not request.method.get("passive"):
         return
     name = text(request.method, "exchange")
     deleted = event.connection.declared.deleted_exchanges.get(name)
@@ -221,9 +215,8 @@ def passive_declare_of_missing_exchange(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "", ((deleted, "its delete-ok"), (request.mark, "the declare")))
 
 
-@rule("A09-EXC-07", "exchange-redeclare-accepted", "equivalent", MUST, WARNING,
-      on="exchange.declare-ok", dialects="0-9-1")  # fmt: skip
-def exchange_redeclare_accepted(event: Event, report: Reporter) -> None:
+@rule("A09-EXC-07", "equivalent", MUST, WARNING, on="exchange.declare-ok", dialects="0-9-1")
+def exchange_redeclare_accepted(event: Event, report: Reporter, request: Request) -> None:
     """A declare of an exchange that exists with other properties is refused.
 
     The versions before 0-9-1 ignore the difference.
@@ -240,8 +233,7 @@ def exchange_redeclare_accepted(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" type="topic" durable=true
         server: exchange.declare-ok[1]
     """
-    request = event.request
-    if request is None or request.method.get("passive"):
+    if request.method.get("passive"):
         return
     new = exchange(request.method, event)
     known = event.connection.declared.exchanges.get(new.name)
@@ -254,8 +246,7 @@ def exchange_redeclare_accepted(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "", ((known.mark, "the one before"), (request.mark, "this one")))
 
 
-@rule("A09-EXC-08", "exchange-name-characters", "syntax", MUST, INFO, on="exchange.declare",
-      default=False)  # fmt: skip
+@rule("A09-EXC-08", "syntax", MUST, INFO, on="exchange.declare", default=False)
 def exchange_name_characters(event: Event, report: Reporter) -> None:
     """The name of an exchange has letters, digits and `-`, `_`, `.`, `:` only.
 
@@ -273,8 +264,7 @@ def exchange_name_characters(event: Event, report: Reporter) -> None:
         report.sure(event, f"an exchange is called {name!r}", "exchange.declare.exchange")
 
 
-@rule("A09-EXC-09", "exchange-name-too-long", "domain", IMPLIED, INFO, on="exchange.declare",
-      default=False)  # fmt: skip
+@rule("A09-EXC-09", "domain", IMPLIED, INFO, on="exchange.declare", default=False)
 def exchange_name_too_long(event: Event, report: Reporter) -> None:
     """The name of an exchange has at most 127 octets.
 
@@ -293,9 +283,15 @@ def exchange_name_too_long(event: Event, report: Reporter) -> None:
         report.sure(event, say, "exchange.declare.exchange")
 
 
-@rule("A09-EXC-10", "default-exchange-misused", "default-access; errata 14", MUST, WARNING,
-      on="exchange.declare | exchange.delete | exchange.bind | queue.bind")  # fmt: skip
-def default_exchange_misused(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-EXC-10",
+    "default-access; errata 14",
+    MUST,
+    WARNING,
+    on="exchange.declare | exchange.delete | exchange.bind | queue.bind",
+    needs="client",
+)
+def default_exchange_misused(event: Event, report: Reporter, method: Method) -> None:
     """The default exchange, which has no name, is neither declared nor deleted nor bound.
 
     Every queue is bound to it by its name. The versions before 0-9-1 let a bind name it.
@@ -309,9 +305,6 @@ def default_exchange_misused(event: Event, report: Reporter) -> None:
         client: queue.bind[1] queue="q" exchange="amq.direct" routing-key="other"
         server: queue.bind-ok[1]
     """
-    method = event.unit.method
-    if method is None or event.peer != CLIENT:
-        return
     if event.name == "queue.bind" and before_0_9_1(event.connection):
         return
     names = ("source", "destination") if event.name == "exchange.bind" else ("exchange",)

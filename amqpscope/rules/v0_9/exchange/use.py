@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
+from amqpscope.model.v0_9.publishes import Publish
 from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.exchange.declaring import (
     BINDINGS,
@@ -17,12 +19,12 @@ from amqpscope.rules.v0_9.exchange.declaring import (
 )
 from amqpscope.rules.v0_9.names import exchange_type
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.codec import Method
 
 _TOPIC: Final = re.compile(r"(?:[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
 
 
-@rule("A09-EXC-13", "missing-exchange-deleted", "delete exists", MUST, WARNING,
-      on="channel.close | connection.close")  # fmt: skip
+@rule("A09-EXC-13", "delete exists", MUST, WARNING, on="channel.close | connection.close")
 def missing_exchange_deleted(event: Event, report: Reporter) -> None:
     """A client deletes exchanges that exist.
 
@@ -45,9 +47,10 @@ def missing_exchange_deleted(event: Event, report: Reporter) -> None:
     report.suspect(event, say, "", related, peer=CLIENT, mark=request.mark)
 
 
-@rule("A09-EXC-14", "exchange-if-unused-ignored", "in-use", MUST, WARNING,
-      on="exchange.delete-ok")  # fmt: skip
-def exchange_if_unused_ignored(event: Event, report: Reporter) -> None:
+@rule("A09-EXC-14", "in-use", MUST, WARNING, on="exchange.delete-ok")
+def exchange_if_unused_ignored(
+    event: Event, report: Reporter, channel: Channel, request: Request
+) -> None:
     """An exchange that has bindings is not deleted where the client asks for `if-unused`.
 
     Bindings that others have undone cannot be seen.
@@ -70,8 +73,7 @@ def exchange_if_unused_ignored(event: Event, report: Reporter) -> None:
         client: exchange.delete[1] exchange="x" if-unused=true
         server: exchange.delete-ok[1]
     """
-    request, channel = event.request, event.channel
-    if request is None or channel is None or not request.method.get("if-unused"):
+    if not request.method.get("if-unused"):
         return
     name, declared = text(request.method, "exchange"), event.connection.declared
     for binding in declared.bindings.values():
@@ -86,9 +88,8 @@ def exchange_if_unused_ignored(event: Event, report: Reporter) -> None:
         return
 
 
-@rule("A09-EXC-15", "topic-key-characters", "3.1.3.3", MUST, INFO, on="basic.publish",
-      default=False)  # fmt: skip
-def topic_key_characters(event: Event, report: Reporter) -> None:
+@rule("A09-EXC-15", "3.1.3.3", MUST, INFO, on="basic.publish", default=False)
+def topic_key_characters(event: Event, report: Reporter, publish: Publish) -> None:
     """A routing key for a topic exchange is words of letters and digits with dots between them.
 
     Real keys have `-` and `_` too, and brokers do not mind.
@@ -101,17 +102,22 @@ def topic_key_characters(event: Event, report: Reporter) -> None:
         client: basic.publish[1] exchange="amq.topic" routing-key="orders.new"
         client: content-header[1] class=basic body-size=0
     """
-    publish = event.publish
-    if publish is None or exchange_type(event.connection, publish.exchange) != "topic":
+    if exchange_type(event.connection, publish.exchange) != "topic":
         return
     if not _TOPIC.fullmatch(publish.routing_key):
         say = f"the key {publish.routing_key!r} is not words of letters and digits"
         report.sure(event, say, "basic.publish.routing-key")
 
 
-@rule("A09-EXC-16", "passive-with-no-wait", "passive + no-wait", IMPLIED, WARNING,
-      on="exchange.declare | queue.declare")  # fmt: skip
-def passive_with_no_wait(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-EXC-16",
+    "passive + no-wait",
+    IMPLIED,
+    WARNING,
+    on="exchange.declare | queue.declare",
+    needs="client",
+)
+def passive_with_no_wait(event: Event, report: Reporter, method: Method) -> None:
     """A declare that only asks whether something exists wants an answer.
 
     With passive and no-wait it does nothing, but that RabbitMQ closes the channel if it does not.
@@ -123,15 +129,13 @@ def passive_with_no_wait(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" passive=true
         server: exchange.declare-ok[1]
     """
-    method = event.unit.method
-    if method is None or event.peer != CLIENT or not method.get("passive"):
+    if not method.get("passive"):
         return
     if method.get("no-wait") or method.get("nowait"):
         report.sure(event, f"{event.name} with passive and no-wait has no effect", event.name)
 
 
-@rule("A09-EXC-17", "exchange-unbind-ok-id-wrong", "exchange.bind", IMPLIED, WARNING,
-      on="unknown-method", dialects="0-9-1")  # fmt: skip
+@rule("A09-EXC-17", "exchange.bind", IMPLIED, WARNING, on="unknown-method", dialects="0-9-1")
 def exchange_unbind_ok_id_wrong(event: Event, report: Reporter) -> None:
     """The answer to exchange.unbind is method 51.
 
@@ -150,8 +154,15 @@ def exchange_unbind_ok_id_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, "exchange.unbind-ok is method 51, not 41", "method-id")
 
 
-@rule("A09-EXC-18", "exchange-bind-not-announced", "capability", IMPLIED, WARNING,
-      on="exchange.bind | exchange.unbind", dialects="0-9-1")  # fmt: skip
+@rule(
+    "A09-EXC-18",
+    "capability",
+    IMPLIED,
+    WARNING,
+    on="exchange.bind | exchange.unbind",
+    dialects="0-9-1",
+    needs="client",
+)
 def exchange_bind_not_announced(event: Event, report: Reporter) -> None:
     """Exchanges are bound to each other where the server has announced that it can.
 
@@ -163,7 +174,7 @@ def exchange_bind_not_announced(event: Event, report: Reporter) -> None:
         server: exchange.bind-ok[1]
     """
     connection, server = event.connection, event.partner
-    if event.peer != CLIENT or connection.start is None or server.properties is None:
+    if connection.start is None or server.properties is None:
         return
     if BINDINGS not in server.capabilities:
         related = ((connection.start_mark, "the server's start"),)

@@ -13,15 +13,13 @@ from amqpscope.rules.v0_9.basic.cancelling import blames
 from amqpscope.rules.v0_9.basic.consuming import TAG, deleted_since
 from amqpscope.rules.v0_9.file.staging import FIELDS_KNOWN
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.codec import Method
 
 ACCESS_REFUSED: Final = 403
 RESOURCE_LOCKED: Final = 405
 
 
-@rule(
-    "A09-FIL-06", "file-consumer-tag-in-use", "1.1.7.1", MUST, ERROR,
-    on="file.consume", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+@rule("A09-FIL-06", "1.1.7.1", MUST, ERROR, on="file.consume", dialects=FIELDS_KNOWN)
 def file_consumer_tag_in_use(event: Event, report: Reporter) -> None:
     """A new consumer of files has a tag that no other consumer of the channel has.
 
@@ -66,9 +64,13 @@ def tag_in_use(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-FIL-07", "file-exclusive-code-wrong", "amq_file_00", MUST, INFO,
-    on="channel.close | connection.close", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+    "A09-FIL-07",
+    "amq_file_00",
+    MUST,
+    INFO,
+    on="channel.close | connection.close",
+    dialects=FIELDS_KNOWN,
+)
 def file_exclusive_code_wrong(event: Event, report: Reporter) -> None:
     """Who may not be the only consumer of a queue of files is refused with 405.
 
@@ -108,10 +110,15 @@ def exclusive_code(event: Event, report: Reporter, name: str) -> None:
 
 
 @rule(
-    "A09-FIL-08", "file-prefetch-exceeded", "1.1.7.1", MUST, WARNING,
-    on="full file.deliver", dialects=FIELDS_KNOWN,
-)  # fmt: skip
-def file_prefetch_exceeded(event: Event, report: Reporter) -> None:
+    "A09-FIL-08",
+    "1.1.7.1",
+    MUST,
+    WARNING,
+    on="full file.deliver",
+    dialects=FIELDS_KNOWN,
+    needs="sure trusted",
+)
+def file_prefetch_exceeded(event: Event, report: Reporter, channel: Channel) -> None:
     """A client is not sent more files than it said to want before it acknowledges some.
 
     Bad (v0_9):
@@ -140,8 +147,7 @@ def file_prefetch_exceeded(event: Event, report: Reporter) -> None:
         server: file.deliver[1] consumer-tag="t" delivery-tag=2 identifier="f"
         client: file.ack[1] delivery-tag=2
     """
-    channel = event.channel
-    if channel is None or not channel.sure or channel.deliveries.unsure or not event.trusted:
+    if channel.deliveries.unsure:
         return
     limits = [qos for qos in channel.qos if qos.class_name == "file"]
     # Until all are answered, the server may go by an older one.
@@ -159,10 +165,17 @@ def file_prefetch_exceeded(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-FIL-09", "file-ack-of-unknown-delivery", "ack multiple 01", MUST, ERROR,
-    on="odd-settle file.ack | odd-settle file.reject", dialects=FIELDS_KNOWN,
-)  # fmt: skip
-def file_ack_of_unknown_delivery(event: Event, report: Reporter) -> None:
+    "A09-FIL-09",
+    "ack multiple 01",
+    MUST,
+    ERROR,
+    on="odd-settle file.ack | odd-settle file.reject",
+    dialects=FIELDS_KNOWN,
+    needs="sure",
+)
+def file_ack_of_unknown_delivery(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """What is acknowledged or rejected was delivered, and not settled before.
 
     The server closes the channel.
@@ -193,8 +206,7 @@ def file_ack_of_unknown_delivery(event: Event, report: Reporter) -> None:
         client: file.ack[1] delivery-tag=1
         client: file.reject[1] delivery-tag=1   # <- A09-FIL-09
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or not channel.sure or channel.closing:
+    if channel.closing:
         return
     deliveries = channel.deliveries
     tag, multiple = number(method, "delivery-tag"), bool(method.get("multiple"))
@@ -219,11 +231,10 @@ def mixed(event: Event, channel: Channel) -> bool:
     return any(known[name].code in channel.sent[SERVER] for name in names if name in known)
 
 
-@rule(
-    "A09-FIL-11", "file-consumer-tag-differs", "1.1.7.2", MUST, ERROR,
-    on="file.cancel", dialects=FIELDS_KNOWN,
-)  # fmt: skip
-def file_consumer_tag_differs(event: Event, report: Reporter) -> None:
+@rule("A09-FIL-11", "1.1.7.2", MUST, ERROR, on="file.cancel", dialects=FIELDS_KNOWN, needs="sure")
+def file_consumer_tag_differs(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A consumer is named by the tag that the server's consume-ok gave it.
 
     Bad (v0_9):
@@ -244,8 +255,7 @@ def file_consumer_tag_differs(event: Event, report: Reporter) -> None:
         client: file.cancel[1] consumer-tag="t"   # <- A09-FIL-11
         server: file.cancel-ok[1] consumer-tag="t"
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or not channel.sure or channel.closing:
+    if channel.closing:
         return
     tag, path = text(method, TAG), "file.cancel.consumer-tag"
     consumer = channel.consumers.get(tag)

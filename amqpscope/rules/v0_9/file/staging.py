@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v0_9 import event as kinds
+from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.connection import ConnectionEnd
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
@@ -23,10 +24,15 @@ WHAT: Final = {"file.open-ok": "file.open", "file.stage": "file.open-ok"}
 
 
 @rule(
-    "A09-FIL-01", "file-staging-out-of-order", "1.1.7 grammar", MUST, ERROR,
-    on="unasked file.open-ok | unasked file.stage | file.open", dialects=DIALECTS,
-)  # fmt: skip
-def file_staging_out_of_order(event: Event, report: Reporter) -> None:
+    "A09-FIL-01",
+    "1.1.7 grammar",
+    MUST,
+    ERROR,
+    on="unasked file.open-ok | unasked file.stage | file.open",
+    dialects=DIALECTS,
+    needs="trusted sure",
+)
+def file_staging_out_of_order(event: Event, report: Reporter, channel: Channel) -> None:
     """A file is staged by open, the partner's open-ok, and stage with the content.
 
     The open-ok tells from where on the file is wanted, so nobody can stage before it. Another open
@@ -55,8 +61,7 @@ def file_staging_out_of_order(event: Event, report: Reporter) -> None:
         server: file.stage[1]
         server: content-header[1] class=file body-size=0
     """
-    channel = event.channel
-    if channel is None or not event.trusted or not channel.sure or channel.closing:
+    if channel.closing:
         return
     if event.kinds & kinds.UNASKED:
         report.sure(event, f"{event.name}, and no {WHAT[event.name]} waits for it")
@@ -69,9 +74,13 @@ def file_staging_out_of_order(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-FIL-02", "file-size-wrong", "open content-size", MUST, ERROR,
-    on="file.open-ok | odd-header content-header", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+    "A09-FIL-02",
+    "open content-size",
+    MUST,
+    ERROR,
+    on="file.open-ok | odd-header content-header",
+    dialects=FIELDS_KNOWN,
+)
 def file_size_wrong(event: Event, report: Reporter) -> None:
     """The size that an open announces is that of the file, and no more than it is staged already.
 
@@ -141,9 +150,13 @@ def wrong_body(event: Event, report: Reporter, staging: Staging) -> None:
 
 
 @rule(
-    "A09-FIL-03", "file-stage-size-wrong", "open-ok staged-size 01", MUST, ERROR,
-    on="odd-header content-header", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+    "A09-FIL-03",
+    "open-ok staged-size 01",
+    MUST,
+    ERROR,
+    on="odd-header content-header",
+    dialects=FIELDS_KNOWN,
+)
 def file_stage_size_wrong(event: Event, report: Reporter) -> None:
     """What is staged already is not sent again: the content is the rest of the file.
 
@@ -192,10 +205,7 @@ def seen(event: Event, own: ConnectionEnd) -> bool:
     return all(channel.whole[own.peer] for channel in channels)
 
 
-@rule(
-    "A09-FIL-04", "file-publish-not-staged", "1.1.7.8", MUST, ERROR,
-    on="file.publish", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+@rule("A09-FIL-04", "1.1.7.8", MUST, ERROR, on="file.publish", dialects=FIELDS_KNOWN)
 def file_publish_not_staged(event: Event, report: Reporter) -> None:
     """A file is staged before it is published.
 
@@ -229,10 +239,7 @@ def file_publish_not_staged(event: Event, report: Reporter) -> None:
         report.suspect(event, words, "file.publish.identifier")
 
 
-@rule(
-    "A09-FIL-05", "file-deliver-not-staged", "1.1.7.10", MUST, ERROR,
-    on="file.deliver", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+@rule("A09-FIL-05", "1.1.7.10", MUST, ERROR, on="file.deliver", dialects=FIELDS_KNOWN)
 def file_deliver_not_staged(event: Event, report: Reporter) -> None:
     """A file is staged at the client before it is delivered.
 
@@ -266,10 +273,7 @@ def file_deliver_not_staged(event: Event, report: Reporter) -> None:
         report.sure(event, words, "file.deliver.identifier")
 
 
-@rule(
-    "A09-FIL-12", "file-return-content", "grammar against XML", IMPLIED, INFO,
-    on="interrupts", dialects=DIALECTS,
-)  # fmt: skip
+@rule("A09-FIL-12", "grammar against XML", IMPLIED, INFO, on="interrupts", dialects=DIALECTS)
 def file_return_content(event: Event, report: Reporter) -> None:
     """A file that comes back has its content with it, by one part of the text; by another not.
 

@@ -51,7 +51,7 @@ def interrupted(event: Event) -> Content | None:
     return None if event.name == "channel.close-ok" else content
 
 
-@rule("A09-FRM-40", "content-header-missing", "4.2.6, 2.3.5.2", MUST, ERROR, on="interrupts")
+@rule("A09-FRM-40", "4.2.6, 2.3.5.2", MUST, ERROR, on="interrupts")
 def content_header_missing(event: Event, report: Reporter) -> None:
     """A method that carries a content is followed, on its channel, by its content header.
 
@@ -81,7 +81,7 @@ def content_header_missing(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", related, severity=severity(event))
 
 
-@rule("A09-FRM-41", "content-interrupted", "4.2.6", MUST, ERROR, on="interrupts")
+@rule("A09-FRM-41", "4.2.6", MUST, ERROR, on="interrupts")
 def content_interrupted(event: Event, report: Reporter) -> None:
     """Until the body of a content is complete, nothing else comes on its channel.
 
@@ -113,10 +113,7 @@ def content_interrupted(event: Event, report: Reporter) -> None:
     report.sure(event, text, "", related, severity=severity(event))
 
 
-@rule(
-    "A09-FRM-42", "content-body-too-short", "4.2.6.1", MUST, ERROR,
-    on="channel.close | connection.close | finished",
-)  # fmt: skip
+@rule("A09-FRM-42", "4.2.6.1", MUST, ERROR, on="channel.close | connection.close | finished")
 def content_body_too_short(event: Event, report: Reporter) -> None:
     """The body frames of a content have as many octets as its header says.
 
@@ -162,8 +159,8 @@ def too_short(event: Event, report: Reporter, channel: Channel, peer: int) -> No
     report.sure(event, text, "", related, severity=severity(event), about=channel.number)
 
 
-@rule("A09-FRM-43", "content-body-too-long", "4.2.6.1", MUST, ERROR, on="surplus")
-def content_body_too_long(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-43", "4.2.6.1", MUST, ERROR, on="surplus")
+def content_body_too_long(event: Event, report: Reporter, content: Content) -> None:
     """A body frame has no more octets than are missing of its content.
 
     Bad (channel):
@@ -177,18 +174,14 @@ def content_body_too_long(event: Event, report: Reporter) -> None:
         client: content-body[1] "123"
         client: content-body[1] "45"
     """
-    content = event.content
-    if content is None or event.kinds & kinds.ENTANGLED or not event.own.sound:
+    if event.kinds & kinds.ENTANGLED or not event.own.sound:
         return
     text = f"content-body of {event.unit.size} octets, {content.rest} of {of(content)} are missing"
     related = ((content.mark, f"the {of(content)}"), (content.header_mark, "its header"))
     report.sure(event, text, "size", related)
 
 
-@rule(
-    "A09-FRM-47", "body-frame-for-empty-content", "4.2.6.1", IMPLIED, WARNING,
-    on="stray content-body",
-)  # fmt: skip
+@rule("A09-FRM-47", "4.2.6.1", IMPLIED, WARNING, on="stray content-body")
 def body_frame_for_empty_content(event: Event, report: Reporter) -> None:
     """An empty content has no body frame.
 
@@ -217,10 +210,7 @@ def surplus_of(event: Event) -> Content | None:
     return last
 
 
-@rule(
-    "A09-FRM-48", "content-frame-unexpected", "4.2.1", IMPLIED, ERROR,
-    on="stray content-header | stray content-body",
-)  # fmt: skip
+@rule("A09-FRM-48", "4.2.1", IMPLIED, ERROR, on="stray content-header | stray content-body")
 def content_frame_unexpected(event: Event, report: Reporter) -> None:
     """A content header or body comes only while a content is open on its channel.
 
@@ -240,10 +230,7 @@ def content_frame_unexpected(event: Event, report: Reporter) -> None:
         report.sure(event, f"{event.name} on channel {channel}, where no content is open")
 
 
-@rule(
-    "A09-FRM-51", "cancelled-content-not-ended", "1.1.6.12", SHOULD, INFO, on="interrupts",
-    dialects="10-3 0-8 0-9=",
-)  # fmt: skip
+@rule("A09-FRM-51", "1.1.6.12", SHOULD, INFO, on="interrupts", dialects="10-3 0-8 0-9=")
 def cancelled_content_not_ended(event: Event, report: Reporter) -> None:
     """A content that the client rejects half way is ended by an empty body frame.
 
@@ -273,7 +260,7 @@ def cancelled_content_not_ended(event: Event, report: Reporter) -> None:
         report.suspect(event, "a rejected content is not ended by an empty body", "", related)
 
 
-@rule("A09-FRM-54", "body-cut-in-tiny-frames", "4.2.6", ADVISORY, INFO, on="in-pieces")
+@rule("A09-FRM-54", "4.2.6", ADVISORY, INFO, on="in-pieces")
 def body_cut_in_tiny_frames(event: Event, report: Reporter) -> None:
     """A body is cut in frames that are about as large as they may be.
 
@@ -303,8 +290,8 @@ def body_cut_in_tiny_frames(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", ((content.mark, f"the {of(content)}"),))
 
 
-@rule("A09-FRM-53", "channel-starved", "4.3", SHOULD, INFO, on="alone content-body")
-def channel_starved(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-53", "4.3", SHOULD, INFO, on="alone content-body")
+def channel_starved(event: Event, report: Reporter, content: Content) -> None:
     """No channel keeps the others waiting for long.
 
     Here bodies of one channel go on while a request on another has waited for seconds.
@@ -325,8 +312,8 @@ def channel_starved(event: Event, report: Reporter) -> None:
         client: queue.declare[2] queue="q"
         server: queue.declare-ok[2] queue="q"
     """
-    content, own = event.content, event.own
-    if content is None or content.bodies < 2 or "53" in own.told:
+    own = event.own
+    if content.bodies < 2 or "53" in own.told:
         return
     for channel in event.connection.channels.values():
         pending = channel.pending[1 - event.peer]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from amqpscope.model.v0_9 import event as kinds
+from amqpscope.model.v0_9.content import Content
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.framing.methods import misfit
 from dissectors.errors import Damage
+from dissectors.v0_9.message import ContentHeader
 
 FLAGS = "content-header.property-flags"
 
 
-@rule("A09-FRM-44", "content-class-differs", "content_02", MUST, ERROR, on="odd-header")
-def content_class_differs(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-44", "content_02", MUST, ERROR, on="odd-header")
+def content_class_differs(
+    event: Event, report: Reporter, header: ContentHeader, content: Content
+) -> None:
     """The class of a content header is that of its method.
 
     Bad (v0_9):
@@ -23,9 +27,8 @@ def content_class_differs(event: Event, report: Reporter) -> None:
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
     """
-    content, header = event.content, event.unit.content
-    method = None if content is None else content.method
-    if content is None or header is None or method is None or event.kinds & kinds.ENTANGLED:
+    method = content.method
+    if method is None or event.kinds & kinds.ENTANGLED:
         return
     row = method.plan.row
     if header.class_id != row.class_id and event.trusted:
@@ -34,10 +37,7 @@ def content_class_differs(event: Event, report: Reporter) -> None:
         report.sure(event, text, "content-header.class-id", related)
 
 
-@rule(
-    "A09-FRM-45", "content-weight-not-zero", "[lost page]", MUST, ERROR, on="odd-header",
-    dialects="0-9",
-)  # fmt: skip
+@rule("A09-FRM-45", "[lost page]", MUST, ERROR, on="odd-header", dialects="0-9")
 def content_weight_not_zero(event: Event, report: Reporter) -> None:
     """The weight of a content header is zero.
 
@@ -56,10 +56,7 @@ def content_weight_not_zero(event: Event, report: Reporter) -> None:
         report.sure(event, f"weight is {header.weight}, not 0", "content-header.weight")
 
 
-@rule(
-    "A09-FRM-46", "child-contents-miscounted", "4.2.6.3", MUST, WARNING, on="method",
-    dialects="10-3 0-8",
-)  # fmt: skip
+@rule("A09-FRM-46", "4.2.6.3", MUST, WARNING, on="method", dialects="10-3 0-8")
 def child_contents_miscounted(event: Event, report: Reporter) -> None:
     """A structured content has as many contents within it as its weight says.
 
@@ -82,10 +79,7 @@ def child_contents_miscounted(event: Event, report: Reporter) -> None:
     report.suspect(event, text)
 
 
-@rule(
-    "A09-FRM-49", "property-flags-undefined", "4.2.6.1", MUST, ERROR,
-    on="malformed content-header",
-)  # fmt: skip
+@rule("A09-FRM-49", "4.2.6.1", MUST, ERROR, on="malformed content-header")
 def property_flags_undefined(event: Event, report: Reporter) -> None:
     """Property flags name only properties that the class has.
 
@@ -103,10 +97,7 @@ def property_flags_undefined(event: Event, report: Reporter) -> None:
             return
 
 
-@rule(
-    "A09-FRM-50", "property-list-does-not-fit", "[lost page]", MUST, ERROR,
-    on="malformed content-header",
-)  # fmt: skip
+@rule("A09-FRM-50", "[lost page]", MUST, ERROR, on="malformed content-header")
 def property_list_does_not_fit(event: Event, report: Reporter) -> None:
     """The properties of a content header fill its frame, no more and no less.
 

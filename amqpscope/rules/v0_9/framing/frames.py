@@ -18,10 +18,7 @@ from dissectors.v0_9.framing import FRAME_END
 BAD_FRAMES: Final = frozenset(("A09-FRM-07", "A09-FRM-08"))
 
 
-@rule(
-    "A09-FRM-07", "frame-type-undefined", "4.2.3", MUST, ERROR,
-    on="special | request | response | header",
-)  # fmt: skip
+@rule("A09-FRM-07", "4.2.3", MUST, ERROR, on="special | request | response | header")
 def frame_type_undefined(event: Event, report: Reporter) -> None:
     """The type of a frame is one that the version has.
 
@@ -67,7 +64,7 @@ def ends_right(event: Event) -> bool:
     return not any(fault.kind is Damage.FRAME for fault in event.unit.faults)
 
 
-@rule("A09-FRM-08", "frame-end-octet-missing", "4.2.3", MUST, ERROR, on="malformed")
+@rule("A09-FRM-08", "4.2.3", MUST, ERROR, on="malformed", needs="trusted")
 def frame_end_octet_missing(event: Event, report: Reporter) -> None:
     """A frame ends with the octet 0xCE, right where its size puts the end.
 
@@ -82,7 +79,7 @@ def frame_end_octet_missing(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q"
     """
     unit, raw = event.unit, event.frame.raw
-    if not event.trusted or ends_right(event):
+    if ends_right(event):
         return
     if event.peer == CLIENT and not event.frame.offset and speaks_otherwise(raw):
         return
@@ -97,7 +94,7 @@ def frame_end_octet_missing(event: Event, report: Reporter) -> None:
     report.sure(event, text, "frame-end")
 
 
-@rule("A09-FRM-09", "data-after-bad-frame", "4.2.3", MUST, INFO, on="tick frame | answers")
+@rule("A09-FRM-09", "4.2.3", MUST, INFO, on="tick frame | answers")
 def data_after_bad_frame(event: Event, report: Reporter) -> None:
     """Who gets a frame that is none closes, and sends nothing more.
 
@@ -123,7 +120,7 @@ def data_after_bad_frame(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-FRM-10", "frame-above-frame-max", "4.2.3, 2.3.3", MUST, ERROR, on="oversize")
+@rule("A09-FRM-10", "4.2.3, 2.3.3", MUST, ERROR, on="oversize")
 def frame_above_frame_max(event: Event, report: Reporter) -> None:
     """No frame is larger than the frame-max that both agreed on.
 
@@ -164,10 +161,7 @@ def frame_above_frame_max(event: Event, report: Reporter) -> None:
     report.sure(event, text, "size", related)
 
 
-@rule(
-    "A09-FRM-11", "frame-above-minimum-before-tune", "tune frame-max minimum", MUST, WARNING,
-    on="handshake",
-)  # fmt: skip
+@rule("A09-FRM-11", "tune frame-max minimum", MUST, WARNING, on="handshake")
 def frame_above_minimum_before_tune(event: Event, report: Reporter) -> None:
     """Before a frame-max was agreed on, frames have at most 4096 octets.
 
@@ -194,10 +188,7 @@ def frame_above_minimum_before_tune(event: Event, report: Reporter) -> None:
         report.sure(event, text, "size")
 
 
-@rule(
-    "A09-FRM-12", "connection-method-off-channel-zero", "4.2.3, 4.2.1", MUST, ERROR,
-    on="wrong-channel method connection.*",
-)  # fmt: skip
+@rule("A09-FRM-12", "4.2.3, 4.2.1", MUST, ERROR, on="wrong-channel method connection.*")
 def connection_method_off_channel_zero(event: Event, report: Reporter) -> None:
     """Methods of the connection are on channel 0.
 
@@ -212,9 +203,7 @@ def connection_method_off_channel_zero(event: Event, report: Reporter) -> None:
         report.sure(event, f"{event.name} on channel {event.unit.channel}, not 0", "channel")
 
 
-@rule(
-    "A09-FRM-13", "channel-method-on-channel-zero", "4.2.3", MUST, ERROR, on="wrong-channel method"
-)
+@rule("A09-FRM-13", "4.2.3", MUST, ERROR, on="wrong-channel method")
 def channel_method_on_channel_zero(event: Event, report: Reporter) -> None:
     """Methods of all other classes are on a channel other than 0.
 
@@ -230,9 +219,12 @@ def channel_method_on_channel_zero(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-FRM-14", "content-frame-on-channel-zero", "4.2.6.1", MUST, ERROR,
+    "A09-FRM-14",
+    "4.2.6.1",
+    MUST,
+    ERROR,
     on="wrong-channel content-header | wrong-channel content-body",
-)  # fmt: skip
+)
 def content_frame_on_channel_zero(event: Event, report: Reporter) -> None:
     """The header and the bodies of a content are not on channel 0.
 
@@ -247,7 +239,7 @@ def content_frame_on_channel_zero(event: Event, report: Reporter) -> None:
         report.sure(event, f"{event.name} on channel 0, which carries no contents", "channel")
 
 
-@rule("A09-FRM-35", "stream-ends-inside-frame", "2.3.1", IMPLIED, WARNING, on="finished")
+@rule("A09-FRM-35", "2.3.1", IMPLIED, WARNING, on="finished")
 def stream_ends_inside_frame(event: Event, report: Reporter) -> None:
     """A peer ends its stream between two frames.
 
@@ -270,7 +262,7 @@ def stream_ends_inside_frame(event: Event, report: Reporter) -> None:
         report.sure(event, text)
 
 
-@rule("A09-FRM-36", "frame-after-close-ok", "2.2.4", IMPLIED, WARNING, on="after-close")
+@rule("A09-FRM-36", "2.2.4", IMPLIED, WARNING, on="after-close", needs="trusted")
 def frame_after_close_ok(event: Event, report: Reporter) -> None:
     """Who has answered a connection.close sends nothing more.
 
@@ -287,7 +279,7 @@ def frame_after_close_ok(event: Event, report: Reporter) -> None:
         client: FIN
     """
     own = event.own
-    if own.close_ok_mark is None or event.kinds & kinds.HEARTBEAT or not event.trusted:
+    if own.close_ok_mark is None or event.kinds & kinds.HEARTBEAT:
         return
     if event.name == "connection.close-ok" or "36" in own.told:
         return

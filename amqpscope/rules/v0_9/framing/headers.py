@@ -35,7 +35,7 @@ def asked(event: Event) -> str:
     return "" if header is None else DIALECT_OF.get(bytes(header), "")
 
 
-@rule("A09-FRM-01", "not-amqp-header", "4.2.2, 2.2.4", MUST, ERROR, on="early frame")
+@rule("A09-FRM-01", "4.2.2, 2.2.4", MUST, ERROR, on="early frame", needs="client anchored")
 def not_amqp_header(event: Event, report: Reporter) -> None:
     """The first that a client sends is a protocol header of eight octets.
 
@@ -53,13 +53,13 @@ def not_amqp_header(event: Event, report: Reporter) -> None:
         client: FIN
     """
     own = event.own
-    if event.peer != CLIENT or own.frames or not own.anchored or event.frame.cut:
+    if own.frames or event.frame.cut:
         return
     if not speaks_otherwise(event.frame.raw):
         report.sure(event, f"the client begins with {event.name}, not with a protocol header")
 
 
-@rule("A09-FRM-02", "unknown-amqp-version", "4.2.2, 1.5.2", IMPLIED, WARNING, on="header")
+@rule("A09-FRM-02", "4.2.2, 1.5.2", IMPLIED, WARNING, on="header", needs="client")
 def unknown_amqp_version(event: Event, report: Reporter) -> None:
     """The client asks for a version that exists.
 
@@ -79,7 +79,7 @@ def unknown_amqp_version(event: Event, report: Reporter) -> None:
         client: FIN
     """
     header = event.unit.header
-    if event.peer != CLIENT or header is None or event.own.header is not None:
+    if header is None or event.own.header is not None:
         return
     if bytes(header) not in DIALECT_OF:
         said = " ".join(map(str, header))
@@ -87,9 +87,13 @@ def unknown_amqp_version(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-FRM-03", "unsupported-version-answer-broken", "4.2.2", MUST, WARNING,
+    "A09-FRM-03",
+    "4.2.2",
+    MUST,
+    WARNING,
     on="finished | early malformed | connection.close",
-)  # fmt: skip
+    needs="server anchored",
+)
 def unsupported_version_answer_broken(event: Event, report: Reporter) -> None:
     """A server that does not speak the client's version says which one it does, and closes.
 
@@ -121,7 +125,7 @@ def unsupported_version_answer_broken(event: Event, report: Reporter) -> None:
         client: FIN
     """
     own, connection = event.own, event.connection
-    if event.peer != SERVER or own.frames or not own.anchored or connection.stage != stages.HDR:
+    if own.frames or connection.stage != stages.HDR:
         return
     if event.name == "connection.close":
         text = "the server refuses the client's header with connection.close, not with a header"
@@ -136,7 +140,7 @@ def unsupported_version_answer_broken(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "header", mark=event.partner.header_mark)
 
 
-@rule("A09-FRM-04", "data-after-refusal-header", "4.2.2", MUST, ERROR, on="early")
+@rule("A09-FRM-04", "4.2.2", MUST, ERROR, on="early")
 def data_after_refusal_header(event: Event, report: Reporter) -> None:
     """A server that answers with a header sends nothing else.
 
@@ -156,7 +160,7 @@ def data_after_refusal_header(event: Event, report: Reporter) -> None:
                     "", related)  # fmt: skip
 
 
-@rule("A09-FRM-05", "client-data-after-refusal", "4.2.2", MUST, WARNING, on="early")
+@rule("A09-FRM-05", "4.2.2", MUST, WARNING, on="early", needs="client")
 def client_data_after_refusal(event: Event, report: Reporter) -> None:
     """A client that was refused sends nothing more on this connection.
 
@@ -172,14 +176,14 @@ def client_data_after_refusal(event: Event, report: Reporter) -> None:
         server: FIN
     """
     partner = event.partner
-    if event.peer != CLIENT or event.connection.stage != stages.REFUSED:
+    if event.connection.stage != stages.REFUSED:
         return
     if event.knew(partner.header_mark) and event.since(partner.header_mark) > GRACE:
         related = ((partner.header_mark, "the refusal"),)
         report.suspect(event, f"the client sends {event.name} after it was refused", "", related)
 
 
-@rule("A09-FRM-06", "start-version-above-request", "1.1.1.1", MUST, ERROR, on="connection.start")
+@rule("A09-FRM-06", "1.1.1.1", MUST, ERROR, on="connection.start")
 def start_version_above_request(event: Event, report: Reporter) -> None:
     """The server does not start a later version than the client asked for.
 

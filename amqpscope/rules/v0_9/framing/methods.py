@@ -9,6 +9,7 @@ from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import CLIENT, PEERS
 from dissectors.errors import Damage, Malformed
+from dissectors.v0_9.codec import Method
 from dissectors.v0_9.framing import METHOD, REQUEST, RESPONSE
 from dissectors.v0_9.rows import SHORTSTR
 from dissectors.v0_9.values import Unreadable, Value
@@ -22,7 +23,7 @@ TABLE_SIZE: Final = "table claims"
 """How a fault begins that says that a table is larger than what contains it: A09-TBL-07."""
 
 
-@rule("A09-FRM-22", "method-undefined", "4.2.4", MUST, ERROR, on="unknown-method")
+@rule("A09-FRM-22", "4.2.4", MUST, ERROR, on="unknown-method")
 def method_undefined(event: Event, report: Reporter) -> None:
     """A method is one that the version has.
 
@@ -45,7 +46,7 @@ def method_undefined(event: Event, report: Reporter) -> None:
             report.suspect(event, text, "method-id")
 
 
-@rule("A09-FRM-23", "vendor-class", "4.2.4", MUST, INFO, on="unknown-method")
+@rule("A09-FRM-23", "4.2.4", MUST, INFO, on="unknown-method")
 def vendor_class(event: Event, report: Reporter) -> None:
     """Classes from 0xF000 on are a vendor's own, and are shown as octets here.
 
@@ -61,7 +62,7 @@ def vendor_class(event: Event, report: Reporter) -> None:
         report.sure(event, text, "class-id")
 
 
-@rule("A09-FRM-24", "method-direction-wrong", "2.2.1, 3.2.1", MUST, ERROR, on="wrong-way")
+@rule("A09-FRM-24", "2.2.1, 3.2.1", MUST, ERROR, on="wrong-way")
 def method_direction_wrong(event: Event, report: Reporter) -> None:
     """A method is sent by the peer that may send it.
 
@@ -92,7 +93,7 @@ def misfit(event: Event) -> Malformed | None:
     return None
 
 
-@rule("A09-FRM-25", "method-arguments-do-not-fit", "4.2.4", MUST, ERROR, on="malformed")
+@rule("A09-FRM-25", "4.2.4", MUST, ERROR, on="malformed")
 def method_arguments_do_not_fit(event: Event, report: Reporter) -> None:
     """The arguments of a method fill its frame, no more and no less.
 
@@ -152,7 +153,7 @@ def short_strings(event: Event) -> Iterator[tuple[str, Value]]:
             yield f"{event.name}.{name}", value
 
 
-@rule("A09-FRM-26", "short-string-with-nul", "4.2.5.3", MUST, WARNING, on="odd-text")
+@rule("A09-FRM-26", "4.2.5.3", MUST, WARNING, on="odd-text")
 def short_string_with_nul(event: Event, report: Reporter) -> None:
     """A short string has no zero octets.
 
@@ -172,7 +173,7 @@ def short_string_with_nul(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-FRM-27", "short-string-not-utf8", "4.2.5.3", IMPLIED, INFO, on="odd-text", default=False)
+@rule("A09-FRM-27", "4.2.5.3", IMPLIED, INFO, on="odd-text", default=False)
 def short_string_not_utf8(event: Event, report: Reporter) -> None:
     """A short string is UTF-8.
 
@@ -192,7 +193,7 @@ def short_string_not_utf8(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-FRM-28", "packed-bits-not-zero", "4.2.5.2", IMPLIED, INFO, on="method", default=False)
+@rule("A09-FRM-28", "4.2.5.2", IMPLIED, INFO, on="method", default=False)
 def packed_bits_not_zero(event: Event, report: Reporter) -> None:
     """Bits that no field uses are zero.
 
@@ -209,11 +210,8 @@ def packed_bits_not_zero(event: Event, report: Reporter) -> None:
         report.sure(event, text)
 
 
-@rule(
-    "A09-FRM-29", "reserved-field-set", "reserved-n", MUST, INFO, on="method", default=False,
-    dialects="0-9-1",
-)  # fmt: skip
-def reserved_field_set(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-29", "reserved-n", MUST, INFO, on="method", default=False, dialects="0-9-1")
+def reserved_field_set(event: Event, report: Reporter, method: Method) -> None:
     """Fields that are reserved are zero or empty.
 
     Older clients still put an access ticket there.
@@ -224,9 +222,6 @@ def reserved_field_set(event: Event, report: Reporter) -> None:
     Good (channel):
         client: queue.declare[1] queue="q"
     """
-    method = event.unit.method
-    if method is None:
-        return
     for name, value in zip(method.plan.names, method.values, strict=True):
         if name.startswith("reserved-") and value:
             report.sure(event, f"{name} is {value!r}, not zero or empty", f"{event.name}.{name}")

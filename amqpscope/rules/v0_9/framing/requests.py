@@ -24,10 +24,7 @@ def dialogue(event: Event, peer: int) -> Dialogue | None:
     return None if found.unsure else found
 
 
-@rule(
-    "A09-FRM-30", "request-id-not-sequential", "4.2.10, 4.4.4", MUST, ERROR, on="request",
-    dialects="0-9=",
-)  # fmt: skip
+@rule("A09-FRM-30", "4.2.10, 4.4.4", MUST, ERROR, on="request", dialects="0-9=")
 def request_id_not_sequential(event: Event, report: Reporter) -> None:
     """The requests of a peer on a channel are numbered one after the other.
 
@@ -48,10 +45,7 @@ def request_id_not_sequential(event: Event, report: Reporter) -> None:
         report.sure(event, text, "request-id", ((own.request_mark, "the request before"),))
 
 
-@rule(
-    "A09-FRM-31", "response-id-not-sequential", "4.2.11, 4.4.4", MUST, ERROR, on="response",
-    dialects="0-9=",
-)  # fmt: skip
+@rule("A09-FRM-31", "4.2.11, 4.4.4", MUST, ERROR, on="response", dialects="0-9=")
 def response_id_not_sequential(event: Event, report: Reporter) -> None:
     """The responses of a peer on a channel are numbered one after the other.
 
@@ -75,10 +69,7 @@ def response_id_not_sequential(event: Event, report: Reporter) -> None:
         report.sure(event, text, "response-id", ((own.response_mark, "the response before"),))
 
 
-@rule(
-    "A09-FRM-32", "response-covers-no-request", "4.2.11", MUST, ERROR, on="response",
-    dialects="0-9=",
-)  # fmt: skip
+@rule("A09-FRM-32", "4.2.11", MUST, ERROR, on="response", dialects="0-9=")
 def response_covers_no_request(event: Event, report: Reporter) -> None:
     """A response answers requests that were made and are not answered yet.
 
@@ -102,10 +93,7 @@ def response_covers_no_request(event: Event, report: Reporter) -> None:
         report.sure(event, text, "request-id")
 
 
-@rule(
-    "A09-FRM-33", "response-mark-wrong", "4.2.10, 4.4.3", MUST, WARNING, on="request",
-    dialects="0-9=",
-)  # fmt: skip
+@rule("A09-FRM-33", "4.2.10, 4.4.3", MUST, WARNING, on="request", dialects="0-9=")
 def response_mark_wrong(event: Event, report: Reporter) -> None:
     """The mark of a request names a response that came, and never an earlier one than before.
 
@@ -130,10 +118,7 @@ def response_mark_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, text, "response-mark", ((own.request_mark, "the request before"),))
 
 
-@rule(
-    "A09-FRM-34", "request-unanswered", "4.4.1", MUST, INFO,
-    on="channel.close-ok | connection.close", dialects="0-9=",
-)  # fmt: skip
+@rule("A09-FRM-34", "4.4.1", MUST, INFO, on="channel.close-ok | connection.close", dialects="0-9=")
 def request_unanswered(event: Event, report: Reporter) -> None:
     """Every request has a response.
 

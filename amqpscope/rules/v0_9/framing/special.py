@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from dissectors.v0_9.codec import Method
 from dissectors.v0_9.framing import OOB_BODY, OOB_METHOD, SHORT_HEARTBEAT
 
 
-@rule(
-    "A09-FRM-15", "heartbeat-off-channel-zero", "4.2.9", MUST, WARNING,
-    on="wrong-channel heartbeat",
-)  # fmt: skip
+@rule("A09-FRM-15", "4.2.9", MUST, WARNING, on="wrong-channel heartbeat")
 def heartbeat_off_channel_zero(event: Event, report: Reporter) -> None:
     """A heartbeat is on channel 0.
 
@@ -26,7 +24,7 @@ def heartbeat_off_channel_zero(event: Event, report: Reporter) -> None:
         report.sure(event, f"heartbeat on channel {event.unit.channel}, not 0", "channel")
 
 
-@rule("A09-FRM-16", "heartbeat-with-payload", "4.2.1", IMPLIED, WARNING, on="heartbeat")
+@rule("A09-FRM-16", "4.2.1", IMPLIED, WARNING, on="heartbeat")
 def heartbeat_with_payload(event: Event, report: Reporter) -> None:
     """A heartbeat has no payload.
 
@@ -40,7 +38,7 @@ def heartbeat_with_payload(event: Event, report: Reporter) -> None:
         report.sure(event, f"heartbeat with a payload of {event.unit.size} octets", "size")
 
 
-@rule("A09-FRM-17", "heartbeat-short-form", "4.2.1", IMPLIED, WARNING, on="heartbeat")
+@rule("A09-FRM-17", "4.2.1", IMPLIED, WARNING, on="heartbeat")
 def heartbeat_short_form(event: Event, report: Reporter) -> None:
     """A heartbeat has eight octets, as every frame without a payload.
 
@@ -58,10 +56,7 @@ def heartbeat_short_form(event: Event, report: Reporter) -> None:
         report.sure(event, "heartbeat of 4 octets: it has no size, most will misread it", "size")
 
 
-@rule(
-    "A09-FRM-18", "heartbeat-type-misprint", "4.2.3", IMPLIED, WARNING, on="heartbeat",
-    dialects="0-9-1",
-)  # fmt: skip
+@rule("A09-FRM-18", "4.2.3", IMPLIED, WARNING, on="heartbeat", dialects="0-9-1")
 def heartbeat_type_misprint(event: Event, report: Reporter) -> None:
     """The type of a heartbeat is 8.
 
@@ -77,10 +72,7 @@ def heartbeat_type_misprint(event: Event, report: Reporter) -> None:
         report.sure(event, "heartbeat of type 4, a misprint: its type is 8", "type")
 
 
-@rule(
-    "A09-FRM-19", "trace-off-channel-zero", "4.2.8", MUST, ERROR, on="special",
-    dialects="10-3 0-8 0-9=",
-)  # fmt: skip
+@rule("A09-FRM-19", "4.2.8", MUST, ERROR, on="special", dialects="10-3 0-8 0-9=")
 def trace_off_channel_zero(event: Event, report: Reporter) -> None:
     """A trace frame is on channel 0.
 
@@ -94,8 +86,8 @@ def trace_off_channel_zero(event: Event, report: Reporter) -> None:
         report.sure(event, f"trace frame on channel {event.unit.channel}, not 0", "channel")
 
 
-@rule("A09-FRM-20", "unsupported-frame-not-discarded", "4.2.8", MUST, INFO, on="connection.close")
-def unsupported_frame_not_discarded(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-20", "4.2.8", MUST, INFO, on="connection.close", needs="!closed")
+def unsupported_frame_not_discarded(event: Event, report: Reporter, method: Method) -> None:
     """A peer that does not know heartbeats or traces drops them without an error.
 
     A close about a frame that was not understood, right after such a frame, looks as if that one
@@ -111,9 +103,9 @@ def unsupported_frame_not_discarded(event: Event, report: Reporter) -> None:
         server: connection.close reply-code=320 reply-text="CONNECTION_FORCED"
         client: connection.close-ok
     """
-    partner, method = event.partner, event.unit.method
+    partner = event.partner
     odd = partner.heartbeat_mark or partner.trace_mark
-    if method is None or odd is None or partner.damaged is not None or event.own.close is not None:
+    if odd is None or partner.damaged is not None:
         return
     newest = (partner.heartbeat_mark, partner.trace_mark)
     if partner.last_mark not in newest or not event.knew(partner.last_mark):
@@ -124,10 +116,7 @@ def unsupported_frame_not_discarded(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "connection.close.reply-code", related)
 
 
-@rule(
-    "A09-FRM-21", "out-of-band-not-agreed", "4.2.7, 2.3.5.3", IMPLIED, WARNING, on="special",
-    dialects="10-3 0-8 0-9=",
-)  # fmt: skip
+@rule("A09-FRM-21", "4.2.7, 2.3.5.3", IMPLIED, WARNING, on="special", dialects="10-3 0-8 0-9=")
 def out_of_band_not_agreed(event: Event, report: Reporter) -> None:
     """Out-of-band frames are on a channel that was opened with an out-of-band transport.
 

@@ -18,6 +18,7 @@ from amqpscope.model.v0_9.staging import Reference
 from amqpscope.model.v0_9.staging_methods import named, referred
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
 from dissectors.v0_9.values import Content
 
 ANSWERS: Final = frozenset(("message.ok", "message.empty", "message.reject", "message.offset"))
@@ -26,10 +27,7 @@ INLINE_OR_REFERENCE: Final = (0, 1)
 WIP: Final = "0-9="
 
 
-@rule(
-    "A09-MSG-01", "message-method-frame-type", "4.4, 2.3.5.5", IMPLIED, WARNING,
-    on="message.*", dialects=WIP,
-)  # fmt: skip
+@rule("A09-MSG-01", "4.4, 2.3.5.5", IMPLIED, WARNING, on="message.*", dialects=WIP, needs="trusted")
 def message_method_frame_type(event: Event, report: Reporter) -> None:
     """Methods of the message class travel in request frames, their answers in response frames.
 
@@ -48,7 +46,7 @@ def message_method_frame_type(event: Event, report: Reporter) -> None:
         server: message.ok[1 request=1]   # <- A09-MSG-01
     """
     own, answers = event.own, event.name in ANSWERS
-    if event.connection.dialect.name != "0-9" or not event.trusted or "MSG-01" in own.told:
+    if event.connection.dialect.name != "0-9" or "MSG-01" in own.told:
         return
     numbered = event.unit.envelope is not None
     if numbered if not answers else event.kinds & kinds.RESPONSE:
@@ -68,10 +66,7 @@ def asked_by(event: Event) -> list[Asked]:
     return [] if other.unsure else other.answered(envelope.mark, envelope.batch)
 
 
-@rule(
-    "A09-MSG-02", "message-request-answer-wrong", "grammar", MUST, ERROR,
-    on="response | unasked message.*", dialects=WIP,
-)  # fmt: skip
+@rule("A09-MSG-02", "grammar", MUST, ERROR, on="response | unasked message.*", dialects=WIP)
 def message_request_answer_wrong(event: Event, report: Reporter) -> None:
     """A request of the message class gets one of the answers that it can have.
 
@@ -130,10 +125,15 @@ def elsewhere(event: Event) -> bool:
 
 
 @rule(
-    "A09-MSG-03", "message-reference-misused", "open/append/close reference", MUST, ERROR,
-    on="message.open | message.append | message.close | message.checkpoint", dialects=WIP,
-)  # fmt: skip
-def message_reference_misused(event: Event, report: Reporter) -> None:
+    "A09-MSG-03",
+    "open/append/close reference",
+    MUST,
+    ERROR,
+    on="message.open | message.append | message.close | message.checkpoint",
+    dialects=WIP,
+    needs="trusted",
+)
+def message_reference_misused(event: Event, report: Reporter, channel: Channel) -> None:
     """A reference is opened once, appended to while it is open, and closed once.
 
     A resume opens it again. A name that was closed may be used for another reference, of which the
@@ -164,8 +164,7 @@ def message_reference_misused(event: Event, report: Reporter) -> None:
         client: message.close[1 request=2] reference="r"
         client: message.close[1 request=3] reference="r"   # <- A09-MSG-03
     """
-    channel = event.channel
-    if channel is None or not channel.whole[event.peer] or not event.trusted or channel.closing:
+    if not channel.whole[event.peer] or channel.closing:
         return
     if channel.references[event.peer].unsure:
         return
@@ -192,10 +191,15 @@ def message_reference_misused(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-MSG-04", "message-reference-answered-early", "close 01", MUST, ERROR,
-    on="response | message.ok | message.reject", dialects=WIP,
-)  # fmt: skip
-def message_reference_answered_early(event: Event, report: Reporter) -> None:
+    "A09-MSG-04",
+    "close 01",
+    MUST,
+    ERROR,
+    on="response | message.ok | message.reject",
+    dialects=WIP,
+    needs="!faulty sure",
+)
+def message_reference_answered_early(event: Event, report: Reporter, channel: Channel) -> None:
     """A transfer whose body is a reference is acknowledged only once the reference is closed.
 
     Until then nobody has all of the message. Whether one may be rejected earlier is not said.
@@ -211,10 +215,9 @@ def message_reference_answered_early(event: Event, report: Reporter) -> None:
         client: message.close[1 request=3] reference="r"
         server: message.ok[1 response=1 mark=1 batch=2]
     """
-    channel = event.channel
-    if channel is None or event.name not in ("message.ok", "message.reject"):
+    if event.name not in ("message.ok", "message.reject"):
         return
-    if event.unit.faults or not channel.sure or channel.references[1 - event.peer].unsure:
+    if channel.references[1 - event.peer].unsure:
         return
     for name, mark in transfers(event, channel):
         found = channel.references[1 - event.peer].known.get(name)
@@ -242,10 +245,7 @@ def transfers(event: Event, channel: Channel) -> Iterator[tuple[str | bytes, Mar
             yield name, request.mark
 
 
-@rule(
-    "A09-MSG-05", "message-reject-code-invalid", "reject-code 01", MUST, ERROR,
-    on="message.reject", dialects=WIP,
-)  # fmt: skip
+@rule("A09-MSG-05", "reject-code 01", MUST, ERROR, on="message.reject", dialects=WIP)
 def message_reject_code_invalid(event: Event, report: Reporter) -> None:
     """A message is rejected with code 0, or 1 where it could not be delivered at once.
 
@@ -265,10 +265,17 @@ def message_reject_code_invalid(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-MSG-06", "message-destination-in-use", "consume destination", MUST, ERROR,
-    on="message.consume", dialects=WIP,
-)  # fmt: skip
-def message_destination_in_use(event: Event, report: Reporter) -> None:
+    "A09-MSG-06",
+    "consume destination",
+    MUST,
+    ERROR,
+    on="message.consume",
+    dialects=WIP,
+    needs="client",
+)
+def message_destination_in_use(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A new consumer of messages has a destination that no other of the channel has.
 
     Bad (v0_9):
@@ -281,8 +288,7 @@ def message_destination_in_use(event: Event, report: Reporter) -> None:
         client: message.consume[1 request=3] queue="r" destination="d"
         server: message.ok[1 response=1 mark=1 batch=2]
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.peer != CLIENT or not channel.whole[CLIENT]:
+    if not channel.whole[CLIENT]:
         return
     name = text(method, "destination")
     mark = channel.references[CLIENT].destinations.get(name)
@@ -292,9 +298,13 @@ def message_destination_in_use(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-MSG-07", "message-content-union-invalid", "4.2.5.6", MUST, ERROR,
-    on="message.transfer | malformed message.transfer", dialects=WIP,
-)  # fmt: skip
+    "A09-MSG-07",
+    "4.2.5.6",
+    MUST,
+    ERROR,
+    on="message.transfer | malformed message.transfer",
+    dialects=WIP,
+)
 def message_content_union_invalid(event: Event, report: Reporter) -> None:
     """A body within a method is itself there (0), or a reference to it (1).
 

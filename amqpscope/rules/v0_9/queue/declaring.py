@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.methods import queue
 from amqpscope.rules.v0_9 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.names import LONGEST, REPLY_TO, RESERVED, alike, before_0_9_1, written
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
 
 NAME: Final = "queue.declare.queue"
 DECLARE: Final = 50 << 16 | 10
@@ -19,9 +21,10 @@ BASIC_CLASS: Final = 60
 GENERATED: Final = "amq.gen-"
 
 
-@rule("A09-QUE-01", "queue-name-reserved", "1.1.5.1 amq_queue_32; 3.1.10", MUST, WARNING,
-      on="queue.declare")  # fmt: skip
-def queue_name_reserved(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-QUE-01", "1.1.5.1 amq_queue_32; 3.1.10", MUST, WARNING, on="queue.declare", needs="client"
+)
+def queue_name_reserved(event: Event, report: Reporter, method: Method) -> None:
     """A client makes no queue whose name begins with "amq.".
 
     These are names that the broker chooses. A client that reconnects and declares the name that it
@@ -38,8 +41,8 @@ def queue_name_reserved(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="amq.gen-x7" exclusive=true
         server: queue.declare-ok[1] queue="amq.gen-x7"
     """
-    method, connection = event.unit.method, event.connection
-    if method is None or event.peer != CLIENT or method.get("passive"):
+    connection = event.connection
+    if method.get("passive"):
         return
     name = text(method, "queue")
     if not name.startswith(RESERVED) or name.startswith(REPLY_TO):
@@ -55,9 +58,10 @@ def queue_name_reserved(event: Event, report: Reporter) -> None:
         report.suspect(event, say, NAME)
 
 
-@rule("A09-QUE-02", "generated-queue-name-wrong", "amq_queue_10", MUST, ERROR,
-      on="queue.declare-ok")  # fmt: skip
-def generated_queue_name_wrong(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-02", "amq_queue_10", MUST, ERROR, on="queue.declare-ok", needs="sure trusted server")
+def generated_queue_name_wrong(
+    event: Event, report: Reporter, method: Method, channel: Channel, request: Request
+) -> None:
     """Where a declare has no name, the server chooses one that no other queue has.
 
     Bad (channel):
@@ -70,13 +74,12 @@ def generated_queue_name_wrong(event: Event, report: Reporter) -> None:
         client: queue.declare[1] exclusive=true
         server: queue.declare-ok[1] queue="amq.gen-x8"
     """
-    method, request, channel = event.unit.method, event.request, event.channel
-    if method is None or request is None or channel is None or event.skipped:
+    if event.skipped:
         return
-    if channel.doubtful[CLIENT] or not channel.sure or not event.trusted:
+    if channel.doubtful[CLIENT]:
         return
     asked = request.method
-    if asked.get("queue") != "" or asked.get("passive") or event.peer != SERVER:
+    if asked.get("queue") != "" or asked.get("passive"):
         return
     name, related = text(method, "queue"), ((request.mark, "the declare"),)
     if not name:
@@ -91,8 +94,10 @@ def generated_queue_name_wrong(event: Event, report: Reporter) -> None:
 NAME_OK: Final = "queue.declare-ok.queue"
 
 
-@rule("A09-QUE-03", "declare-ok-other-queue", "1.1.5.2", IMPLIED, WARNING, on="queue.declare-ok")
-def declare_ok_other_queue(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-03", "1.1.5.2", IMPLIED, WARNING, on="queue.declare-ok", needs="sure")
+def declare_ok_other_queue(
+    event: Event, report: Reporter, method: Method, channel: Channel, request: Request
+) -> None:
     """A declare-ok has the name of the queue that was declared.
 
     Bad (channel):
@@ -103,10 +108,9 @@ def declare_ok_other_queue(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="a"
         server: queue.declare-ok[1] queue="a"
     """
-    method, request, channel = event.unit.method, event.request, event.channel
-    if method is None or request is None or channel is None or event.skipped:
+    if event.skipped:
         return
-    if channel.doubtful[CLIENT] or not channel.sure:
+    if channel.doubtful[CLIENT]:
         return
     asked, name = text(request.method, "queue"), text(method, "queue")
     if asked and asked != name and not asked.startswith(REPLY_TO):
@@ -114,9 +118,10 @@ def declare_ok_other_queue(event: Event, report: Reporter) -> None:
         report.sure(event, say, NAME_OK, ((request.mark, "the declare"),))
 
 
-@rule("A09-QUE-04", "passive-declare-of-missing-queue", "amq_queue_05", MUST, WARNING,
-      on="queue.declare-ok")  # fmt: skip
-def passive_declare_of_missing_queue(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-04", "amq_queue_05", MUST, WARNING, on="queue.declare-ok")
+def passive_declare_of_missing_queue(
+    event: Event, report: Reporter, channel: Channel, request: Request
+) -> None:
     """A passive declare of a queue that does not exist is refused with 404.
 
     Here it was deleted before; somebody else may have made it again.
@@ -131,8 +136,7 @@ def passive_declare_of_missing_queue(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q" passive=true
         server: queue.declare-ok[1] queue="q"
     """
-    request, channel = event.request, event.channel
-    if request is None or channel is None or not request.method.get("passive"):
+    if not request.method.get("passive"):
         return
     name = text(request.method, "queue")
     deleted = event.connection.declared.deleted_queues.get(name)
@@ -141,9 +145,10 @@ def passive_declare_of_missing_queue(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "", ((deleted, "its delete-ok"), (request.mark, "the declare")))
 
 
-@rule("A09-QUE-05", "exclusive-queue-used-by-other", "exclusive; amq_queue_04", MUST, WARNING,
-      on="channel.close")  # fmt: skip
-def exclusive_queue_used_by_other(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-05", "exclusive; amq_queue_04", MUST, WARNING, on="channel.close", needs="server")
+def exclusive_queue_used_by_other(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A queue that another connection has for itself alone is not used.
 
     Here the server says so with 405. After a connection was lost, its server may keep such a
@@ -159,9 +164,6 @@ def exclusive_queue_used_by_other(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="mine" exclusive=true
         server: queue.declare-ok[1] queue="mine"
     """
-    method, channel = event.unit.method, event.channel
-    if method is None or channel is None or event.peer != SERVER:
-        return
     class_id, method_id = number(method, "class-id"), number(method, "method-id")
     if number(method, "reply-code") != LOCKED or class_id not in (QUEUE_CLASS, BASIC_CLASS):
         return
@@ -173,9 +175,10 @@ def exclusive_queue_used_by_other(event: Event, report: Reporter) -> None:
     report.suspect(event, say, "", ((event.mark, "the server's close"),), peer=CLIENT, mark=mark)
 
 
-@rule("A09-QUE-06", "queue-redeclared-differently", "equivalent", MUST, WARNING,
-      on="queue.declare", dialects="0-9-1")  # fmt: skip
-def queue_redeclared_differently(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-QUE-06", "equivalent", MUST, WARNING, on="queue.declare", dialects="0-9-1", needs="client"
+)
+def queue_redeclared_differently(event: Event, report: Reporter, method: Method) -> None:
     """A queue that exists is declared as it was made: same flags, same arguments.
 
     RabbitMQ refuses with 406 and says in which argument they differ. Somebody else may have
@@ -191,8 +194,7 @@ def queue_redeclared_differently(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q"
         server: queue.declare-ok[1] queue="q"
     """
-    method = event.unit.method
-    if method is None or event.peer != CLIENT or method.get("passive"):
+    if method.get("passive"):
         return
     name = text(method, "queue")
     known = event.connection.declared.queues.get(name)
@@ -216,10 +218,16 @@ def queue_redeclared_differently(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-QUE-07", "queue-name-empty-without-declare", "queue-known", MUST, ERROR,
+    "A09-QUE-07",
+    "queue-known",
+    MUST,
+    ERROR,
     on="queue.bind | queue.unbind | queue.purge | queue.delete | basic.consume | basic.get",
-)  # fmt: skip
-def queue_name_empty_without_declare(event: Event, report: Reporter) -> None:
+    needs="client trusted",
+)
+def queue_name_empty_without_declare(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """An empty queue name means the queue that was declared last on this channel: there is one.
 
     Bad (channel):
@@ -233,9 +241,6 @@ def queue_name_empty_without_declare(event: Event, report: Reporter) -> None:
         server: queue.declare-ok[1] queue="amq.gen-x7"
         server: basic.consume-ok[1] consumer-tag="t"
     """
-    method, channel = event.unit.method, event.channel
-    if method is None or channel is None or event.peer != CLIENT or not event.trusted:
-        return
     if method.get("queue") != "" or DECLARE in channel.sent[CLIENT] or channel.assumed:
         return
     if channel.whole[CLIENT] and channel.last_queue is None:
@@ -243,8 +248,7 @@ def queue_name_empty_without_declare(event: Event, report: Reporter) -> None:
         report.sure(event, say, f"{event.name}.queue")
 
 
-@rule("A09-QUE-14", "queue-name-characters", "syntax, domain", MUST, INFO, on="queue.declare",
-      default=False)  # fmt: skip
+@rule("A09-QUE-14", "syntax, domain", MUST, INFO, on="queue.declare", default=False)
 def queue_name_characters(event: Event, report: Reporter) -> None:
     """The name of a queue has at most 127 octets: letters, digits and `-`, `_`, `.`, `:`.
 
@@ -264,8 +268,9 @@ def queue_name_characters(event: Event, report: Reporter) -> None:
         report.sure(event, f"the name of a queue has {len(name)} octets, {LONGEST} at most", NAME)
 
 
-@rule("A09-QUE-19", "auto-delete-queue-never-consumed", "amq_queue_02", ADVISORY, INFO,
-      on="connection.close | finished")  # fmt: skip
+@rule(
+    "A09-QUE-19", "amq_queue_02", ADVISORY, INFO, on="connection.close | finished", needs="!closed"
+)
 def auto_delete_queue_never_consumed(event: Event, report: Reporter) -> None:
     """A queue that goes when its last consumer goes has a consumer once.
 
@@ -285,7 +290,7 @@ def auto_delete_queue_never_consumed(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    if event.own.close is not None or event.partner.close is not None or event.partner.finished:
+    if event.partner.close is not None or event.partner.finished:
         return
     client = event.connection.ends[CLIENT]
     if not client.anchored:
@@ -296,8 +301,8 @@ def auto_delete_queue_never_consumed(event: Event, report: Reporter) -> None:
             report.suspect(event, say, "", peer=CLIENT, mark=each.mark)
 
 
-@rule("A09-QUE-20", "durable-exclusive-queue", "errata 30", ADVISORY, INFO, on="queue.declare")
-def durable_exclusive_queue(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-20", "errata 30", ADVISORY, INFO, on="queue.declare", needs="client")
+def durable_exclusive_queue(event: Event, report: Reporter, method: Method) -> None:
     """A queue is not both durable and exclusive.
 
     An exclusive one goes with its connection, so there is nothing to keep; RabbitMQ takes it for
@@ -310,8 +315,7 @@ def durable_exclusive_queue(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q" exclusive=true
         server: queue.declare-ok[1] queue="q"
     """
-    method = event.unit.method
-    if method is None or event.peer != CLIENT or method.get("passive"):
+    if method.get("passive"):
         return
     if method.get("durable") and method.get("exclusive"):
         say = f"queue {text(method, 'queue')!r} is declared durable and exclusive"

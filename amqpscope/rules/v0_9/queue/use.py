@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v0_9.deliveries import ACTIVE, ORPHANED
+from amqpscope.model.v0_9.channel import Channel, Request
+from amqpscope.model.v0_9.deliveries import ACTIVE, ORPHANED, Consumer
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.methods import binding, named_queue
@@ -12,6 +13,7 @@ from amqpscope.rules.v0_9 import IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.exchange.declaring import NOT_FOUND, refused
 from amqpscope.rules.v0_9.names import STANDARD
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.codec import Method
 
 BIND: Final = (50, 20)
 NO_ROUTE: Final = 312
@@ -19,8 +21,7 @@ FORBIDDEN: Final = 403
 BEFORE_0_9_1: Final = "10-3 0-8 0-9="
 
 
-@rule("A09-QUE-08", "bind-to-missing", "amq_queue_26, amq_queue_14", MUST, WARNING,
-      on="channel.close")  # fmt: skip
+@rule("A09-QUE-08", "amq_queue_26, amq_queue_14", MUST, WARNING, on="channel.close")
 def bind_to_missing(event: Event, report: Reporter) -> None:
     """A bind names a queue and an exchange that exist.
 
@@ -45,7 +46,7 @@ def bind_to_missing(event: Event, report: Reporter) -> None:
     report.suspect(event, say, "", related, peer=CLIENT, mark=request.mark)
 
 
-@rule("A09-QUE-09", "repeated-bind-refused", "amq_queue_25", MUST, WARNING, on="channel.close")
+@rule("A09-QUE-09", "amq_queue_25", MUST, WARNING, on="channel.close")
 def repeated_bind_refused(event: Event, report: Reporter) -> None:
     """A bind that is the same as one before is taken.
 
@@ -78,9 +79,18 @@ def repeated_bind_refused(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "", related)
 
 
-@rule("A09-QUE-10", "durable-queue-on-transient-exchange", "amq_queue_12", MUST, WARNING,
-      on="queue.bind", dialects=BEFORE_0_9_1)  # fmt: skip
-def durable_queue_on_transient_exchange(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-QUE-10",
+    "amq_queue_12",
+    MUST,
+    WARNING,
+    on="queue.bind",
+    dialects=BEFORE_0_9_1,
+    needs="client",
+)
+def durable_queue_on_transient_exchange(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A durable queue is not bound to an exchange that is not.
 
     0-9-1 has it the other way round, and allows it.
@@ -100,9 +110,7 @@ def durable_queue_on_transient_exchange(event: Event, report: Reporter) -> None:
         client: queue.bind[1] queue="q" exchange="x"
         server: queue.bind-ok[1]
     """
-    method, channel, declared = event.unit.method, event.channel, event.connection.declared
-    if method is None or channel is None or event.peer != CLIENT:
-        return
+    declared = event.connection.declared
     exchange = declared.exchanges.get(text(method, "exchange"))
     queue = declared.queues.get(named_queue(channel, method))
     if exchange is None or queue is None or exchange.passive or queue.passive:
@@ -115,9 +123,16 @@ def durable_queue_on_transient_exchange(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "queue.bind.exchange", related)
 
 
-@rule("A09-QUE-11", "bind-to-internal-exchange", "amq_queue_17", MUST, WARNING, on="queue.bind",
-      dialects=BEFORE_0_9_1)  # fmt: skip
-def bind_to_internal_exchange(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-QUE-11",
+    "amq_queue_17",
+    MUST,
+    WARNING,
+    on="queue.bind",
+    dialects=BEFORE_0_9_1,
+    needs="client",
+)
+def bind_to_internal_exchange(event: Event, report: Reporter, method: Method) -> None:
     """A queue is not bound to an internal exchange.
 
     Bad (v0_9):
@@ -131,18 +146,16 @@ def bind_to_internal_exchange(event: Event, report: Reporter) -> None:
         client: queue.bind[1] queue="q" exchange="x"
         server: queue.bind-ok[1]
     """
-    method = event.unit.method
-    if method is None or event.peer != CLIENT:
-        return
     exchange = event.connection.declared.exchanges.get(text(method, "exchange"))
     if exchange is not None and exchange.internal and not exchange.passive:
         say = f"a queue is bound to {exchange.name!r}, which is internal"
         report.suspect(event, say, "queue.bind.exchange", ((exchange.mark, "its declare"),))
 
 
-@rule("A09-QUE-12", "queue-delete-flags-ignored", "delete if-empty, if-unused", MUST, WARNING,
-      on="queue.delete-ok")  # fmt: skip
-def queue_delete_flags_ignored(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-12", "delete if-empty, if-unused", MUST, WARNING, on="queue.delete-ok", needs="sure")
+def queue_delete_flags_ignored(
+    event: Event, report: Reporter, method: Method, channel: Channel, request: Request
+) -> None:
     """A queue with messages or consumers is not deleted where the client asks for that.
 
     Bad (queue):
@@ -153,8 +166,7 @@ def queue_delete_flags_ignored(event: Event, report: Reporter) -> None:
         client: queue.delete[1] queue="q" if-empty=true
         server: queue.delete-ok[1] message-count=0
     """
-    method, request, channel = event.unit.method, event.request, event.channel
-    if method is None or request is None or channel is None or not channel.sure or event.skipped:
+    if event.skipped:
         return
     related, count = ((request.mark, "the delete"),), number(method, "message-count")
     name = named_queue(channel, request.method)
@@ -169,8 +181,10 @@ def queue_delete_flags_ignored(event: Event, report: Reporter) -> None:
                 return
 
 
-@rule("A09-QUE-15", "deliver-after-queue-delete", "1.1.5.7", IMPLIED, WARNING, on="odd-deliver")
-def deliver_after_queue_delete(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-15", "1.1.5.7", IMPLIED, WARNING, on="odd-deliver", needs="sure")
+def deliver_after_queue_delete(
+    event: Event, report: Reporter, channel: Channel, consumer: Consumer
+) -> None:
     """After a queue is deleted, nothing comes from it any more.
 
     Bad (consuming):
@@ -185,16 +199,13 @@ def deliver_after_queue_delete(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         server: queue.delete-ok[1]
     """
-    consumer, channel = event.consumer, event.channel
-    if consumer is None or channel is None or not channel.sure:
-        return
     if consumer.state == ORPHANED and event.peer == SERVER:
         say = f"a delivery to {consumer.tag!r}, whose queue {consumer.queue!r} is deleted"
         report.sure(event, say, "", ((consumer.gone_mark, "the delete-ok"),))
 
 
-@rule("A09-QUE-18", "default-binding-missing", "amq_queue_34", MUST, WARNING, on="basic.return")
-def default_binding_missing(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-18", "amq_queue_34", MUST, WARNING, on="basic.return", needs="server")
+def default_binding_missing(event: Event, report: Reporter, method: Method) -> None:
     """A message to the default exchange with the name of a queue as its key reaches that queue.
 
     Somebody else may have deleted the queue since it was declared.
@@ -211,8 +222,7 @@ def default_binding_missing(event: Event, report: Reporter) -> None:
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" routing-key="other"
         server: content-header[1] class=basic body-size=0
     """
-    method = event.unit.method
-    if method is None or event.peer != SERVER or method.get("exchange") != "":
+    if method.get("exchange") != "":
         return
     known = event.connection.declared.queues.get(text(method, "routing-key"))
     if known is None or number(method, "reply-code") != NO_ROUTE or not known.confirmed:

@@ -15,6 +15,7 @@ from amqpscope.rules.v0_9.basic.consuming import TAG
 from amqpscope.rules.v0_9.file.consuming import exclusive_code, tag_in_use
 from amqpscope.rules.v0_9.file.staging import DIALECTS, FIELDS_KNOWN
 from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
 
 STREAM: Final = 80
 METHODS: Final = "consume, cancel, publish, return, deliver and qos"
@@ -22,10 +23,7 @@ RATE_TIME: Final = 5_000_000_000
 """Nanoseconds of a stream after which its rate can be told."""
 
 
-@rule(
-    "A09-STR-01", "stream-method-not-allowed", "1.1.8 grammar", MUST, ERROR,
-    on="unknown-method", dialects=DIALECTS,
-)  # fmt: skip
+@rule("A09-STR-01", "1.1.8 grammar", MUST, ERROR, on="unknown-method", dialects=DIALECTS)
 def stream_method_not_allowed(event: Event, report: Reporter) -> None:
     """The stream class has no acknowledgements, and no get.
 
@@ -48,10 +46,7 @@ def stream_method_not_allowed(event: Event, report: Reporter) -> None:
         report.sure(event, words, "method-id")
 
 
-@rule(
-    "A09-STR-02", "stream-consumer-tag-in-use", "1.1.8.1", MUST, ERROR,
-    on="stream.consume", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+@rule("A09-STR-02", "1.1.8.1", MUST, ERROR, on="stream.consume", dialects=FIELDS_KNOWN)
 def stream_consumer_tag_in_use(event: Event, report: Reporter) -> None:
     """A new consumer of a stream has a tag that no other consumer of the channel has.
 
@@ -72,9 +67,13 @@ def stream_consumer_tag_in_use(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-STR-03", "stream-exclusive-code-wrong", "1.1.8.1", MUST, INFO,
-    on="channel.close | connection.close", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+    "A09-STR-03",
+    "1.1.8.1",
+    MUST,
+    INFO,
+    on="channel.close | connection.close",
+    dialects=FIELDS_KNOWN,
+)
 def stream_exclusive_code_wrong(event: Event, report: Reporter) -> None:
     """Who may not be the only consumer of a stream is refused with 405.
 
@@ -109,9 +108,8 @@ def judged(event: Event, channel: Channel) -> bool:
 
 
 @rule(
-    "A09-STR-04", "stream-late-delivery-legal", "1.1.8.3", IMPLIED, INFO,
-    on="odd-deliver stream.deliver", dialects=FIELDS_KNOWN,
-)  # fmt: skip
+    "A09-STR-04", "1.1.8.3", IMPLIED, INFO, on="odd-deliver stream.deliver", dialects=FIELDS_KNOWN
+)
 def stream_late_delivery_legal(event: Event, report: Reporter) -> None:
     """Messages of a stream may come for a short while after its consumer was cancelled.
 
@@ -139,11 +137,10 @@ def stream_late_delivery_legal(event: Event, report: Reporter) -> None:
         report.sure(event, words, "stream.deliver.consumer-tag", ((consumer.gone_mark, "its end"),))
 
 
-@rule(
-    "A09-STR-05", "stream-deliver-to-unknown-consumer", "1.1.8.7", MUST, ERROR,
-    on="odd-deliver stream.deliver", dialects=FIELDS_KNOWN,
-)  # fmt: skip
-def stream_deliver_to_unknown_consumer(event: Event, report: Reporter) -> None:
+@rule("A09-STR-05", "1.1.8.7", MUST, ERROR, on="odd-deliver stream.deliver", dialects=FIELDS_KNOWN)
+def stream_deliver_to_unknown_consumer(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A message of a stream is delivered to a consumer that there is.
 
     For a short while after a cancel messages may still come; more than a second is suspicious.
@@ -168,8 +165,7 @@ def stream_deliver_to_unknown_consumer(event: Event, report: Reporter) -> None:
         @9s server: stream.deliver[1] consumer-tag="t" delivery-tag=1 queue="q" # <- A09-STR-05
         server: content-header[1] class=stream body-size=0
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.consumer is not None:
+    if event.consumer is not None:
         return
     path, gone = "stream.deliver.consumer-tag", gone_consumer(event)
     if gone is not None:
@@ -194,11 +190,10 @@ def unnamed(channel: Channel) -> bool:
     )
 
 
-@rule(
-    "A09-STR-06", "stream-rate-not-kept", "consume-rate", ADVISORY, INFO,
-    on="tick stream.deliver", dialects=FIELDS_KNOWN,
-)  # fmt: skip
-def stream_rate_not_kept(event: Event, report: Reporter) -> None:
+@rule("A09-STR-06", "consume-rate", ADVISORY, INFO, on="tick stream.deliver", dialects=FIELDS_KNOWN)
+def stream_rate_not_kept(
+    event: Event, report: Reporter, channel: Channel, consumer: Consumer
+) -> None:
     """A stream comes about as fast as the client said that it wants it.
 
     A server may ignore the rate. Told where it is more than twice as fast, over five seconds.
@@ -225,8 +220,7 @@ def stream_rate_not_kept(event: Event, report: Reporter) -> None:
         @6s server: stream.deliver[1] consumer-tag="t" delivery-tag=2 queue="q"
         server: content-header[1] class=stream body-size=0
     """
-    channel, consumer = event.channel, event.consumer
-    if channel is None or consumer is None or consumer.state != states.ACTIVE:
+    if consumer.state != states.ACTIVE:
         return
     limit, passed = rate(channel, consumer), event.since(consumer.ok_mark)
     if limit is None or passed < RATE_TIME or "STR-06" in event.own.told:

@@ -45,9 +45,7 @@ SOMEBODYS: Final = EVERY_LETTER | frozenset(OF_QPID.encode())
 """Letters that some version or product has."""
 
 
-@rule(
-    "A09-TBL-01", "table-name-bad-start", "4.2.5.5", MUST, INFO, on="tables", default=False
-)  # fmt: skip
+@rule("A09-TBL-01", "4.2.5.5", MUST, INFO, on="tables", default=False)
 def table_name_bad_start(event: Event, report: Reporter) -> None:
     """The name of a table's field begins with a letter, `$` or `#`.
 
@@ -65,9 +63,7 @@ def table_name_bad_start(event: Event, report: Reporter) -> None:
             return
 
 
-@rule(
-    "A09-TBL-02", "table-name-bad-character", "4.2.5.5", MUST, INFO, on="tables", default=False
-)  # fmt: skip
+@rule("A09-TBL-02", "4.2.5.5", MUST, INFO, on="tables", default=False)
 def table_name_bad_character(event: Event, report: Reporter) -> None:
     """The names of a table's fields have letters, digits, `$`, `#` and `_` only.
 
@@ -85,7 +81,7 @@ def table_name_bad_character(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-TBL-03", "table-name-length", "4.2.5.5", MUST, ERROR, on="odd-table")
+@rule("A09-TBL-03", "4.2.5.5", MUST, ERROR, on="odd-table")
 def table_name_length(event: Event, report: Reporter) -> None:
     """The name of a table's field has 1 to 128 characters.
 
@@ -108,10 +104,7 @@ def table_name_length(event: Event, report: Reporter) -> None:
             return
 
 
-@rule(
-    "A09-TBL-04", "table-letter-undefined", "4.2.5.5, 4.2.1", MUST, ERROR,
-    on="malformed | odd-table",
-)  # fmt: skip
+@rule("A09-TBL-04", "4.2.5.5, 4.2.1", MUST, ERROR, on="malformed | odd-table")
 def table_letter_undefined(event: Event, report: Reporter) -> None:
     """The letter before a value of a table is one that the version or the product defines.
 
@@ -158,8 +151,7 @@ def introduced(event: Event) -> bool:
     return event.connection.start is not None or event.name == "connection.start"
 
 
-@rule("A09-TBL-05", "table-letter-ambiguous", "errata 3", IMPLIED, INFO, on="odd-table",
-      dialects="0-9-1")  # fmt: skip
+@rule("A09-TBL-05", "errata 3", IMPLIED, INFO, on="odd-table", dialects="0-9-1", needs="!faulty")
 def table_letter_ambiguous(event: Event, report: Reporter) -> None:
     """The letters `s`, `l` and `U` mean one thing in the text of 0-9-1 and another in products.
 
@@ -173,7 +165,7 @@ def table_letter_ambiguous(event: Event, report: Reporter) -> None:
     Good (plain):
         client: queue.declare[1] queue="q" arguments={n=5'l}
     """
-    if "TBL-05" in event.own.told or event.unit.faults:
+    if "TBL-05" in event.own.told:
         return
     written = refined_by(event).name == "0-9-1" and introduced(event)
     for field in fields(event):
@@ -194,8 +186,7 @@ def table_letter_ambiguous(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-TBL-06", "table-letter-fatal-to-server", "parser", IMPLIED, WARNING,
-      on="malformed | odd-table")  # fmt: skip
+@rule("A09-TBL-06", "parser", IMPLIED, WARNING, on="malformed | odd-table", needs="client")
 def table_letter_fatal_to_server(event: Event, report: Reporter) -> None:
     """A client sends RabbitMQ no table with letters that end the connection.
 
@@ -208,7 +199,7 @@ def table_letter_fatal_to_server(event: Event, report: Reporter) -> None:
     Good (channel):
         client: queue.declare[1] queue="q" arguments={n=5's}
     """
-    if event.peer != CLIENT or event.partner.product != "RabbitMQ":
+    if event.partner.product != "RabbitMQ":
         return
     fault = first_fault(event)
     if fault is not None and fault.kind is Damage.UNKNOWN_CODE:
@@ -223,7 +214,7 @@ def table_letter_fatal_to_server(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-TBL-07", "table-length-wrong", "4.2.5.5", MUST, ERROR, on="malformed")
+@rule("A09-TBL-07", "4.2.5.5", MUST, ERROR, on="malformed")
 def table_length_wrong(event: Event, report: Reporter) -> None:
     """The length of a table is that of its fields, which stay within it.
 
@@ -239,7 +230,7 @@ def table_length_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, f"a table's length is wrong: {fault.reason}", fault.path)
 
 
-@rule("A09-TBL-08", "table-name-repeated", "4.2.5.5", MUST, WARNING, on="odd-table")
+@rule("A09-TBL-08", "4.2.5.5", MUST, WARNING, on="odd-table")
 def table_name_repeated(event: Event, report: Reporter) -> None:
     """A table has each name once.
 
@@ -263,7 +254,7 @@ def table_name_repeated(event: Event, report: Reporter) -> None:
             seen.add(name)
 
 
-@rule("A09-TBL-09", "decimal-implausible", "4.2.5.5", IMPLIED, INFO, on="odd-table")
+@rule("A09-TBL-09", "4.2.5.5", IMPLIED, INFO, on="odd-table")
 def decimal_implausible(event: Event, report: Reporter) -> None:
     """A decimal has no more places behind the point than its value can have digits.
 
@@ -282,10 +273,7 @@ def decimal_implausible(event: Event, report: Reporter) -> None:
             return
 
 
-@rule(
-    "A09-TBL-10", "table-timestamp-not-seconds", "4.2.5.4", IMPLIED, INFO,
-    on="odd-table | odd-header",
-)  # fmt: skip
+@rule("A09-TBL-10", "4.2.5.4", IMPLIED, INFO, on="odd-table | odd-header", needs="!faulty")
 def table_timestamp_not_seconds(event: Event, report: Reporter) -> None:
     """A timestamp counts seconds.
 
@@ -301,7 +289,7 @@ def table_timestamp_not_seconds(event: Event, report: Reporter) -> None:
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0 timestamp=1700000000
     """
-    if "TBL-10" in event.own.told or event.unit.faults:
+    if "TBL-10" in event.own.told:
         return
     times: list[tuple[str, int]] = [
         (field.path, field.value) for field in fields(event) if isinstance(field.value, PosixTime)
@@ -317,7 +305,7 @@ def table_timestamp_not_seconds(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-TBL-13", "table-too-deep", "2.3.2", ADVISORY, INFO, on="malformed | odd-table")
+@rule("A09-TBL-13", "2.3.2", ADVISORY, INFO, on="malformed | odd-table")
 def table_too_deep(event: Event, report: Reporter) -> None:
     """Tables are within each other a few levels, not dozens.
 
@@ -340,9 +328,14 @@ def table_too_deep(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-TBL-14", "bad-table-name-tolerated", "4.2.5.5 table_01", SHOULD, INFO,
-    on="frame tick | answers", default=False,
-)  # fmt: skip
+    "A09-TBL-14",
+    "4.2.5.5 table_01",
+    SHOULD,
+    INFO,
+    on="frame tick | answers",
+    default=False,
+    needs="server",
+)
 def bad_table_name_tolerated(event: Event, report: Reporter) -> None:
     """A server closes the connection of a client whose tables have bad names.
 
@@ -356,7 +349,7 @@ def bad_table_name_tolerated(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q" arguments={x=1}
         @3s server: queue.declare-ok[1] queue="q"
     """
-    if event.peer != SERVER or event.name == "connection.close" or "TBL-14" in event.own.told:
+    if event.name == "connection.close" or "TBL-14" in event.own.told:
         return
     for fault in event.connection.faults:
         bad = fault.rule in BAD_NAMES and fault.peer == CLIENT and event.knew(fault.mark)

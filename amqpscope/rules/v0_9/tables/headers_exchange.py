@@ -29,8 +29,7 @@ def matched(event: Event) -> Table | None:
     return arguments if isinstance(arguments, Table) else None
 
 
-@rule("A09-TBL-11", "x-match-invalid", "3.1.3.4", MUST, ERROR,
-      on="tables queue.bind | tables exchange.bind")  # fmt: skip
+@rule("A09-TBL-11", "3.1.3.4", MUST, ERROR, on="tables queue.bind | tables exchange.bind")
 def x_match_invalid(event: Event, report: Reporter) -> None:
     """The x-match of a binding to a headers exchange is "all" or "any".
 
@@ -53,8 +52,7 @@ def x_match_invalid(event: Event, report: Reporter) -> None:
         report.sure(event, say, f"{event.name}.arguments.{MATCH}")
 
 
-@rule("A09-TBL-12", "x-binding-key-ignored", "3.1.3.4", IMPLIED, WARNING,
-      on="tables queue.bind | tables exchange.bind")  # fmt: skip
+@rule("A09-TBL-12", "3.1.3.4", IMPLIED, WARNING, on="tables queue.bind | tables exchange.bind")
 def x_binding_key_ignored(event: Event, report: Reporter) -> None:
     """A binding to a headers exchange does not ask for headers that begin with "x-".
 

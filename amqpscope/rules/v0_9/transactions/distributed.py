@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.transactions.local import own_channel, told_by_connection
@@ -13,7 +14,7 @@ WORK: Final = ("basic.publish", "basic.consume", "basic.get", "file.publish", "s
 """Methods that publish or consume messages."""
 
 
-@rule("A09-DTX-01", "dtx-start-without-select", "1.1.10.1", MUST, ERROR, on="dtx.start")
+@rule("A09-DTX-01", "1.1.10.1", MUST, ERROR, on="dtx.start")
 def dtx_start_without_select(event: Event, report: Reporter) -> None:
     """A distributed transaction is started only on a channel that was set to them.
 
@@ -31,7 +32,7 @@ def dtx_start_without_select(event: Event, report: Reporter) -> None:
         report.sure(event, "dtx.start without a dtx.select on this channel")
 
 
-@rule("A09-DTX-02", "dtx-start-not-first", "1.1.10.3", MUST, ERROR, on="dtx.start")
+@rule("A09-DTX-02", "1.1.10.3", MUST, ERROR, on="dtx.start")
 def dtx_start_not_first(event: Event, report: Reporter) -> None:
     """A distributed transaction is started before anything is published or consumed.
 
@@ -65,7 +66,7 @@ def dtx_start_not_first(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-DTX-03", "dtx-failure-not-raised", "1.1.10.4", MUST, WARNING, on="connection.close")
+@rule("A09-DTX-03", "1.1.10.4", MUST, WARNING, on="connection.close")
 def dtx_failure_not_raised(event: Event, report: Reporter) -> None:
     """A start that fails closes its channel, not the connection.
 
@@ -88,8 +89,8 @@ def dtx_failure_not_raised(event: Event, report: Reporter) -> None:
     told_by_connection(event, report, ("dtx.start",))
 
 
-@rule("A09-DTX-04", "dtx-with-tx", "dtx", IMPLIED, WARNING, on="tx.select | dtx.select")
-def dtx_with_tx(event: Event, report: Reporter) -> None:
+@rule("A09-DTX-04", "dtx", IMPLIED, WARNING, on="tx.select | dtx.select", needs="client")
+def dtx_with_tx(event: Event, report: Reporter, channel: Channel) -> None:
     """A channel has transactions of its own or distributed ones, not both.
 
     Bad (v0_9):
@@ -105,8 +106,7 @@ def dtx_with_tx(event: Event, report: Reporter) -> None:
         server: tx.select-ok[1]
         server: dtx.select-ok[2]
     """
-    channel = event.channel
-    if channel is None or event.peer != CLIENT or channel.closing:
+    if channel.closing:
         return
     transaction = channel.transaction
     other = channel.dtx_mark

@@ -11,6 +11,7 @@ from typing import Final
 from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
+from amqpscope.model.v0_9.publishes import Publish
 from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import (
     ADVISORY,
@@ -39,7 +40,7 @@ def own_channel(event: Event) -> Channel | None:
     return None if channel.closing or not event.trusted else channel
 
 
-@rule("A09-TX-01", "tx-commit-without-select", "1.1.9.1, transacted", MUST, ERROR, on="tx.commit")
+@rule("A09-TX-01", "1.1.9.1, transacted", MUST, ERROR, on="tx.commit")
 def tx_commit_without_select(event: Event, report: Reporter) -> None:
     """A client commits only on a channel that it has set to transactions.
 
@@ -57,7 +58,7 @@ def tx_commit_without_select(event: Event, report: Reporter) -> None:
         report.sure(event, "tx.commit without a tx.select on this channel")
 
 
-@rule("A09-TX-02", "tx-rollback-without-select", "1.1.9.1", MUST, ERROR, on="tx.rollback")
+@rule("A09-TX-02", "1.1.9.1", MUST, ERROR, on="tx.rollback")
 def tx_rollback_without_select(event: Event, report: Reporter) -> None:
     """A client rolls back only on a channel that it has set to transactions.
 
@@ -73,7 +74,7 @@ def tx_rollback_without_select(event: Event, report: Reporter) -> None:
         report.sure(event, "tx.rollback without a tx.select on this channel")
 
 
-@rule("A09-TX-03", "tx-reply-out-of-order", "1.1.9 grammar", MUST, ERROR, on=f"tx.* | {ENDS}")
+@rule("A09-TX-03", "1.1.9 grammar", MUST, ERROR, on=f"tx.* | {ENDS}")
 def tx_reply_out_of_order(event: Event, report: Reporter) -> None:
     """Select, commit and rollback are each answered, in their order.
 
@@ -114,7 +115,7 @@ def tx_reply_out_of_order(event: Event, report: Reporter) -> None:
         report.sure(event, words, "", ((first.mark, f"the {first.name}"),))
 
 
-@rule("A09-TX-04", "tx-failure-not-raised", "1.1.9.4", MUST, WARNING, on="connection.close")
+@rule("A09-TX-04", "1.1.9.4", MUST, WARNING, on="connection.close")
 def tx_failure_not_raised(event: Event, report: Reporter) -> None:
     """A commit or rollback that fails closes its channel, not the connection.
 
@@ -146,10 +147,9 @@ def told_by_connection(event: Event, report: Reporter, names: tuple[str, ...]) -
 
 
 @rule(
-    "A09-TX-05", "tx-bad-ack-refused-late", "ack exists", MUST, WARNING,
-    on="transactional channel.close",
-)  # fmt: skip
-def tx_bad_ack_refused_late(event: Event, report: Reporter) -> None:
+    "A09-TX-05", "ack exists", MUST, WARNING, on="transactional channel.close", needs="server sure"
+)
+def tx_bad_ack_refused_late(event: Event, report: Reporter, channel: Channel) -> None:
     """A wrong acknowledgement is refused when it comes, not when the transaction is committed.
 
     Bad (transaction):
@@ -177,11 +177,10 @@ def tx_bad_ack_refused_late(event: Event, report: Reporter) -> None:
         client: tx.commit[1]
         server: tx.commit-ok[1]
     """
-    channel = event.channel
-    if channel is None or event.peer != SERVER or channel.transaction is None:
+    if channel.transaction is None:
         return
     bad, ending = channel.deliveries.misnamed, channel.transaction.ending
-    if bad is None or not channel.sure or channel.deliveries.unsure:
+    if bad is None or channel.deliveries.unsure:
         return
     if not blames(event, "tx.commit"):
         # The server had the acknowledgement for long, and speaks of it once it gets the commit.
@@ -195,8 +194,8 @@ def tx_bad_ack_refused_late(event: Event, report: Reporter) -> None:
         report.sure(event, words, "", ((bad, "the acknowledgement"),))
 
 
-@rule("A09-TX-06", "tx-with-confirm", "[RMQ]", IMPLIED, WARNING, on="tx.select | confirm.select")
-def tx_with_confirm(event: Event, report: Reporter) -> None:
+@rule("A09-TX-06", "[RMQ]", IMPLIED, WARNING, on="tx.select | confirm.select", needs="client")
+def tx_with_confirm(event: Event, report: Reporter, channel: Channel) -> None:
     """A channel has transactions or confirms, not both.
 
     RabbitMQ closes the channel with 406.
@@ -210,8 +209,7 @@ def tx_with_confirm(event: Event, report: Reporter) -> None:
         client: tx.select[2]
         server: tx.select-ok[2]
     """
-    channel = event.channel
-    if channel is None or event.peer != CLIENT or channel.closing:
+    if channel.closing:
         return
     confirms, transaction = channel.confirms, channel.transaction
     if event.name == "tx.select" and confirms.on:
@@ -222,8 +220,10 @@ def tx_with_confirm(event: Event, report: Reporter) -> None:
         report.sure(event, "confirm.select on a channel with transactions", "", related)
 
 
-@rule("A09-TX-08", "tx-return-before-commit", "1.1.6.5", IMPLIED, INFO, on="basic.return")
-def tx_return_before_commit(event: Event, report: Reporter) -> None:
+@rule("A09-TX-08", "1.1.6.5", IMPLIED, INFO, on="basic.return", needs="sure")
+def tx_return_before_commit(
+    event: Event, report: Reporter, channel: Channel, publish: Publish
+) -> None:
     """What is published in a transaction comes back after its commit, if it does.
 
     Brokers differ in this, so a client has to be ready for both.
@@ -242,9 +242,8 @@ def tx_return_before_commit(event: Event, report: Reporter) -> None:
                 routing-key="a"
         server: content-header[1] class=basic body-size=0
     """
-    channel, publish = event.channel, event.publish
-    transaction = None if channel is None else channel.transaction
-    if channel is None or publish is None or transaction is None or not channel.sure:
+    transaction = channel.transaction
+    if transaction is None:
         return
     first = transaction.first_mark
     if first is not None and publish.mark.end >= first.end and not event.ahead:
@@ -253,9 +252,13 @@ def tx_return_before_commit(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-TX-09", "tx-open-at-close", "[RMQ]", ADVISORY, INFO,
+    "A09-TX-09",
+    "[RMQ]",
+    ADVISORY,
+    INFO,
     on="transactional channel.close | connection.close | finished",
-)  # fmt: skip
+    needs="!closed",
+)
 def tx_open_at_close(event: Event, report: Reporter) -> None:
     """Work is committed before its channel is closed; what is not is lost.
 
@@ -273,7 +276,7 @@ def tx_open_at_close(event: Event, report: Reporter) -> None:
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    if event.own.close is not None or event.partner.close is not None or event.partner.finished:
+    if event.partner.close is not None or event.partner.finished:
         return
     if event.own.finished == "capture":
         return
@@ -289,11 +292,10 @@ def tx_open_at_close(event: Event, report: Reporter) -> None:
             report.suspect(event, words, "", related, peer=CLIENT, about=channel.number)
 
 
-@rule(
-    "A09-TX-10", "tx-with-mandatory-or-immediate", "not immediate / not mandatory", SHOULD, INFO,
-    on="transactional odd-publish",
-)  # fmt: skip
-def tx_with_mandatory_or_immediate(event: Event, report: Reporter) -> None:
+@rule("A09-TX-10", "not immediate / not mandatory", SHOULD, INFO, on="transactional odd-publish")
+def tx_with_mandatory_or_immediate(
+    event: Event, report: Reporter, channel: Channel, publish: Publish
+) -> None:
     """A publish in a transaction is neither mandatory nor immediate.
 
     When and whether it comes back is for each broker to say. Told once for a channel.
@@ -308,8 +310,7 @@ def tx_with_mandatory_or_immediate(event: Event, report: Reporter) -> None:
         client: tx.commit[1]
         server: tx.commit-ok[1]
     """
-    channel, publish = event.channel, event.publish
-    if channel is None or publish is None or not (publish.mandatory or publish.immediate):
+    if not (publish.mandatory or publish.immediate):
         return
     once = f"TX-10 {channel.number} {channel.generation}"
     if once not in event.own.told:
@@ -320,9 +321,8 @@ def tx_with_mandatory_or_immediate(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-TX-11", "tx-rollback-left-unacked", "1.1.9.5", IMPLIED, WARNING,
-    on="channel.close | connection.close",
-)  # fmt: skip
+    "A09-TX-11", "1.1.9.5", IMPLIED, WARNING, on="channel.close | connection.close", needs="client"
+)
 def tx_rollback_left_unacked(event: Event, report: Reporter) -> None:
     """What a rollback made unacknowledged again is acknowledged later, or recovered.
 
@@ -350,8 +350,6 @@ def tx_rollback_left_unacked(event: Event, report: Reporter) -> None:
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    if event.peer != CLIENT:
-        return
     one = event.channel if event.name == "channel.close" else None
     for channel in event.connection.channels.values() if one is None else [one]:
         if channel.transaction is None or channel.closing or not channel.sure:

@@ -17,9 +17,13 @@ MODULUS: Final = 1 << 64
 
 
 @rule(
-    "A09-TUN-01", "rare-class-dialogue-broken", "1.1.11, 1.1.12, 1.1.13", IMPLIED, WARNING,
-    on=f"answers test.* | odd-header content-header | {ENDS}", dialects="10-3 0-8",
-)  # fmt: skip
+    "A09-TUN-01",
+    "1.1.11, 1.1.12, 1.1.13",
+    IMPLIED,
+    WARNING,
+    on=f"answers test.* | odd-header content-header | {ENDS}",
+    dialects="10-3 0-8",
+)
 def rare_class_dialogue_broken(event: Event, report: Reporter) -> None:
     """A test of the partner gets its answer, and the answer is what the test must come to.
 

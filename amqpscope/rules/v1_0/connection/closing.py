@@ -22,7 +22,7 @@ ANSWER: Final = 10_000_000_000
 """Nanoseconds after which a close that was not answered is worth a word."""
 
 
-@rule("CON-008", "close-before-tcp-close", "2.4.3, 2.7.9", MUST, WARNING, on="finished")
+@rule("CON-008", "2.4.3, 2.7.9", MUST, WARNING, on="finished")
 def close_before_tcp_close(event: Event, report: Reporter) -> None:
     """A peer sends its close before it closes the socket.
 
@@ -99,7 +99,7 @@ def idle_limit_passed(event: Event) -> bool:
     return silence(event.partner, own, event.time) >= limit * 1_000_000
 
 
-@rule("CON-018", "idle-timeout-graceful-close", "2.4.5", SHOULD, WARNING, on="finished")
+@rule("CON-018", "2.4.5", SHOULD, WARNING, on="finished")
 def idle_timeout_graceful_close(event: Event, report: Reporter) -> None:
     """A peer whose partner was silent too long closes with an error that says so.
 
@@ -145,7 +145,7 @@ def idle_timeout_graceful_close(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("CON-009", "write-after-close", "2.4.3, 2.7.9", MUST, ERROR, on="closed frame")
+@rule("CON-009", "2.4.3, 2.7.9", MUST, ERROR, on="closed frame")
 def write_after_close(event: Event, report: Reporter) -> None:
     """A peer sends nothing after its close.
 
@@ -178,7 +178,7 @@ def after_close(event: Event, report: Reporter, what: str) -> None:
         )
 
 
-@rule("CON-014", "double-close", "2.4.3", MUST, ERROR, on="closed close")
+@rule("CON-014", "2.4.3", MUST, ERROR, on="closed close")
 def double_close(event: Event, report: Reporter) -> None:
     """A peer sends one close.
 
@@ -194,7 +194,7 @@ def double_close(event: Event, report: Reporter) -> None:
         after_close(event, report, "a second close")
 
 
-@rule("CON-024", "empty-frame-after-close", "2.4.5", MUST, ERROR, on="closed empty")
+@rule("CON-024", "2.4.5", MUST, ERROR, on="closed empty")
 def empty_frame_after_close(event: Event, report: Reporter) -> None:
     """A peer sends no empty frames after its close.
 
@@ -213,7 +213,7 @@ def empty_frame_after_close(event: Event, report: Reporter) -> None:
         after_close(event, report, "an empty frame after its close")
 
 
-@rule("CON-036", "socket-reuse-after-close", "2.4.3", SHOULD, WARNING, on="closed header")
+@rule("CON-036", "2.4.3", SHOULD, WARNING, on="closed header")
 def socket_reuse_after_close(event: Event, report: Reporter) -> None:
     """A socket is not used for another connection after a close.
 
@@ -232,7 +232,7 @@ def socket_reuse_after_close(event: Event, report: Reporter) -> None:
         after_close(event, report, "another protocol header after its close")
 
 
-@rule("CON-010", "close-answered", "2.4.3, 2.4.6", MUST, WARNING, on="tick | finished")
+@rule("CON-010", "2.4.3, 2.4.6", MUST, WARNING, on="tick | finished")
 def close_answered(event: Event, report: Reporter) -> None:
     """A peer answers its partner's close with its own.
 
@@ -284,7 +284,7 @@ def tell_owed(
         report.suspect(event, text, "close", peer=debtor.peer, mark=waiting.close_mark)
 
 
-@rule("CON-012", "close-on-nonzero-channel", "2.4.3", SHOULD, WARNING, on="close")
+@rule("CON-012", "2.4.3", SHOULD, WARNING, on="close", needs="!closed")
 def close_on_nonzero_channel(event: Event, report: Reporter) -> None:
     """A close is sent on channel 0.
 
@@ -296,13 +296,13 @@ def close_on_nonzero_channel(event: Event, report: Reporter) -> None:
         server: close[0]
     """
     channel = event.frame.unit.channel
-    if not channel or event.own.close is not None or not trusted(event):
+    if not channel or not trusted(event):
         return
     if event.knew(event.partner.open_mark) or not event.partner.anchored:
         report.sure(event, f"close on channel {channel}, not 0", "channel")
 
 
-@rule("CON-013", "pipelined-close-channel-zero", "2.4.3", MUST, ERROR, on="close")
+@rule("CON-013", "2.4.3", MUST, ERROR, on="close", needs="!closed partner-anchored")
 def pipelined_close_channel_zero(event: Event, report: Reporter) -> None:
     """A close that is sent before the partner's open has come is on channel 0.
 
@@ -323,9 +323,9 @@ def pipelined_close_channel_zero(event: Event, report: Reporter) -> None:
     """
     own, partner = event.own, event.partner
     channel = event.frame.unit.channel
-    if not channel or own.close is not None or own.open_mark is None or not trusted(event):
+    if not channel or own.open_mark is None or (not trusted(event)):
         return
-    if not partner.anchored or event.knew(partner.open_mark):
+    if event.knew(partner.open_mark):
         return
     text = f"close on channel {channel} before the partner's open has come, not on 0"
     if not partner.frames or own.open_mark.packet == event.frame.packet:
@@ -334,7 +334,7 @@ def pipelined_close_channel_zero(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "channel", ((own.open_mark, "its own open"),))
 
 
-@rule("CON-035", "close-without-open", "2.4.1, 2.4.7", MUST, ERROR, on="unopened close")
+@rule("CON-035", "2.4.1, 2.4.7", MUST, ERROR, on="unopened close")
 def close_without_open(event: Event, report: Reporter) -> None:
     """A peer sends its open before its close, even if only to refuse.
 

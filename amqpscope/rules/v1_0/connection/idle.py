@@ -45,10 +45,7 @@ def limit_of(waiting: ConnectionEnd) -> int:
     return waiting.open.idle_time_out * MILLISECOND
 
 
-@rule(
-    "CON-016", "idle-timeout-exceeded", "2.4.5, 2.7.1", IMPLIED, WARNING,
-    on="pause | close | finished",
-)  # fmt: skip
+@rule("CON-016", "2.4.5, 2.7.1", IMPLIED, WARNING, on="pause | close | finished")
 def idle_timeout_exceeded(event: Event, report: Reporter) -> None:
     """A peer is never silent for longer than its partner's idle-time-out.
 
@@ -140,7 +137,7 @@ def judge(
     )
 
 
-@rule("CON-017", "idle-timeout-not-halved", "2.4.5", SHOULD, INFO, on="close")
+@rule("CON-017", "2.4.5", SHOULD, INFO, on="close")
 def idle_timeout_not_halved(event: Event, report: Reporter) -> None:
     """A peer gives its partner twice the idle-time-out that it announced before it gives up.
 
@@ -191,8 +188,8 @@ def early(event: Event) -> bool:
     return any(isinstance(text, str) and _TIMEOUT.search(text) for text in body.error[:2])
 
 
-@rule("CON-020", "idle-timeout-value-suspicious", "2.7.1, 2.8.6", IMPLIED, INFO, on="open")
-def idle_timeout_value_suspicious(event: Event, report: Reporter) -> None:
+@rule("CON-020", "2.7.1, 2.8.6", IMPLIED, INFO, on="open")
+def idle_timeout_value_suspicious(event: Event, report: Reporter, body: Open) -> None:
     """An idle-time-out is in milliseconds.
 
     A value below 1000 may have been meant in seconds. Zero is the same as none.
@@ -205,8 +202,7 @@ def idle_timeout_value_suspicious(event: Event, report: Reporter) -> None:
         client: header AMQP 1.0.0
         client: open container-id="c" idle-time-out=0
     """
-    body = event.body
-    if not isinstance(body, Open) or not body.idle_time_out or not trusted(event):
+    if not body.idle_time_out or not trusted(event):
         return
     if body.idle_time_out < SHORT:
         report.suspect(

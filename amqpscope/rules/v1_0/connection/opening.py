@@ -42,7 +42,7 @@ def first_frame(event: Event) -> bool:
     return not event.frame.unit.faults and trusted(event)
 
 
-@rule("CON-001", "open-first-frame", "2.4.1, 2.7.1", MUST, ERROR, on="unopened amqp")
+@rule("CON-001", "2.4.1, 2.7.1", MUST, ERROR, on="unopened amqp")
 def open_first_frame(event: Event, report: Reporter) -> None:
     """The first frame of a peer after its AMQP header is its open.
 
@@ -68,7 +68,7 @@ def open_first_frame(event: Event, report: Reporter) -> None:
     report.sure(event, f"the {NAMES[event.peer]}'s first frame is {name}, not open", name)
 
 
-@rule("CON-002", "open-channel-zero", "2.4.1", IMPLIED, ERROR, on="open")
+@rule("CON-002", "2.4.1", IMPLIED, ERROR, on="open")
 def open_channel_zero(event: Event, report: Reporter) -> None:
     """An open is sent on channel 0.
 
@@ -85,7 +85,7 @@ def open_channel_zero(event: Event, report: Reporter) -> None:
         report.sure(event, f"open on channel {channel}, not 0", "channel")
 
 
-@rule("CON-003", "open-repeated", "2.4.1, 2.4.6", IMPLIED, ERROR, on="open")
+@rule("CON-003", "2.4.1, 2.4.6", IMPLIED, ERROR, on="open", needs="!closed")
 def open_repeated(event: Event, report: Reporter) -> None:
     """A peer sends one open on a connection.
 
@@ -97,7 +97,7 @@ def open_repeated(event: Event, report: Reporter) -> None:
         server: close
     """
     own = event.own
-    if own.open is None or own.close is not None or not trusted(event):
+    if own.open is None or not trusted(event):
         return
     # A second header (VER-013) makes a second open the consequence.
     if own.headers and own.open_mark is not None and own.headers[-1].mark.end > own.open_mark.end:
@@ -110,7 +110,7 @@ def open_repeated(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("CON-004", "open-container-id-empty", "2.7.1", IMPLIED, INFO, on="open")
+@rule("CON-004", "2.7.1", IMPLIED, INFO, on="open")
 def open_container_id_empty(event: Event, report: Reporter) -> None:
     """A container has a name by which others can tell it apart.
 
@@ -129,8 +129,8 @@ def open_container_id_empty(event: Event, report: Reporter) -> None:
         report.suspect(event, "open with an empty container-id", "open.container-id")
 
 
-@rule("CON-005", "max-frame-size-below-512", "2.7.1, 2.8.19", MUST, ERROR, on="open")
-def max_frame_size_below_512(event: Event, report: Reporter) -> None:
+@rule("CON-005", "2.7.1, 2.8.19", MUST, ERROR, on="open")
+def max_frame_size_below_512(event: Event, report: Reporter, body: Open) -> None:
     """Every peer takes frames of 512 octets, so no max-frame-size is below that.
 
     Zero is a number here, not "no limit". A partner that believed a smaller one could not send its
@@ -144,8 +144,7 @@ def max_frame_size_below_512(event: Event, report: Reporter) -> None:
         client: header AMQP 1.0.0
         client: open container-id="c" max-frame-size=512
     """
-    body = event.body
-    if not isinstance(body, Open) or body.max_frame_size is None or not trusted(event):
+    if body.max_frame_size is None or not trusted(event):
         return
     size = body.max_frame_size
     if MAX_FRAME_SIZE in body.wrong:
@@ -158,7 +157,7 @@ def max_frame_size_below_512(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("CON-021", "empty-frame-nonzero-channel", "2.4.5", SHOULD, INFO, on="empty")
+@rule("CON-021", "2.4.5", SHOULD, INFO, on="empty", needs="!closed")
 def empty_frame_nonzero_channel(event: Event, report: Reporter) -> None:
     """An empty frame is sent on channel 0.
 
@@ -170,13 +169,13 @@ def empty_frame_nonzero_channel(event: Event, report: Reporter) -> None:
     """
     channel = event.frame.unit.channel
     own, partner = event.own, event.partner
-    if not channel or event.frame.unit.type or own.close is not None or not trusted(event):
+    if not channel or event.frame.unit.type or (not trusted(event)):
         return
     if own.open is not None and event.knew(partner.open_mark) and channel <= partner.channel_max:
         report.sure(event, f"empty frame on channel {channel}, not 0", "channel")
 
 
-@rule("CON-022", "empty-frame-channel-before-open", "2.4.5", MUST, ERROR, on="empty")
+@rule("CON-022", "2.4.5", MUST, ERROR, on="empty", needs="!closed")
 def empty_frame_channel_before_open(event: Event, report: Reporter) -> None:
     """Before the partner's open has come, an empty frame is on channel 0.
 
@@ -192,14 +191,14 @@ def empty_frame_channel_before_open(event: Event, report: Reporter) -> None:
     """
     channel = event.frame.unit.channel
     own, partner = event.own, event.partner
-    if not channel or event.frame.unit.type or own.open is None or own.close is not None:
+    if not channel or event.frame.unit.type or own.open is None:
         return
     if trusted(event) and partner.anchored and not event.knew(partner.open_mark):
         text = f"empty frame on channel {channel} before the partner's open has come, not on 0"
         report.sure(event, text, "channel")
 
 
-@rule("CON-023", "empty-frame-before-open", "2.4.5", IMPLIED, ERROR, on="unopened empty")
+@rule("CON-023", "2.4.5", IMPLIED, ERROR, on="unopened empty")
 def empty_frame_before_open(event: Event, report: Reporter) -> None:
     """A peer sends no empty frame before its open.
 
@@ -219,7 +218,7 @@ def empty_frame_before_open(event: Event, report: Reporter) -> None:
         report.sure(event, text, "empty")
 
 
-@rule("CON-025", "empty-frame-tolerated", "2.4.5", MUST, WARNING, on="close")
+@rule("CON-025", "2.4.5", MUST, WARNING, on="close")
 def empty_frame_tolerated(event: Event, report: Reporter) -> None:
     """A peer takes empty frames on any valid channel.
 

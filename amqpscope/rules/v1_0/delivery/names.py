@@ -7,6 +7,7 @@ from typing import Final
 from amqpscope.model.serial import wire
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import LAST, Event
+from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import SECOND
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
@@ -18,8 +19,10 @@ BARE: Final = frozenset((0x73, 0x74, 0x75, 0x76, 0x77))
 """The sections of the bare message."""
 
 
-@rule("DLV-007", "delivery-id-not-sequential", "2.6.12", IMPLIED, ERROR, on="odd-transfer first")
-def delivery_id_not_sequential(event: Event, report: Reporter) -> None:
+@rule("DLV-007", "2.6.12", IMPLIED, ERROR, on="odd-transfer first")
+def delivery_id_not_sequential(
+    event: Event, report: Reporter, body: Transfer, session: SessionEnd, delivery: Delivery
+) -> None:
     """Each new delivery of a peer on a session takes the next delivery-id, whatever its link.
 
     proton, protonj2 and RabbitMQ end the session when an id is out of order; senders that number
@@ -39,9 +42,6 @@ def delivery_id_not_sequential(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
     """
-    session, delivery, body = event.session, event.delivery, event.body
-    if session is None or delivery is None or not isinstance(body, Transfer):
-        return
     expected, number = session.deliveries.next_delivery_id, delivery.number
     if body.delivery_id is None or expected is None or number is None or number == expected:
         return
@@ -73,10 +73,7 @@ def frames_hint(session: SessionEnd, number: int, last: Delivery | None) -> str:
     return ""
 
 
-@rule(
-    "DLV-009", "interleaved-on-link", "2.6.14", MUST, ERROR,
-    on="odd-transfer first | odd-transfer continuation",
-)  # fmt: skip
+@rule("DLV-009", "2.6.14", MUST, ERROR, on="odd-transfer first | odd-transfer continuation")
 def interleaved_on_link(event: Event, report: Reporter) -> None:
     """A sender finishes or aborts a delivery on a link before it begins the next one there.
 
@@ -127,8 +124,8 @@ def interleaved_on_link(event: Event, report: Reporter) -> None:
         report.sure(event, text, "transfer.delivery-id", related)
 
 
-@rule("DLV-018", "delivery-tag-not-unique", "2.6.12", MUST, ERROR, on="odd-transfer first")
-def delivery_tag_not_unique(event: Event, report: Reporter) -> None:
+@rule("DLV-018", "2.6.12", MUST, ERROR, on="odd-transfer first")
+def delivery_tag_not_unique(event: Event, report: Reporter, body: Transfer) -> None:
     """A new delivery on a link has a tag that no unsettled delivery there has.
 
     Both ends keep what is unsettled by its tag: the second delivery takes the place of the first,
@@ -144,8 +141,8 @@ def delivery_tag_not_unique(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"0" message-format=0 | data(b"1")
     """
-    body, session, delivery = event.body, event.session, event.delivery
-    if not isinstance(body, Transfer) or body.resume or body.delivery_tag is None:
+    session, delivery = event.session, event.delivery
+    if body.resume or body.delivery_tag is None:
         return
     link = placed(event)
     if link is None or session is None or delivery is None or link.attach is None:
@@ -180,8 +177,10 @@ def listed(attach: Attach, tag: bytes) -> bool:
     return unsettled is not None and any(key == tag for key, _ in unsettled)
 
 
-@rule("DLV-019", "delivery-id-reused-unsettled", "2.6.12", IMPLIED, ERROR, on="odd-transfer first")
-def delivery_id_reused_unsettled(event: Event, report: Reporter) -> None:
+@rule("DLV-019", "2.6.12", IMPLIED, ERROR, on="odd-transfer first")
+def delivery_id_reused_unsettled(
+    event: Event, report: Reporter, body: Transfer, session: SessionEnd, delivery: Delivery
+) -> None:
     """A new delivery has an id that no unsettled delivery of its sender has on the session.
 
     A disposition for that id would settle two deliveries, of which the receiver knows one.
@@ -195,9 +194,6 @@ def delivery_id_reused_unsettled(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 | data(b"1")
     """
-    session, delivery, body = event.session, event.delivery, event.body
-    if session is None or delivery is None or not isinstance(body, Transfer):
-        return
     number = delivery.number
     if number is None or body.delivery_id is None or number == session.deliveries.next_delivery_id:
         return
@@ -212,8 +208,10 @@ def delivery_id_reused_unsettled(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("DLV-020", "message-too-large", "2.7.3", IMPLIED, ERROR, on="odd-transfer")
-def message_too_large(event: Event, report: Reporter) -> None:
+@rule("DLV-020", "2.7.3", IMPLIED, ERROR, on="odd-transfer")
+def message_too_large(
+    event: Event, report: Reporter, body: Transfer, link: LinkEnd, pair: LinkEnd, delivery: Delivery
+) -> None:
     """A message is no larger than the max-message-size of the receiver's attach.
 
     What counts is not said; the bare message surely does, so it alone makes an error, and a
@@ -240,12 +238,11 @@ def message_too_large(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0123456789")
     """
-    link, delivery, body = event.link, event.delivery, event.body
-    if link is None or link.pair is None or delivery is None or delivery.oversize:
+    if delivery.oversize:
         return
-    pair, size = link.pair, delivery.size + len(event.payload)
+    size = delivery.size + len(event.payload)
     limit = pair.terms.max_message_size
-    if not limit or size <= limit or not isinstance(body, Transfer) or body.aborted:
+    if not limit or size <= limit or body.aborted:
         return
     if placed(event) is None or not event.knew(pair.mark) or delivery.resumed:
         return
@@ -281,8 +278,8 @@ def section_code(data: bytes, at: int) -> int:
     return -1
 
 
-@rule("DLV-022", "transfer-empty-message", "2.7.5", IMPLIED, INFO, on="odd-transfer last")
-def transfer_empty_message(event: Event, report: Reporter) -> None:
+@rule("DLV-022", "2.7.5", IMPLIED, INFO, on="odd-transfer last")
+def transfer_empty_message(event: Event, report: Reporter, delivery: Delivery) -> None:
     """A delivery has a payload.
 
     A message of the standard's format has a body section at least; a delivery of no octets is
@@ -296,8 +293,7 @@ def transfer_empty_message(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"")
     """
-    delivery = event.delivery
-    if delivery is None or delivery.size or event.payload or delivery.resumed:
+    if delivery.size or event.payload or delivery.resumed:
         return
     if (delivery.message_format or 0) == 0 and delivery.whole and placed(event) is not None:
         text = f"delivery {wire(delivery.number or 0)} is complete without any payload"

@@ -6,7 +6,8 @@ from typing import Final
 
 from amqpscope.model.serial import wire
 from amqpscope.model.v1_0.delivery import Delivery
-from amqpscope.model.v1_0.event import FINISHED, GRACE, TICK, WRONG, Event
+from amqpscope.model.v1_0.event import FINISHED, GRACE, TICK, Event
+from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.model.v1_0.terms import FIRST, SECOND, SENDER, SETTLED, UNSETTLED
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
@@ -18,11 +19,8 @@ LONG_UNSETTLED: Final = 60_000_000_000
 """Nanoseconds after which it is worth a note that a delivery is not settled."""
 
 
-@rule(
-    "DLV-013", "aborted-not-discarded", "2.6.14", MUST, WARNING,
-    on="odd-disposition receiver-disposition state",
-)  # fmt: skip
-def aborted_not_discarded(event: Event, report: Reporter) -> None:
+@rule("DLV-013", "2.6.14", MUST, WARNING, on="odd-disposition receiver-disposition state")
+def aborted_not_discarded(event: Event, report: Reporter, body: Disposition) -> None:
     """A receiver throws away a delivery that was aborted, and says nothing more about it.
 
     An abort settles the delivery on both sides. An outcome for it shows a receiver that took the
@@ -41,8 +39,8 @@ def aborted_not_discarded(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 aborted=true
         server~1: disposition[0] role=receiver first=0 settled=true state=released()
     """
-    body, found = event.body, event.covered
-    if not isinstance(body, Disposition) or not found or not outcome(body.state):
+    found = event.covered
+    if not found or not outcome(body.state):
         return
     for delivery in found:
         if not delivery.aborted:
@@ -57,8 +55,10 @@ def aborted_not_discarded(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("DLV-014", "settled-missing-in-settled-mode", "2.7.5", MUST, ERROR, on="odd-transfer last")
-def settled_missing_in_settled_mode(event: Event, report: Reporter) -> None:
+@rule("DLV-014", "2.7.5", MUST, ERROR, on="odd-transfer last", needs="!wrong")
+def settled_missing_in_settled_mode(
+    event: Event, report: Reporter, body: Transfer, link: LinkEnd, delivery: Delivery
+) -> None:
     """On a link of snd-settle-mode settled each delivery has a transfer with settled set.
 
     The receiver was told that nothing has to be settled; a delivery that is not settled then stays
@@ -85,12 +85,11 @@ def settled_missing_in_settled_mode(event: Event, report: Reporter) -> None:
                 more=true | data(b"0")
         client: transfer[0] handle=0 | data(b"1")
     """
-    link, delivery, body = event.link, event.delivery, event.body
-    if link is None or link.terms.snd_settle_mode != SETTLED or not isinstance(body, Transfer):
+    if link.terms.snd_settle_mode != SETTLED:
         return
-    if delivery is None or body.settled or delivery.snd_settled is not None:
+    if body.settled or delivery.snd_settled is not None:
         return
-    if placed(event) is None or event.kinds & WRONG:
+    if placed(event) is None:
         return
     text = (
         f"sender {link.label()} completes delivery {wire(delivery.number or 0)} unsettled on a link"
@@ -103,8 +102,10 @@ def settled_missing_in_settled_mode(event: Event, report: Reporter) -> None:
         report.sure(event, text, "transfer.settled", related)
 
 
-@rule("DLV-015", "settled-set-in-unsettled-mode", "2.7.5", MUST, ERROR, on="odd-transfer last")
-def settled_set_in_unsettled_mode(event: Event, report: Reporter) -> None:
+@rule("DLV-015", "2.7.5", MUST, ERROR, on="odd-transfer last")
+def settled_set_in_unsettled_mode(
+    event: Event, report: Reporter, body: Transfer, link: LinkEnd, delivery: Delivery
+) -> None:
     """On a link of snd-settle-mode unsettled no delivery is sent settled.
 
     The receiver relies on being asked for an outcome; RabbitMQ closes such links. A delivery that
@@ -131,10 +132,9 @@ def settled_set_in_unsettled_mode(event: Event, report: Reporter) -> None:
                 more=true | data(b"0")
         client: transfer[0] handle=0 aborted=true
     """
-    link, delivery, body = event.link, event.delivery, event.body
-    if link is None or link.terms.snd_settle_mode != UNSETTLED or not isinstance(body, Transfer):
+    if link.terms.snd_settle_mode != UNSETTLED:
         return
-    if delivery is None or delivery.resumed or not (body.settled or delivery.sent_settled):
+    if delivery.resumed or not (body.settled or delivery.sent_settled):
         return
     if placed(event) is not None:
         report.sure(
@@ -149,8 +149,8 @@ def settled_set_in_unsettled_mode(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("DLV-016", "settled-reverted", "2.7.5", IMPLIED, ERROR, on="odd-transfer continuation")
-def settled_reverted(event: Event, report: Reporter) -> None:
+@rule("DLV-016", "2.7.5", IMPLIED, ERROR, on="odd-transfer continuation")
+def settled_reverted(event: Event, report: Reporter, body: Transfer, delivery: Delivery) -> None:
     """A delivery that was sent settled stays so on its further transfers.
 
     To leave the flag out there is fine, since it is kept; to set it to false contradicts what both
@@ -166,8 +166,7 @@ def settled_reverted(event: Event, report: Reporter) -> None:
                 more=true | data(b"0")
         client: transfer[0] handle=0 | data(b"1")
     """
-    delivery, body = event.delivery, event.body
-    if delivery is None or not isinstance(body, Transfer) or not delivery.sent_settled:
+    if not delivery.sent_settled:
         return
     if body.settled is False and placed(event) is not None:
         report.sure(
@@ -179,8 +178,10 @@ def settled_reverted(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("DLV-017", "rcv-settle-mode-second-illegal", "2.7.5", IMPLIED, ERROR, on="odd-transfer")
-def rcv_settle_mode_second_illegal(event: Event, report: Reporter) -> None:
+@rule("DLV-017", "2.7.5", IMPLIED, ERROR, on="odd-transfer", needs="!damaged")
+def rcv_settle_mode_second_illegal(
+    event: Event, report: Reporter, body: Transfer, link: LinkEnd, pair: LinkEnd, delivery: Delivery
+) -> None:
     """A transfer asks for receiver settle mode second only on a link of that mode.
 
     A receiver in mode first settles at once and does not wait for the sender, so the sender waits
@@ -194,15 +195,13 @@ def rcv_settle_mode_second_illegal(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 rcv-settle-mode=first | data(b"0")
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Transfer) or body.rcv_settle_mode != SECOND or link is None:
+    if body.rcv_settle_mode != SECOND:
         return
-    pair, delivery = link.pair, event.delivery
-    if pair is None or pair.attach is None or delivery is None:
+    if pair.attach is None:
         return
     if pair.terms.rcv_settle_mode != FIRST:
         return
-    if not event.knew(pair.mark) or event.damaged or pair.attach.wrong:
+    if not event.knew(pair.mark) or pair.attach.wrong:
         return
     settled = body.settled or delivery.sent_settled
     report.sure(
@@ -215,9 +214,12 @@ def rcv_settle_mode_second_illegal(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "DLV-021", "terminal-state-changed-by-sender", "2.7.5", IMPLIED, ERROR,
+    "DLV-021",
+    "2.7.5",
+    IMPLIED,
+    ERROR,
     on="odd-transfer state | odd-disposition sender-disposition state",
-)  # fmt: skip
+)
 def terminal_state_changed_by_sender(event: Event, report: Reporter) -> None:
     """A sender that has stated an outcome of a delivery does not state another one.
 
@@ -258,7 +260,7 @@ def terminal_state_changed_by_sender(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("DLV-024", "delivery-never-completed", "2.6.14", IMPLIED, INFO, on="tick | finished | detach")
+@rule("DLV-024", "2.6.14", IMPLIED, INFO, on="tick | finished | detach")
 def delivery_never_completed(event: Event, report: Reporter) -> None:
     """A delivery that announces more transfers is continued or aborted.
 
@@ -307,7 +309,7 @@ def say_unfinished(event: Event, report: Reporter, delivery: Delivery, when: str
     )
 
 
-@rule("DLV-027", "unsettled-growth", "2.6.12", IMPLIED, INFO, on="tick | finished")
+@rule("DLV-027", "2.6.12", IMPLIED, INFO, on="tick | finished")
 def unsettled_growth(event: Event, report: Reporter) -> None:
     """Deliveries are settled in the end.
 

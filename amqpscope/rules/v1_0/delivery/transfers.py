@@ -7,7 +7,8 @@ the session was seen, so elsewhere they are silent.
 
 from __future__ import annotations
 
-from amqpscope.model.v1_0.event import WRONG, Event
+from amqpscope.model.v1_0.delivery import Delivery
+from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from dissectors.v1_0.bodies import Transfer
@@ -28,8 +29,8 @@ def hex_tag(tag: bytes | None) -> str:
     return "none" if tag is None else f"0x{tag.hex()}" if tag else "empty"
 
 
-@rule("DLV-001", "delivery-id-missing", "2.7.5", MUST, ERROR, on="odd-transfer first")
-def delivery_id_missing(event: Event, report: Reporter) -> None:
+@rule("DLV-001", "2.7.5", MUST, ERROR, on="odd-transfer first", needs="!wrong")
+def delivery_id_missing(event: Event, report: Reporter, body: Transfer) -> None:
     """The first transfer of a delivery carries its delivery-id.
 
     Without it no disposition can name the delivery. The text asks for it where a delivery takes
@@ -45,8 +46,7 @@ def delivery_id_missing(event: Event, report: Reporter) -> None:
                 more=true | data(b"0")
         client: transfer[0] handle=0 | data(b"1")
     """
-    body = event.body
-    if not isinstance(body, Transfer) or body.delivery_id is not None or event.kinds & WRONG:
+    if body.delivery_id is not None:
         return
     link = placed(event)
     if link is None:
@@ -61,8 +61,8 @@ def delivery_id_missing(event: Event, report: Reporter) -> None:
         report.sure(event, text, "transfer.delivery-id", severity=milder)
 
 
-@rule("DLV-002", "delivery-tag-missing", "2.7.5", MUST, ERROR, on="odd-transfer first")
-def delivery_tag_missing(event: Event, report: Reporter) -> None:
+@rule("DLV-002", "2.7.5", MUST, ERROR, on="odd-transfer first", needs="!wrong")
+def delivery_tag_missing(event: Event, report: Reporter, body: Transfer) -> None:
     """The first transfer of a delivery carries its delivery-tag.
 
     The tag is the delivery's name beyond the session; without one it can be neither resumed nor
@@ -82,8 +82,7 @@ def delivery_tag_missing(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"" message-format=0 settled=true
                 | data(b"0")
     """
-    body = event.body
-    if not isinstance(body, Transfer) or body.delivery_tag is not None or event.kinds & WRONG:
+    if body.delivery_tag is not None:
         return
     link = placed(event)
     if link is None:
@@ -99,8 +98,8 @@ def delivery_tag_missing(event: Event, report: Reporter) -> None:
         report.sure(event, text, "transfer.delivery-tag", severity=WARNING)
 
 
-@rule("DLV-003", "message-format-missing", "2.7.5", MUST, WARNING, on="odd-transfer first")
-def message_format_missing(event: Event, report: Reporter) -> None:
+@rule("DLV-003", "2.7.5", MUST, WARNING, on="odd-transfer first", needs="!wrong")
+def message_format_missing(event: Event, report: Reporter, body: Transfer) -> None:
     """The first transfer of a delivery says in which format the message is.
 
     A receiver that is not told has to guess that it is the standard's. Where several transfers make
@@ -117,8 +116,7 @@ def message_format_missing(event: Event, report: Reporter) -> None:
                 more=true | data(b"0")
         client: transfer[0] handle=0 | data(b"1")
     """
-    body = event.body
-    if not isinstance(body, Transfer) or body.message_format is not None or event.kinds & WRONG:
+    if body.message_format is not None:
         return
     link = placed(event)
     if link is None or body.aborted:
@@ -132,11 +130,10 @@ def message_format_missing(event: Event, report: Reporter) -> None:
         report.sure(event, text, "transfer.message-format", severity=INFO)
 
 
-@rule(
-    "DLV-004", "continuation-delivery-id-differs", "2.7.5", IMPLIED, ERROR,
-    on="odd-transfer continuation",
-)  # fmt: skip
-def continuation_delivery_id_differs(event: Event, report: Reporter) -> None:
+@rule("DLV-004", "2.7.5", IMPLIED, ERROR, on="odd-transfer continuation")
+def continuation_delivery_id_differs(
+    event: Event, report: Reporter, body: Transfer, delivery: Delivery
+) -> None:
     """A further transfer of a delivery has the same delivery-id, or none.
 
     A stack that raises the id with every transfer frame loses all messages that take more than
@@ -153,8 +150,7 @@ def continuation_delivery_id_differs(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 more=true | data(b"1")
         client: transfer[0] handle=0 | data(b"2")
     """
-    body, delivery = event.body, event.delivery
-    if not isinstance(body, Transfer) or delivery is None or body.delivery_id is None:
+    if body.delivery_id is None:
         return
     if delivery.delivery_id is None or body.delivery_id == delivery.delivery_id:
         return
@@ -168,11 +164,10 @@ def continuation_delivery_id_differs(event: Event, report: Reporter) -> None:
         )
 
 
-@rule(
-    "DLV-005", "continuation-delivery-tag-differs", "2.7.5", IMPLIED, ERROR,
-    on="odd-transfer continuation",
-)  # fmt: skip
-def continuation_delivery_tag_differs(event: Event, report: Reporter) -> None:
+@rule("DLV-005", "2.7.5", IMPLIED, ERROR, on="odd-transfer continuation")
+def continuation_delivery_tag_differs(
+    event: Event, report: Reporter, body: Transfer, delivery: Delivery
+) -> None:
     """A further transfer of a delivery has the same delivery-tag, or none.
 
     Another tag under the same id looks like parts of two messages mixed, and receivers drop the
@@ -188,8 +183,7 @@ def continuation_delivery_tag_differs(event: Event, report: Reporter) -> None:
                 more=true | data(b"0")
         client: transfer[0] handle=0 delivery-tag=b"0" | data(b"1")
     """
-    body, delivery = event.body, event.delivery
-    if not isinstance(body, Transfer) or delivery is None or body.delivery_tag is None:
+    if body.delivery_tag is None:
         return
     if delivery.tag is None or body.delivery_tag == delivery.tag or placed(event) is None:
         return
@@ -202,11 +196,10 @@ def continuation_delivery_tag_differs(event: Event, report: Reporter) -> None:
     )
 
 
-@rule(
-    "DLV-006", "continuation-message-format-differs", "2.7.5", IMPLIED, ERROR,
-    on="odd-transfer continuation",
-)  # fmt: skip
-def continuation_message_format_differs(event: Event, report: Reporter) -> None:
+@rule("DLV-006", "2.7.5", IMPLIED, ERROR, on="odd-transfer continuation")
+def continuation_message_format_differs(
+    event: Event, report: Reporter, body: Transfer, delivery: Delivery
+) -> None:
     """A further transfer of a delivery has the same message-format, or none.
 
     A message has one format.
@@ -221,8 +214,7 @@ def continuation_message_format_differs(event: Event, report: Reporter) -> None:
                 more=true | data(b"0")
         client: transfer[0] handle=0 message-format=0 | data(b"1")
     """
-    body, delivery = event.body, event.delivery
-    if not isinstance(body, Transfer) or delivery is None or body.message_format is None:
+    if body.message_format is None:
         return
     told = delivery.message_format
     if told is None or body.message_format == told or placed(event) is None:
@@ -235,7 +227,7 @@ def continuation_message_format_differs(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("DLV-011", "aborted-on-first-transfer", "2.6.14", IMPLIED, INFO, on="aborted first")
+@rule("DLV-011", "2.6.14", IMPLIED, INFO, on="aborted first")
 def aborted_on_first_transfer(event: Event, report: Reporter) -> None:
     """A delivery is aborted after it was begun.
 
@@ -257,7 +249,7 @@ def aborted_on_first_transfer(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "transfer.aborted")
 
 
-@rule("DLV-012", "aborted-with-more", "2.7.5", SHOULD, WARNING, on="aborted")
+@rule("DLV-012", "2.7.5", SHOULD, WARNING, on="aborted")
 def aborted_with_more(event: Event, report: Reporter) -> None:
     """A transfer that aborts its delivery does not announce more of it.
 

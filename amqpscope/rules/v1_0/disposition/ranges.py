@@ -49,8 +49,8 @@ def sender_of(event: Event, body: Disposition) -> SessionEnd | None:
     return session.pair if body.role else session
 
 
-@rule("DSP-001", "disposition-role-wrong", "2.7.6", MUST, ERROR, on="odd-disposition")
-def disposition_role_wrong(event: Event, report: Reporter) -> None:
+@rule("DSP-001", "2.7.6", MUST, ERROR, on="odd-disposition")
+def disposition_role_wrong(event: Event, report: Reporter, body: Disposition) -> None:
     """A disposition's role says whose deliveries it is about: receiver for those that came in.
 
     A role the wrong way round makes the partner look for ids that it never had; the deliveries
@@ -65,8 +65,7 @@ def disposition_role_wrong(event: Event, report: Reporter) -> None:
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
         client: disposition[0] role=receiver first=0 settled=true state=accepted()
     """
-    body = event.body
-    if not isinstance(body, Disposition) or event.covered or backwards(body):
+    if event.covered or backwards(body):
         return
     sender = sender_of(event, body)
     if sender is None or not inverted(event, body, sender):
@@ -104,7 +103,7 @@ def inverted(event: Event, body: Disposition, sender: SessionEnd) -> bool:
     return True
 
 
-@rule("DSP-002", "disposition-range-inverted", "2.7.6", IMPLIED, ERROR, on="odd-disposition")
+@rule("DSP-002", "2.7.6", IMPLIED, ERROR, on="odd-disposition")
 def disposition_range_inverted(event: Event, report: Reporter) -> None:
     """The last id of a disposition does not come before its first one.
 
@@ -129,8 +128,8 @@ def disposition_range_inverted(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("DSP-003", "disposition-future-id", "2.7.6", IMPLIED, ERROR, on="odd-disposition")
-def disposition_future_id(event: Event, report: Reporter) -> None:
+@rule("DSP-003", "2.7.6", IMPLIED, ERROR, on="odd-disposition")
+def disposition_future_id(event: Event, report: Reporter, body: Disposition) -> None:
     """A disposition names deliveries that were sent.
 
     An id that was not used yet settles, or rejects, a delivery before it exists. A range that only
@@ -147,8 +146,7 @@ def disposition_future_id(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=4294967295 settled=true state=accepted()
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
     """
-    body = event.body
-    if not isinstance(body, Disposition) or backwards(body):
+    if backwards(body):
         return
     sender = sender_of(event, body)
     if sender is None or body.first is None or inverted(event, body, sender):
@@ -202,8 +200,8 @@ def elsewhere(event: Event, body: Disposition) -> str:
     return ""
 
 
-@rule("DSP-004", "disposition-unknown-id", "2.7.6", IMPLIED, INFO, on="odd-disposition")
-def disposition_unknown_id(event: Event, report: Reporter) -> None:
+@rule("DSP-004", "2.7.6", IMPLIED, INFO, on="odd-disposition")
+def disposition_unknown_id(event: Event, report: Reporter, body: Disposition) -> None:
     """A disposition is about a delivery that is still open.
 
     For ids that were never used, or that the other side has settled already, it has no effect. Word
@@ -218,8 +216,7 @@ def disposition_unknown_id(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=5 delivery-tag=b"0" message-format=0 | data(b"0")
         server: disposition[0] role=receiver first=3 last=5 settled=true state=accepted()
     """
-    body = event.body
-    if not isinstance(body, Disposition) or event.first < 0 or backwards(body):
+    if event.first < 0 or backwards(body):
         return
     sender = sender_of(event, body)
     if sender is None or inverted(event, body, sender):
@@ -253,8 +250,8 @@ def gone(event: Event, delivery: Delivery) -> bool:
     )
 
 
-@rule("DSP-015", "disposition-after-error-or-close", "2.7.6", IMPLIED, INFO, on="odd-disposition")
-def disposition_after_close(event: Event, report: Reporter) -> None:
+@rule("DSP-015", "2.7.6", IMPLIED, INFO, on="odd-disposition")
+def disposition_after_error_or_close(event: Event, report: Reporter, body: Disposition) -> None:
     """A disposition is about deliveries of a link that still exists.
 
     When a link is closed its deliveries are forgotten. Nothing forbids a late word on them, but
@@ -272,8 +269,7 @@ def disposition_after_close(event: Event, report: Reporter) -> None:
         client~1: disposition[0] role=receiver first=0 settled=true state=accepted()
         client: detach[0] handle=0 closed=true
     """
-    body = event.body
-    if not isinstance(body, Disposition) or not event.covered or sender_of(event, body) is None:
+    if not event.covered or sender_of(event, body) is None:
         return
     closed: Mark | None = None
     for delivery in event.covered:
@@ -302,8 +298,8 @@ def closing(event: Event, body: Disposition, delivery: Delivery) -> Mark | None:
     return other.detach_mark if event.surely_knew(other.detach_mark) else None
 
 
-@rule("DSP-017", "disposition-noop", "2.7.6", IMPLIED, INFO, on="odd-disposition")
-def disposition_noop(event: Event, report: Reporter) -> None:
+@rule("DSP-017", "2.7.6", IMPLIED, INFO, on="odd-disposition")
+def disposition_noop(event: Event, report: Reporter, body: Disposition) -> None:
     """A disposition settles deliveries or states something of them.
 
     One that does neither is noise.
@@ -317,16 +313,15 @@ def disposition_noop(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=0 state=received(section-number=0
                 section-offset=0)
     """
-    body = event.body
-    if not isinstance(body, Disposition) or body.settled or body.state is not None:
+    if body.settled or body.state is not None:
         return
     if not event.kinds & WRONG and not event.damaged:
         text = f"{range_text(body)}: neither settled nor given a state"
         report.sure(event, text, "disposition")
 
 
-@rule("DSP-019", "disposition-range-huge", "2.7.6", IMPLIED, INFO, on="odd-disposition")
-def disposition_range_huge(event: Event, report: Reporter) -> None:
+@rule("DSP-019", "2.7.6", IMPLIED, INFO, on="odd-disposition")
+def disposition_range_huge(event: Event, report: Reporter, body: Disposition) -> None:
     """A disposition's range is about as large as the set of deliveries that are open.
 
     A range of millions over a handful of deliveries is probably a counter that wrapped or two ids
@@ -343,8 +338,7 @@ def disposition_range_huge(event: Event, report: Reporter) -> None:
                 | data(b"0")
         server: disposition[0] role=receiver first=1000 last=1000 settled=true state=accepted()
     """
-    body = event.body
-    if not isinstance(body, Disposition) or event.last - event.first < HUGE or event.first < 0:
+    if event.last - event.first < HUGE or event.first < 0:
         return
     sender = sender_of(event, body)
     due = None if sender is None else sender.deliveries.next_delivery_id

@@ -9,7 +9,7 @@ from __future__ import annotations
 from amqpscope.model.mark import Mark
 from amqpscope.model.serial import wire
 from amqpscope.model.v1_0.delivery import Delivery
-from amqpscope.model.v1_0.event import WRONG, Event
+from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.model.v1_0.settlement import mode_of, provisional
@@ -33,8 +33,8 @@ def whole_range(event: Event) -> bool:
     return len(event.covered) == event.last - event.first + 1
 
 
-@rule("DSP-006", "settled-twice", "2.6.12", IMPLIED, INFO, on="odd-disposition")
-def settled_twice(event: Event, report: Reporter) -> None:
+@rule("DSP-006", "2.6.12", IMPLIED, INFO, on="odd-disposition")
+def settled_twice(event: Event, report: Reporter, body: Disposition) -> None:
     """A peer settles a delivery once.
 
     A second time has no effect, and usually shows a counter that stands still or a retry that was
@@ -50,8 +50,8 @@ def settled_twice(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
         client: disposition[0] role=sender first=0 settled=true state=accepted()
     """
-    body, found = event.body, event.covered
-    if not isinstance(body, Disposition) or not body.settled or not whole_range(event):
+    found = event.covered
+    if not body.settled or not whole_range(event):
         return
     if not all_settled(found, bool(body.role)) or sender_of(event, body) is None:
         return
@@ -67,8 +67,8 @@ def settled_twice(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("DSP-007", "settlement-reverted", "2.6.12", IMPLIED, WARNING, on="odd-disposition state")
-def settlement_reverted(event: Event, report: Reporter) -> None:
+@rule("DSP-007", "2.6.12", IMPLIED, WARNING, on="odd-disposition state", needs="!wrong")
+def settlement_reverted(event: Event, report: Reporter, body: Disposition) -> None:
     """A peer that has settled a delivery says nothing more of it.
 
     The partner has forgotten the delivery and ignores a later state, so what it says is lost.
@@ -85,12 +85,12 @@ def settlement_reverted(event: Event, report: Reporter) -> None:
                 section-offset=0)
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
     """
-    body, found = event.body, event.covered
-    if not isinstance(body, Disposition) or body.settled or not whole_range(event):
+    found = event.covered
+    if body.settled or not whole_range(event):
         return
     if not all_settled(found, bool(body.role)) or sender_of(event, body) is None:
         return
-    if event.kinds & WRONG or found[0].aborted:
+    if found[0].aborted:
         return
     first = found[0].rcv_settled if body.role else found[0].snd_settled
     report.sure(
@@ -101,11 +101,8 @@ def settlement_reverted(event: Event, report: Reporter) -> None:
     )
 
 
-@rule(
-    "DSP-008", "disposition-for-presettled", "2.6.12", IMPLIED, INFO,
-    on="odd-disposition receiver-disposition",
-)  # fmt: skip
-def disposition_for_presettled(event: Event, report: Reporter) -> None:
+@rule("DSP-008", "2.6.12", IMPLIED, INFO, on="odd-disposition receiver-disposition")
+def disposition_for_presettled(event: Event, report: Reporter, body: Disposition) -> None:
     """A receiver does not answer deliveries that were sent settled.
 
     The sender has forgotten them; the answers only cost traffic.
@@ -121,8 +118,8 @@ def disposition_for_presettled(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 | data(b"1")
         server: disposition[0] role=receiver first=0 last=1 settled=true state=accepted()
     """
-    body, found = event.body, event.covered
-    if not isinstance(body, Disposition) or not found or sender_of(event, body) is None:
+    found = event.covered
+    if not found or sender_of(event, body) is None:
         return
     for delivery in found:
         if not delivery.sent_settled or delivery.aborted or not event.knew(delivery.snd_settled):
@@ -135,11 +132,8 @@ def disposition_for_presettled(event: Event, report: Reporter) -> None:
     )
 
 
-@rule(
-    "DSP-009", "second-mode-settled-early", "2.7.5", MUST, ERROR,
-    on="odd-disposition receiver-disposition",
-)  # fmt: skip
-def second_mode_settled_early(event: Event, report: Reporter) -> None:
+@rule("DSP-009", "2.7.5", MUST, ERROR, on="odd-disposition receiver-disposition")
+def second_mode_settled_early(event: Event, report: Reporter, body: Disposition) -> None:
     """In settle mode second a receiver settles only after the sender has.
 
     The mode is for handing over exactly once: until the sender settles, the receiver must be able
@@ -167,8 +161,7 @@ def second_mode_settled_early(event: Event, report: Reporter) -> None:
         server: disposition[0] role=sender first=0 settled=true state=accepted()
         client: disposition[0] role=receiver first=0 settled=true state=accepted()
     """
-    body = event.body
-    if not isinstance(body, Disposition) or not body.settled or sender_of(event, body) is None:
+    if not body.settled or sender_of(event, body) is None:
         return
     for delivery in event.covered:
         if mode_of(delivery) != SECOND or delivery.rcv_settled is not None:
@@ -201,7 +194,7 @@ def answering(sender: LinkEnd) -> Mark | None:
     return sender.mark
 
 
-@rule("DSP-010", "first-mode-not-settled", "2.7.5", MUST, WARNING, on="tick | finished")
+@rule("DSP-010", "2.7.5", MUST, WARNING, on="tick | finished")
 def first_mode_not_settled(event: Event, report: Reporter) -> None:
     """In settle mode first a receiver that states an outcome settles too.
 
@@ -237,7 +230,7 @@ def first_mode_not_settled(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("DSP-011", "sender-settles-after-outcome", "2.6.12", IMPLIED, INFO, on="tick | finished")
+@rule("DSP-011", "2.6.12", IMPLIED, INFO, on="tick | finished")
 def sender_settles_after_outcome(event: Event, report: Reporter) -> None:
     """In settle mode second a sender settles once it has the receiver's outcome.
 
@@ -299,11 +292,8 @@ def waiting(event: Event, *, second: bool) -> list[Delivery]:
     return found
 
 
-@rule(
-    "DSP-012", "spontaneous-terminal-confirmed", "2.6.12", SHOULD, INFO,
-    on="odd-disposition sender-disposition state",
-)  # fmt: skip
-def spontaneous_terminal_confirmed(event: Event, report: Reporter) -> None:
+@rule("DSP-012", "2.6.12", SHOULD, INFO, on="odd-disposition sender-disposition state")
+def spontaneous_terminal_confirmed(event: Event, report: Reporter, body: Disposition) -> None:
     """A sender that decides an outcome itself lets the receiver confirm it before it settles.
 
     Otherwise the receiver may have finished the delivery in another way. A message whose time is
@@ -318,8 +308,7 @@ def spontaneous_terminal_confirmed(event: Event, report: Reporter) -> None:
         client: disposition[0] role=sender first=0 state=released()
         server: disposition[0] role=receiver first=0 settled=true state=released()
     """
-    body = event.body
-    if not isinstance(body, Disposition) or not body.settled or not outcome(body.state):
+    if not body.settled or not outcome(body.state):
         return
     if sender_of(event, body) is None:
         return
@@ -340,11 +329,8 @@ def spontaneous_terminal_confirmed(event: Event, report: Reporter) -> None:
         return
 
 
-@rule(
-    "DSP-013", "outcome-changed-by-receiver", "2.6.12", IMPLIED, WARNING,
-    on="odd-disposition receiver-disposition state",
-)  # fmt: skip
-def outcome_changed_by_receiver(event: Event, report: Reporter) -> None:
+@rule("DSP-013", "2.6.12", IMPLIED, WARNING, on="odd-disposition receiver-disposition state")
+def outcome_changed_by_receiver(event: Event, report: Reporter, body: Disposition) -> None:
     """A receiver that has stated an outcome of a delivery does not state another one.
 
     The sender may have acted on the first. To take over an outcome that the sender stated is fine.
@@ -360,8 +346,7 @@ def outcome_changed_by_receiver(event: Event, report: Reporter) -> None:
         client: disposition[0] role=sender first=0 state=released()
         server: disposition[0] role=receiver first=0 settled=true state=released()
     """
-    body = event.body
-    if not isinstance(body, Disposition) or sender_of(event, body) is None:
+    if sender_of(event, body) is None:
         return
     stated = outcome(body.state)
     if not stated:
@@ -382,11 +367,8 @@ def outcome_changed_by_receiver(event: Event, report: Reporter) -> None:
         return
 
 
-@rule(
-    "DSP-014", "disposition-mid-delivery", "2.7.6", SHOULD, INFO,
-    on="odd-disposition sender-disposition",
-)  # fmt: skip
-def disposition_mid_delivery(event: Event, report: Reporter) -> None:
+@rule("DSP-014", "2.7.6", SHOULD, INFO, on="odd-disposition sender-disposition")
+def disposition_mid_delivery(event: Event, report: Reporter, body: Disposition) -> None:
     """A sender states what it has to say of an unfinished delivery on its transfers.
 
     A disposition for it is possible, but the transfers carry the same fields at no cost.
@@ -402,8 +384,7 @@ def disposition_mid_delivery(event: Event, report: Reporter) -> None:
                 | data(b"0")
         client: transfer[0] handle=0 settled=true | data(b"1")
     """
-    body = event.body
-    if not isinstance(body, Disposition) or sender_of(event, body) is None:
+    if sender_of(event, body) is None:
         return
     for delivery in event.covered:
         if delivery is delivery.link.sending.open_delivery and delivery.snd_settled is None:
@@ -417,11 +398,8 @@ def disposition_mid_delivery(event: Event, report: Reporter) -> None:
             return
 
 
-@rule(
-    "DSP-018", "settled-without-state", "2.6.12", IMPLIED, INFO,
-    on="odd-disposition receiver-disposition",
-)  # fmt: skip
-def settled_without_state(event: Event, report: Reporter) -> None:
+@rule("DSP-018", "2.6.12", IMPLIED, INFO, on="odd-disposition receiver-disposition", needs="!wrong")
+def settled_without_state(event: Event, report: Reporter, body: Disposition) -> None:
     """A receiver that settles a delivery says with which outcome.
 
     Otherwise the default-outcome of the source holds, and where that is not set nobody has laid
@@ -436,10 +414,9 @@ def settled_without_state(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=0 state=accepted()
         server: disposition[0] role=receiver first=0 settled=true
     """
-    body = event.body
-    if not isinstance(body, Disposition) or not body.settled or body.state is not None:
+    if not body.settled or body.state is not None:
         return
-    if sender_of(event, body) is None or event.kinds & WRONG:
+    if sender_of(event, body) is None:
         return
     for delivery in event.covered:
         if delivery.settled is not None or delivery.rcv_state is not None or delivery.aborted:

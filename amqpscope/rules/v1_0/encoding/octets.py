@@ -30,7 +30,7 @@ def tell(event: Event, report: Reporter, id: str) -> None:
         report.sure(event, f"{where}{found.reason}", path)
 
 
-@rule("TYP-008", "composite-not-described-list", "1.3.2, 1.4", IMPLIED, ERROR, on="malformed")
+@rule("TYP-008", "1.3.2, 1.4", IMPLIED, ERROR, on="malformed")
 def composite_not_described_list(event: Event, report: Reporter) -> None:
     """What stands behind the descriptor of a composite type is a list.
 
@@ -46,7 +46,7 @@ def composite_not_described_list(event: Event, report: Reporter) -> None:
     tell(event, report, "TYP-008")
 
 
-@rule("TYP-015", "map-odd-items", "1.6.23", MUST, ERROR, on="malformed")
+@rule("TYP-015", "1.6.23", MUST, ERROR, on="malformed")
 def map_odd_items(event: Event, report: Reporter) -> None:
     """A map has an even number of items: each key with its value.
 
@@ -63,7 +63,7 @@ def map_odd_items(event: Event, report: Reporter) -> None:
     tell(event, report, "TYP-015")
 
 
-@rule("TYP-023", "char-invalid", "1.6.16", IMPLIED, ERROR, on="malformed | odd-message")
+@rule("TYP-023", "1.6.16", IMPLIED, ERROR, on="malformed | odd-message")
 def char_invalid(event: Event, report: Reporter) -> None:
     """A char is one Unicode scalar value: at most 0x10FFFF, and no half of a surrogate pair.
 
@@ -81,14 +81,7 @@ def char_invalid(event: Event, report: Reporter) -> None:
     flaws.tell(event, report, "TYP-023")
 
 
-@rule(
-    "TYP-024",
-    "string-invalid-utf8",
-    "1.6.20",
-    IMPLIED,
-    ERROR,
-    on="malformed | open | attach | odd-message",
-)
+@rule("TYP-024", "1.6.20", IMPLIED, ERROR, on="malformed | open | attach | odd-message")
 def string_invalid_utf8(event: Event, report: Reporter) -> None:
     """A string is UTF-8.
 
@@ -118,7 +111,7 @@ def string_invalid_utf8(event: Event, report: Reporter) -> None:
         report.sure(event, f"{path} begins with a byte order mark", path, severity=WARNING)
 
 
-@rule("TYP-025", "symbol-not-ascii", "1.6.21", IMPLIED, ERROR, on="malformed | odd-message")
+@rule("TYP-025", "1.6.21", IMPLIED, ERROR, on="malformed | odd-message")
 def symbol_not_ascii(event: Event, report: Reporter) -> None:
     """A symbol is ASCII: no octet of it is 0x80 or more.
 
@@ -136,7 +129,7 @@ def symbol_not_ascii(event: Event, report: Reporter) -> None:
     flaws.tell(event, report, "TYP-025")
 
 
-@rule("TYP-026", "boolean-octet-invalid", "1.6.2", IMPLIED, ERROR, on="malformed | odd-message")
+@rule("TYP-026", "1.6.2", IMPLIED, ERROR, on="malformed | odd-message")
 def boolean_octet_invalid(event: Event, report: Reporter) -> None:
     """The octet of a boolean (format code 0x56) is 0 or 1.
 
@@ -151,7 +144,7 @@ def boolean_octet_invalid(event: Event, report: Reporter) -> None:
     flaws.tell(event, report, "TYP-026")
 
 
-@rule("ENC-001", "unknown-format-code", "1.2, 1.6", IMPLIED, ERROR, on="malformed")
+@rule("ENC-001", "1.2, 1.6", IMPLIED, ERROR, on="malformed")
 def unknown_format_code(event: Event, report: Reporter) -> None:
     """Every constructor octet is the format code of an encoding that the specification has.
 
@@ -171,7 +164,7 @@ def unknown_format_code(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-001")
 
 
-@rule("ENC-002", "truncated-value", "1.2", IMPLIED, ERROR, on="malformed")
+@rule("ENC-002", "1.2", IMPLIED, ERROR, on="malformed")
 def truncated_value(event: Event, report: Reporter) -> None:
     """A value ends within the list, map or array that contains it.
 
@@ -190,7 +183,7 @@ def truncated_value(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-002")
 
 
-@rule("ENC-003", "compound-size-mismatch", "1.2.3", IMPLIED, ERROR, on="malformed")
+@rule("ENC-003", "1.2.3", IMPLIED, ERROR, on="malformed")
 def compound_size_mismatch(event: Event, report: Reporter) -> None:
     """The size of a list or map is the octets of its count and its items.
 
@@ -207,7 +200,7 @@ def compound_size_mismatch(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-003")
 
 
-@rule("ENC-004", "compound-count-mismatch", "1.2.3", IMPLIED, ERROR, on="malformed")
+@rule("ENC-004", "1.2.3", IMPLIED, ERROR, on="malformed")
 def compound_count_mismatch(event: Event, report: Reporter) -> None:
     """A list or map holds as many items as its count says.
 
@@ -223,7 +216,7 @@ def compound_count_mismatch(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-004")
 
 
-@rule("ENC-005", "compound8-overflow", "1.6.22", IMPLIED, ERROR, on="malformed")
+@rule("ENC-005", "1.6.22", IMPLIED, ERROR, on="malformed")
 def compound8_overflow(event: Event, report: Reporter) -> None:
     """A list, map or array that needs more than 255 octets has the wide encoding.
 
@@ -252,7 +245,7 @@ def compound8_overflow(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-005")
 
 
-@rule("ENC-006", "array-size-mismatch", "1.2.4", IMPLIED, ERROR, on="malformed")
+@rule("ENC-006", "1.2.4", IMPLIED, ERROR, on="malformed")
 def array_size_mismatch(event: Event, report: Reporter) -> None:
     """The size of an array is the octets of its count, its constructor and its elements.
 
@@ -269,7 +262,7 @@ def array_size_mismatch(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-006")
 
 
-@rule("ENC-007", "array-elements-not-uniform", "1.2.4", IMPLIED, ERROR, on="malformed")
+@rule("ENC-007", "1.2.4", IMPLIED, ERROR, on="malformed")
 def array_elements_not_uniform(event: Event, report: Reporter) -> None:
     """An array has one constructor for all its elements, which follow without theirs.
 
@@ -289,7 +282,7 @@ def array_elements_not_uniform(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-007")
 
 
-@rule("ENC-008", "array-empty-no-constructor", "1.2.4", IMPLIED, WARNING, on="malformed")
+@rule("ENC-008", "1.2.4", IMPLIED, WARNING, on="malformed")
 def array_empty_no_constructor(event: Event, report: Reporter) -> None:
     """An array has a constructor even when it has no elements.
 
@@ -308,7 +301,7 @@ def array_empty_no_constructor(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-008")
 
 
-@rule("ENC-010", "described-constructor-malformed", "1.2", IMPLIED, ERROR, on="malformed")
+@rule("ENC-010", "1.2", IMPLIED, ERROR, on="malformed")
 def described_constructor_malformed(event: Event, report: Reporter) -> None:
     """The octet 0x00 is followed by a descriptor, and that by the value it describes.
 
@@ -324,7 +317,7 @@ def described_constructor_malformed(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-010")
 
 
-@rule("ENC-013", "decode-stops-at-frame-end", "1.2, 2.3.2", IMPLIED, ERROR, on="malformed")
+@rule("ENC-013", "1.2, 2.3.2", IMPLIED, ERROR, on="malformed")
 def decode_stops_at_frame_end(event: Event, report: Reporter) -> None:
     """A performative ends within its frame.
 
@@ -344,7 +337,7 @@ def decode_stops_at_frame_end(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-013")
 
 
-@rule("ENC-012", "byte-order-wrong", "1.2", IMPLIED, INFO, on="malformed")
+@rule("ENC-012", "1.2", IMPLIED, INFO, on="malformed", needs="anchored")
 def byte_order_wrong(event: Event, report: Reporter) -> None:
     """Numbers on the wire have their highest octet first.
 
@@ -362,7 +355,7 @@ def byte_order_wrong(event: Event, report: Reporter) -> None:
         client: octets 0x0000001102000000005310c00401a10163
     """
     raw, own = event.frame.raw, event.own
-    if not own.anchored or own.layer != 0 or not trusted(event) or len(raw) < 8:
+    if own.layer != 0 or not trusted(event) or len(raw) < 8:
         return
     size = int.from_bytes(raw[:4], "big")
     turned = int.from_bytes(raw[:4], "little")

@@ -65,9 +65,7 @@ FIELDS: Final = tuple(
 DOUBTFUL: Final = "; it may have been about a frame in flight"
 
 
-@rule(
-    "ERR-016", "accusation-unfounded", "2.8.15-2.8.18", IMPLIED, WARNING, on="detach | end | close"
-)
+@rule("ERR-016", "2.8.15-2.8.18", IMPLIED, WARNING, on="detach | end | close")
 def accusation_unfounded(event: Event, report: Reporter) -> None:
     """A peer that accuses its partner is right about it.
 
@@ -152,7 +150,7 @@ def narrowest(grants: Grants) -> int | None:
     return min(entry.limit for entry in grants.entries)
 
 
-@rule("ERR-022", "error-from-violator", "2.8", IMPLIED, INFO, on="detach | end | close")
+@rule("ERR-022", "2.8", IMPLIED, INFO, on="detach | end | close")
 def error_from_violator(event: Event, report: Reporter) -> None:
     """An error that ends something is usually the consequence of an earlier frame.
 

@@ -30,7 +30,7 @@ def error_in(event: Event) -> Error | None:
     return None
 
 
-@rule("ERR-001", "error-not-composite", "2.8.14", IMPLIED, ERROR, on="detach | end | close")
+@rule("ERR-001", "2.8.14", IMPLIED, ERROR, on="detach | end | close", needs="!damaged !closed")
 def error_not_composite(event: Event, report: Reporter) -> None:
     """An error field holds an error, with a condition.
 
@@ -46,7 +46,7 @@ def error_not_composite(event: Event, report: Reporter) -> None:
         server: end[0]
     """
     body = event.body
-    if not isinstance(body, Detach | End | Close) or event.damaged or event.own.close is not None:
+    if not isinstance(body, Detach | End | Close):
         return
     place, name = len(body.row.fields) - 1, body.row.name
     if place in body.wrong:
@@ -56,14 +56,7 @@ def error_not_composite(event: Event, report: Reporter) -> None:
         report.sure(event, f"the error of {a(name)} has no condition", f"{name}.error.condition")
 
 
-@rule(
-    "ERR-002",
-    "error-condition-unknown",
-    "2.8.14-2.8.18",
-    IMPLIED,
-    WARNING,
-    on="detach | end | close",
-)
+@rule("ERR-002", "2.8.14-2.8.18", IMPLIED, WARNING, on="detach | end | close")
 def error_condition_unknown(event: Event, report: Reporter) -> None:
     """A condition that begins with "amqp:" is one that the specification lists.
 
@@ -92,7 +85,7 @@ def error_condition_unknown(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("ERR-003", "error-condition-scope", "2.8.16-2.8.18", IMPLIED, INFO, on="detach | end | close")
+@rule("ERR-003", "2.8.16-2.8.18", IMPLIED, INFO, on="detach | end | close")
 def error_condition_scope(event: Event, report: Reporter) -> None:
     """The error of a connection comes in close, that of a session in end, that of a link in detach.
 
@@ -122,7 +115,7 @@ def error_condition_scope(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("ERR-004", "error-without-detail", "2.7.7-2.7.9", SHOULD, INFO, on="detach | end | close")
+@rule("ERR-004", "2.7.7-2.7.9", SHOULD, INFO, on="detach | end | close")
 def error_without_detail(event: Event, report: Reporter) -> None:
     """An error says more than its condition: a description, or details in info.
 
@@ -148,7 +141,7 @@ def error_without_detail(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("ERR-017", "redirect-info", "2.8.16", IMPLIED, INFO, on="detach | close")
+@rule("ERR-017", "2.8.16", IMPLIED, INFO, on="detach | close")
 def redirect_info(event: Event, report: Reporter) -> None:
     """A redirect says where to: network-host and port in the error's info.
 
@@ -178,7 +171,7 @@ def redirect_info(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("ERR-019", "frame-size-too-small-use", "2.8.15", IMPLIED, INFO, on="detach")
+@rule("ERR-019", "2.8.15", IMPLIED, INFO, on="detach")
 def frame_size_too_small_use(event: Event, report: Reporter) -> None:
     """frame-size-too-small is for performatives that do not fit, never for messages.
 
@@ -206,7 +199,7 @@ def frame_size_too_small_use(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("ERR-021", "stolen-condition", "2.8.18", IMPLIED, INFO, on="detach")
+@rule("ERR-021", "2.8.18", IMPLIED, INFO, on="detach")
 def stolen_condition(event: Event, report: Reporter) -> None:
     """A link that is detached as stolen was attached again from elsewhere.
 

@@ -93,7 +93,7 @@ def lenient(event: Event, report: Reporter, fault: Fault, condition: str, means:
         )
 
 
-@rule("ERR-005", "oversize-frame-reaction", "2.7.1", MUST, WARNING, on="end | close | tick")
+@rule("ERR-005", "2.7.1", MUST, WARNING, on="end | close | tick")
 def oversize_frame_reaction(event: Event, report: Reporter) -> None:
     """A frame above the receiver's max-frame-size is answered by close with framing-error.
 
@@ -127,7 +127,7 @@ def oversize_frame_reaction(event: Event, report: Reporter) -> None:
         reaction(event, report, ("FRM-006",), FRAMING, "close")
 
 
-@rule("ERR-006", "channel-range-reaction", "2.7.1", MUST, WARNING, on="end | close | tick")
+@rule("ERR-006", "2.7.1", MUST, WARNING, on="end | close | tick")
 def channel_range_reaction(event: Event, report: Reporter) -> None:
     """A channel above the receiver's channel-max is answered by close with framing-error.
 
@@ -146,7 +146,7 @@ def channel_range_reaction(event: Event, report: Reporter) -> None:
         reaction(event, report, ("FRM-011",), FRAMING, "close")
 
 
-@rule("ERR-007", "handle-range-reaction", "2.7.2", MUST, WARNING, on="end | close | tick")
+@rule("ERR-007", "2.7.2", MUST, WARNING, on="end | close | tick")
 def handle_range_reaction(event: Event, report: Reporter) -> None:
     """A handle above the receiver's handle-max is answered by close with framing-error.
 
@@ -170,7 +170,7 @@ def handle_range_reaction(event: Event, report: Reporter) -> None:
         reaction(event, report, ("SES-016",), FRAMING, "close")
 
 
-@rule("ERR-008", "handle-in-use-reaction", "2.7.3", MUST, WARNING, on="end | close | tick")
+@rule("ERR-008", "2.7.3", MUST, WARNING, on="end | close | tick")
 def handle_in_use_reaction(event: Event, report: Reporter) -> None:
     """An attach on a handle in use is answered by close with handle-in-use.
 
@@ -192,7 +192,7 @@ def handle_in_use_reaction(event: Event, report: Reporter) -> None:
         reaction(event, report, ("LNK-001",), IN_USE, "close or end")
 
 
-@rule("ERR-009", "unattached-handle-reaction", "2.7.4", MUST, WARNING, on="end | close | tick")
+@rule("ERR-009", "2.7.4", MUST, WARNING, on="end | close | tick")
 def unattached_handle_reaction(event: Event, report: Reporter) -> None:
     """A flow on a handle that is not attached is answered by end with unattached-handle.
 
@@ -215,7 +215,7 @@ def unattached_handle_reaction(event: Event, report: Reporter) -> None:
         reaction(event, report, ("LNK-004",), UNATTACHED, "end")
 
 
-@rule("ERR-011", "window-violation-reaction", "2.8.17", IMPLIED, INFO, on="end | close | tick")
+@rule("ERR-011", "2.8.17", IMPLIED, INFO, on="end | close | tick")
 def window_violation_reaction(event: Event, report: Reporter) -> None:
     """Transfers past the session window are answered by end with window-violation.
 
@@ -245,7 +245,7 @@ def window_violation_reaction(event: Event, report: Reporter) -> None:
         reaction(event, report, ("FLW-001",), WINDOW, "end or close")
 
 
-@rule("ERR-013", "message-size-reaction", "2.8.18", IMPLIED, WARNING, on="detach")
+@rule("ERR-013", "2.8.18", IMPLIED, WARNING, on="detach")
 def message_size_reaction(event: Event, report: Reporter) -> None:
     """A message above max-message-size is answered by detach with message-size-exceeded.
 
@@ -274,7 +274,7 @@ def message_size_reaction(event: Event, report: Reporter) -> None:
         reaction(event, report, ("DLV-020",), SIZE, "detach")
 
 
-@rule("ERR-014", "malformed-frame-reaction", "2.8.16", IMPLIED, WARNING, on="end | close")
+@rule("ERR-014", "2.8.16", IMPLIED, WARNING, on="end | close")
 def malformed_frame_reaction(event: Event, report: Reporter) -> None:
     """Octets that make no frame header are answered by close with framing-error.
 

@@ -11,15 +11,19 @@ from amqpscope.model.serial import HALF, unwrap, wire
 from amqpscope.model.v1_0 import event as kinds
 from amqpscope.model.v1_0.connection import ConnectionEnd
 from amqpscope.model.v1_0.credit import impossible, sender_count
+from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
+from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import RECEIVER
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from dissectors.v1_0.bodies import Flow
 
 
-@rule("FLW-016", "transfer-without-credit", "2.6.7", MUST, ERROR, on="overrun first")
-def transfer_without_credit(event: Event, report: Reporter) -> None:
+@rule("FLW-016", "2.6.7", MUST, ERROR, on="overrun first", needs="!discarded !ahead")
+def transfer_without_credit(
+    event: Event, report: Reporter, link: LinkEnd, pair: LinkEnd, delivery: Delivery
+) -> None:
     """A sender begins a delivery only while it has link credit.
 
     Credit is how a receiver says what it can take. A message sent without it is dropped by some
@@ -49,10 +53,7 @@ def transfer_without_credit(event: Event, report: Reporter) -> None:
         client~1: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
     """
-    link, delivery = event.link, event.delivery
-    if link is None or link.pair is None or delivery is None or event.discarded or event.ahead:
-        return
-    count, pair = link.sending.count_low, link.pair
+    count = link.sending.count_low
     if count is None or link.sending.miscounted or not pair.session.whole:
         return
     credit = pair.receiving.credit
@@ -77,8 +78,12 @@ def transfer_without_credit(event: Event, report: Reporter) -> None:
         report.sure(event, text, "transfer.handle", evidence)
 
 
-@rule("FLW-017", "transfer-before-first-flow", "2.6.7", MUST, ERROR, on="overrun first")
-def transfer_before_first_flow(event: Event, report: Reporter) -> None:
+@rule(
+    "FLW-017", "2.6.7", MUST, ERROR, on="overrun first", needs="!discarded !ahead partner-anchored"
+)
+def transfer_before_first_flow(
+    event: Event, report: Reporter, session: SessionEnd, link: LinkEnd, delivery: Delivery
+) -> None:
     """A sender waits for the receiver's first flow on a link, because credit starts at zero.
 
     Some brokers used to send as soon as a consumer attached; clients that had not yet asked for
@@ -108,13 +113,12 @@ def transfer_before_first_flow(event: Event, report: Reporter) -> None:
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")
     """
-    link, session, delivery = event.link, event.session, event.delivery
-    if link is None or session is None or delivery is None or link.attach is None:
+    if link.attach is None:
         return
     reported = link.reported
     if link.role is RECEIVER or reported.overrun_limit >= 0 or "FLW-017" in reported.rules:
         return
-    if event.discarded or event.ahead or not session.whole or not event.partner.anchored:
+    if not session.whole:
         return
     pair = link.pair
     if pair is None:
@@ -154,8 +158,10 @@ def may_be_paired(link: LinkEnd, partner: ConnectionEnd) -> bool:
     )
 
 
-@rule("FLW-019", "sender-credit-formula", "2.6.7", MUST, WARNING, on="odd-flow sender-flow")
-def sender_credit_formula(event: Event, report: Reporter) -> None:
+@rule("FLW-019", "2.6.7", MUST, WARNING, on="odd-flow sender-flow", needs="!ahead")
+def sender_credit_formula(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd, pair: LinkEnd
+) -> None:
     """A sender's link-credit is what the receiver's last flow leaves after its own count.
 
     That is the receiver's delivery-count and credit less the sender's delivery-count. The field's
@@ -171,13 +177,12 @@ def sender_credit_formula(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100 handle=0 delivery-count=1 link-credit=9
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or not body.link_credit:
+    if not body.link_credit:
         return
-    pair, peak = link.pair, link.sending.count_peak
-    if pair is None or peak is None or pair.receiving.credit.unsure or link.sending.miscounted:
+    peak = link.sending.count_peak
+    if peak is None or pair.receiving.credit.unsure or link.sending.miscounted:
         return
-    if body.delivery_count is None or event.ahead or link.again or pair.again:
+    if body.delivery_count is None or link.again or pair.again:
         return
     value, credit = sender_count(event, link, body.delivery_count), body.link_credit
     if impossible(event, link, value) or unbalanced(event, link, pair, body):
@@ -199,8 +204,10 @@ def sender_credit_formula(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("FLW-020", "delivery-count-credit-sync", "2.6.7", MUST, WARNING, on="odd-flow sender-flow")
-def delivery_count_credit_sync(event: Event, report: Reporter) -> None:
+@rule("FLW-020", "2.6.7", MUST, WARNING, on="odd-flow sender-flow")
+def delivery_count_credit_sync(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd, pair: LinkEnd
+) -> None:
     """As a sender's delivery-count goes up, its link-credit goes down by as much.
 
     While the receiver grants nothing new, the sum of both stays the same from one flow of the
@@ -222,10 +229,9 @@ def delivery_count_credit_sync(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100 handle=0 delivery-count=1 link-credit=9
     """
-    link, body = event.link, event.body
-    if link is None or link.pair is None or not isinstance(body, Flow) or link.flow is None:
+    if link.flow is None:
         return
-    if not unbalanced(event, link, link.pair, body):
+    if not unbalanced(event, link, pair, body):
         return
     said = link.flow
     value = sender_count(event, link, body.delivery_count or 0)
@@ -237,7 +243,7 @@ def delivery_count_credit_sync(event: Event, report: Reporter) -> None:
         f" {said.link_credit} to {body.delivery_count} with {body.link_credit}, and the receiver"
         " granted nothing in between",
         "flow.link-credit",
-        ((link.flow_mark, "its flow before"), (link.pair.flow_mark, "the receiver's last flow")),
+        ((link.flow_mark, "its flow before"), (pair.flow_mark, "the receiver's last flow")),
     )
 
 
@@ -266,8 +272,10 @@ def unbalanced(event: Event, link: LinkEnd, pair: LinkEnd, body: Flow) -> bool:
     return moved + body.link_credit != before.link_credit
 
 
-@rule("FLW-023", "drain-set-by-sender", "2.6.7", IMPLIED, ERROR, on="odd-flow sender-flow")
-def drain_set_by_sender(event: Event, report: Reporter) -> None:
+@rule("FLW-023", "2.6.7", IMPLIED, ERROR, on="odd-flow sender-flow")
+def drain_set_by_sender(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd, pair: LinkEnd
+) -> None:
     """Only the receiver turns drain on; the sender's flow repeats what it last heard.
 
     A receiver that sees drain come from nowhere takes its credit for used up.
@@ -283,10 +291,6 @@ def drain_set_by_sender(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=10 link-credit=0 drain=true
     """
-    link, body = event.link, event.body
-    if link is None or link.pair is None or not isinstance(body, Flow):
-        return
-    pair = link.pair
     if not body.drain:
         asked = pair.receiving.drain and event.surely_knew(pair.receiving.drain_mark)
         if asked and not event.kinds & kinds.WRONG:
@@ -311,8 +315,8 @@ def drain_set_by_sender(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("FLW-024", "drain-left-on", "2.6.7", IMPLIED, INFO, on="odd-flow receiver-flow")
-def drain_left_on(event: Event, report: Reporter) -> None:
+@rule("FLW-024", "2.6.7", IMPLIED, INFO, on="odd-flow receiver-flow")
+def drain_left_on(event: Event, report: Reporter, body: Flow, link: LinkEnd) -> None:
     """Drain stays on until the receiver turns it off.
 
     A receiver that grants new credit after a finished drain and leaves drain on gets what is there
@@ -335,8 +339,7 @@ def drain_left_on(event: Event, report: Reporter) -> None:
         server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=10 link-credit=10 drain=false
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or not body.drain or not link.receiving.drain:
+    if not body.drain or not link.receiving.drain:
         return
     pair = link.pair
     before = link.receiving.credit.latest()
@@ -356,8 +359,10 @@ def drain_left_on(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("FLW-025", "available-misuse", "2.6.7", MUST, INFO, on="odd-flow receiver-flow")
-def available_misuse(event: Event, report: Reporter) -> None:
+@rule("FLW-025", "2.6.7", MUST, INFO, on="odd-flow receiver-flow")
+def available_misuse(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd, pair: LinkEnd
+) -> None:
     """A receiver's available only repeats what the sender stated.
 
     How many messages wait is the sender's to say. The number decides nothing, so this is a note.
@@ -373,13 +378,11 @@ def available_misuse(event: Event, report: Reporter) -> None:
         server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10 available=7
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or not body.available:
+    if not body.available:
         return
-    pair = link.pair
     if "FLW-025" in link.reported.rules:
         return
-    if pair is None or body.available <= pair.sending.available_peak:
+    if body.available <= pair.sending.available_peak:
         return
     if not pair.session.whole or link.again:
         return
@@ -393,8 +396,8 @@ def available_misuse(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("FLW-028", "credit-ambiguous-large", "2.6.7", IMPLIED, INFO, on="odd-flow receiver-flow")
-def credit_ambiguous_large(event: Event, report: Reporter) -> None:
+@rule("FLW-028", "2.6.7", IMPLIED, INFO, on="odd-flow receiver-flow")
+def credit_ambiguous_large(event: Event, report: Reporter, body: Flow, link: LinkEnd) -> None:
     """Credit of 2**31 or more cannot be compared as a serial number.
 
     Any number is allowed; but a sender that computes the last delivery-count it may reach, and
@@ -409,8 +412,7 @@ def credit_ambiguous_large(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=2147483647
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or body.link_credit is None:
+    if body.link_credit is None:
         return
     if body.link_credit >= HALF and "FLW-028" not in link.reported.rules:
         link.reported.rules.add("FLW-028")

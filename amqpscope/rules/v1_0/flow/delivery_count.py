@@ -18,8 +18,10 @@ from amqpscope.rules.v1_0.flow.windows import unreadable
 from dissectors.v1_0.bodies import Attach, Close, End, Flow
 
 
-@rule("FLW-010", "sender-delivery-count-missing", "2.7.4", MUST, ERROR, on="odd-flow sender-flow")
-def sender_delivery_count_missing(event: Event, report: Reporter) -> None:
+@rule("FLW-010", "2.7.4", MUST, ERROR, on="odd-flow sender-flow")
+def sender_delivery_count_missing(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd
+) -> None:
     """A flow from the sender of a link states its delivery-count.
 
     The count is the base of all credit; a receiver that hears none keeps counting from an old one,
@@ -33,8 +35,7 @@ def sender_delivery_count_missing(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or body.delivery_count is not None:
+    if body.delivery_count is not None:
         return
     if not unreadable(event) and "FLW-010" not in link.reported.rules:
         link.reported.rules.add("FLW-010")
@@ -46,8 +47,8 @@ def sender_delivery_count_missing(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("FLW-011", "sender-delivery-count-wrong", "2.6.7", MUST, ERROR, on="odd-flow sender-flow")
-def sender_delivery_count_wrong(event: Event, report: Reporter) -> None:
+@rule("FLW-011", "2.6.7", MUST, ERROR, on="odd-flow sender-flow", needs="!damaged")
+def sender_delivery_count_wrong(event: Event, report: Reporter, body: Flow, link: LinkEnd) -> None:
     """A sender's delivery-count is its initial value plus the deliveries that it has begun.
 
     To satisfy a drain it goes up to the end of the credit as well. A wrong count makes the receiver
@@ -76,14 +77,13 @@ def sender_delivery_count_wrong(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=2
                 outgoing-window=100 handle=0 delivery-count=1 link-credit=9
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or body.delivery_count is None:
+    if body.delivery_count is None:
         return
     sending = link.sending
     low, high, last = sending.count_low, sending.count_high, sending.last_mark
     if low is None or high is None or sending.count_peak is None:
         return
-    if sending.miscounted or event.damaged:
+    if sending.miscounted:
         return
     value = sender_count(event, link, body.delivery_count)
     if low <= value <= high or not event.partner.anchored:
@@ -139,9 +139,8 @@ def wrap_hint(value: int, expected: int) -> str:
 
 
 @rule(
-    "FLW-012", "receiver-delivery-count-too-early", "2.7.4", MUST, WARNING,
-    on="odd-flow receiver-flow | attach | end | close | finished",
-)  # fmt: skip
+    "FLW-012", "2.7.4", MUST, WARNING, on="odd-flow receiver-flow | attach | end | close | finished"
+)
 def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
     """A receiver that has not seen the sender's attach leaves delivery-count null.
 
@@ -274,15 +273,10 @@ def say_too_early(
     )  # fmt: skip
 
 
-@rule(
-    "FLW-013",
-    "receiver-delivery-count-missing",
-    "2.7.4",
-    MUST,
-    WARNING,
-    on="odd-flow receiver-flow",
-)
-def receiver_delivery_count_missing(event: Event, report: Reporter) -> None:
+@rule("FLW-013", "2.7.4", MUST, WARNING, on="odd-flow receiver-flow")
+def receiver_delivery_count_missing(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd, pair: LinkEnd
+) -> None:
     """A receiver's flow repeats the sender's delivery-count once it has seen its attach.
 
     Without it credit counts from the initial count: the sender gets less with every message, and
@@ -302,11 +296,9 @@ def receiver_delivery_count_missing(event: Event, report: Reporter) -> None:
         client~1: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 link-credit=10
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or body.delivery_count is not None:
+    if body.delivery_count is not None:
         return
-    pair = link.pair
-    if pair is None or pair.attach is None or unreadable(event):
+    if pair.attach is None or unreadable(event):
         return
     reported, once = event.connection.reported.rules, f"FLW-013 {event.peer}"
     if once in reported:
@@ -329,10 +321,10 @@ def receiver_delivery_count_missing(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "flow.delivery-count", related)
 
 
-@rule(
-    "FLW-014", "receiver-delivery-count-leads", "2.6.7", IMPLIED, ERROR, on="odd-flow receiver-flow"
-)
-def receiver_delivery_count_leads(event: Event, report: Reporter) -> None:
+@rule("FLW-014", "2.6.7", IMPLIED, ERROR, on="odd-flow receiver-flow", needs="!damaged !ahead")
+def receiver_delivery_count_leads(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd, pair: LinkEnd
+) -> None:
     """A receiver's delivery-count is never ahead of the sender's, nor does it go back.
 
     It is a copy of the sender's. One that runs ahead grants credit that the sender counts as more
@@ -357,13 +349,9 @@ def receiver_delivery_count_leads(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or body.delivery_count is None:
+    if body.delivery_count is None:
         return
-    pair = link.pair
-    if pair is None or pair.sending.miscounted or link.reported.wrong_count:
-        return
-    if event.damaged or event.ahead:
+    if pair.sending.miscounted or link.reported.wrong_count:
         return
     peak = pair.sending.count_peak
     if peak is None or pair.sending.count_high is None or not event.knew(pair.mark):
@@ -406,8 +394,8 @@ def lowest_count(
     return floor, why
 
 
-@rule("FLW-015", "link-credit-missing", "2.7.4", IMPLIED, INFO, on="odd-flow receiver-flow")
-def link_credit_missing(event: Event, report: Reporter) -> None:
+@rule("FLW-015", "2.7.4", IMPLIED, INFO, on="odd-flow receiver-flow")
+def link_credit_missing(event: Event, report: Reporter, body: Flow, link: LinkEnd) -> None:
     """A receiver's flow for a link says how much credit there is.
 
     What a null link-credit means is not laid down: some senders keep the credit that they have,
@@ -421,8 +409,7 @@ def link_credit_missing(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=0
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Flow) or body.link_credit is not None:
+    if body.link_credit is not None:
         return
     if unreadable(event) or "FLW-015" in link.reported.rules:
         return

@@ -11,8 +11,10 @@ from amqpscope.rules.v1_0.flow.windows import unreadable
 from dissectors.v1_0.bodies import Flow
 
 
-@rule("FLW-004", "next-incoming-id-set-too-early", "2.7.4", MUST, ERROR, on="odd-flow")
-def next_incoming_id_set_too_early(event: Event, report: Reporter) -> None:
+@rule("FLW-004", "2.7.4", MUST, ERROR, on="odd-flow")
+def next_incoming_id_set_too_early(
+    event: Event, report: Reporter, body: Flow, session: SessionEnd
+) -> None:
     """A flow leaves next-incoming-id null until its sender has received the partner's begin.
 
     Before, it cannot know where the partner's transfer-ids start. A guess of 0 works with partners
@@ -30,8 +32,7 @@ def next_incoming_id_set_too_early(event: Event, report: Reporter) -> None:
         server: begin[0] remote-channel=0 next-outgoing-id=7 incoming-window=9 outgoing-window=9
         client: flow[0] next-incoming-id=7 incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
-    session, body = event.session, event.body
-    if session is None or not isinstance(body, Flow) or body.next_incoming_id is None:
+    if body.next_incoming_id is None:
         return
     if too_early(event, session):
         related = None if session.pair is None else session.pair.mark
@@ -57,8 +58,10 @@ def too_early(event: Event, session: SessionEnd) -> bool:
     return not event.knew(pair.mark)
 
 
-@rule("FLW-005", "next-incoming-id-missing", "2.7.4", MUST, ERROR, on="odd-flow")
-def next_incoming_id_missing(event: Event, report: Reporter) -> None:
+@rule("FLW-005", "2.7.4", MUST, ERROR, on="odd-flow")
+def next_incoming_id_missing(
+    event: Event, report: Reporter, body: Flow, session: SessionEnd
+) -> None:
     """A flow states next-incoming-id once its sender has received the partner's begin.
 
     Without it the partner has to count the window from where it began, which gets smaller with
@@ -77,8 +80,7 @@ def next_incoming_id_missing(event: Event, report: Reporter) -> None:
         client: GAP
         server: flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
-    session, body = event.session, event.body
-    if session is None or not isinstance(body, Flow) or body.next_incoming_id is not None:
+    if body.next_incoming_id is not None:
         return
     pair = session.pair
     if pair is None or unreadable(event) or session.assumed or "FLW-005" in session.reported.rules:
@@ -123,8 +125,10 @@ def judged_incoming_id(event: Event, body: Flow) -> int | None:
     return None if too_early(event, session) else incoming_id(said, pair.sending)
 
 
-@rule("FLW-006", "next-incoming-id-leads", "2.5.6", IMPLIED, ERROR, on="odd-flow")
-def next_incoming_id_leads(event: Event, report: Reporter) -> None:
+@rule("FLW-006", "2.5.6", IMPLIED, ERROR, on="odd-flow")
+def next_incoming_id_leads(
+    event: Event, report: Reporter, body: Flow, session: SessionEnd, session_pair: SessionEnd
+) -> None:
     """A flow's next-incoming-id counts no transfers that the partner has not sent.
 
     RabbitMQ ends the session over it ("leads next-outgoing-id"). Typical causes are a counter that
@@ -144,11 +148,8 @@ def next_incoming_id_leads(event: Event, report: Reporter) -> None:
         server~1: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100
     """
-    session, body = event.session, event.body
-    if session is None or session.pair is None or not isinstance(body, Flow):
-        return
     value = judged_incoming_id(event, body)
-    sent = None if value is None else known_transfers(event, session.pair.sending)
+    sent = None if value is None else known_transfers(event, session_pair.sending)
     if value is None or sent is None or value <= sent:
         return
     session.reported.wrong_incoming_id = True
@@ -157,7 +158,7 @@ def next_incoming_id_leads(event: Event, report: Reporter) -> None:
         f"next-incoming-id {wire(value)} counts {value - sent} transfers more than were sent:"
         f" the next to come was {wire(sent)}",
         "flow.next-incoming-id",
-        ((session.pair.mark, f"the partner's begin: its ids start at {start_of(session.pair)}"),),
+        ((session_pair.mark, f"the partner's begin: its ids start at {start_of(session_pair)}"),),
     )
 
 
@@ -167,8 +168,10 @@ def start_of(session: SessionEnd) -> str:
     return "an unknown value" if start is None else str(start)
 
 
-@rule("FLW-007", "next-incoming-id-regresses", "2.5.6", IMPLIED, ERROR, on="odd-flow")
-def next_incoming_id_regresses(event: Event, report: Reporter) -> None:
+@rule("FLW-007", "2.5.6", IMPLIED, ERROR, on="odd-flow")
+def next_incoming_id_regresses(
+    event: Event, report: Reporter, body: Flow, session: SessionEnd, session_pair: SessionEnd
+) -> None:
     """A peer's next-incoming-id never goes back within a session.
 
     It takes window away from the partner that was granted before, and shows a broken counter.
@@ -193,14 +196,11 @@ def next_incoming_id_regresses(event: Event, report: Reporter) -> None:
                 | data(b"0")
         server: flow[0] next-incoming-id=0 incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
-    session, body = event.session, event.body
-    if session is None or session.pair is None or not isinstance(body, Flow):
-        return
     before = session.receiving.next_incoming_id
     value = None if before is None else judged_incoming_id(event, body)
     if before is None or value is None or value >= before:
         return
-    start = session.pair.sending.initial_outgoing_id
+    start = session_pair.sending.initial_outgoing_id
     if start is not None and before < start:
         return
     session.reported.wrong_incoming_id = True
@@ -213,8 +213,10 @@ def next_incoming_id_regresses(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("FLW-008", "next-incoming-id-not-initialised", "2.5.6", IMPLIED, ERROR, on="odd-flow")
-def next_incoming_id_not_initialised(event: Event, report: Reporter) -> None:
+@rule("FLW-008", "2.5.6", IMPLIED, ERROR, on="odd-flow")
+def next_incoming_id_not_initialised(
+    event: Event, report: Reporter, body: Flow, session: SessionEnd, session_pair: SessionEnd
+) -> None:
     """A peer's next-incoming-id starts from the next-outgoing-id of the partner's begin.
 
     A stack that always starts at 0 works until a partner starts elsewhere; then the windows that it
@@ -231,12 +233,9 @@ def next_incoming_id_not_initialised(event: Event, report: Reporter) -> None:
         server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
         server: flow[0] next-incoming-id=5 incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
-    session, body = event.session, event.body
-    if session is None or session.pair is None or not isinstance(body, Flow):
-        return
     if session.receiving.next_incoming_id is not None:
         return
-    start = session.pair.sending.initial_outgoing_id
+    start = session_pair.sending.initial_outgoing_id
     value = None if start is None else judged_incoming_id(event, body)
     if start is None or value is None or value >= start:
         return
@@ -245,12 +244,12 @@ def next_incoming_id_not_initialised(event: Event, report: Reporter) -> None:
         event,
         f"next-incoming-id {wire(value)} lies before {start}, where the partner's ids start",
         "flow.next-incoming-id",
-        ((session.pair.mark, "the partner's begin"),),
+        ((session_pair.mark, "the partner's begin"),),
     )
 
 
-@rule("FLW-032", "session-state-adopted", "2.5.6", MUST, WARNING, on="odd-flow")
-def session_state_adopted(event: Event, report: Reporter) -> None:
+@rule("FLW-032", "2.5.6", MUST, WARNING, on="odd-flow")
+def session_state_adopted(event: Event, report: Reporter, body: Flow, session: SessionEnd) -> None:
     """A peer takes over the next-outgoing-id of its partner's flow as its own next-incoming-id.
 
     That is how two sides agree again after a miscount. It can only be suspected: the flow may have
@@ -272,8 +271,7 @@ def session_state_adopted(event: Event, report: Reporter) -> None:
         @3s server~1: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100
     """
-    session, body = event.session, event.body
-    if session is None or session.pair is None or not isinstance(body, Flow):
+    if session.pair is None:
         return
     pair = session.pair
     flow = pair.flow

@@ -70,7 +70,7 @@ def undrained(receiver: LinkEnd, sender: LinkEnd) -> int:
     return max(last.limit - count, 0)
 
 
-@rule("FLW-021", "drain-answered", "2.6.7", MUST, WARNING, on="tick | finished")
+@rule("FLW-021", "2.6.7", MUST, WARNING, on="tick | finished")
 def drain_answered(event: Event, report: Reporter) -> None:
     """A sender that is asked to drain uses its credit up, or gives it up with a flow.
 
@@ -171,7 +171,7 @@ def drain_without_credit(
     )
 
 
-@rule("FLW-022", "drain-incomplete", "2.6.7", MUST, WARNING, on="tick | finished")
+@rule("FLW-022", "2.6.7", MUST, WARNING, on="tick | finished")
 def drain_incomplete(event: Event, report: Reporter) -> None:
     """A sender's answer to a drain leaves no credit.
 
@@ -218,7 +218,7 @@ def drain_incomplete(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("FLW-026", "echo-answered", "2.7.4", SHOULD, WARNING, on="tick | finished")
+@rule("FLW-026", "2.7.4", SHOULD, WARNING, on="tick | finished")
 def echo_answered(event: Event, report: Reporter) -> None:
     """A flow that asks for an echo gets a flow in return soon.
 
@@ -257,7 +257,7 @@ def echo_answered(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("FLW-029", "session-window-stall", "2.5.6", IMPLIED, WARNING, on="tick | finished")
+@rule("FLW-029", "2.5.6", IMPLIED, WARNING, on="tick | finished")
 def session_window_stall(event: Event, report: Reporter) -> None:
     """A receiver announces its incoming-window anew before it is used up.
 
@@ -319,7 +319,7 @@ def creditor(session: SessionEnd) -> LinkEnd | None:
     return None
 
 
-@rule("FLW-030", "link-credit-stall", "2.6.7", IMPLIED, INFO, on="tick | finished")
+@rule("FLW-030", "2.6.7", IMPLIED, INFO, on="tick | finished")
 def link_credit_stall(event: Event, report: Reporter) -> None:
     """A receiver gives new credit to a sender that has messages and no credit.
 
@@ -363,7 +363,7 @@ def link_credit_stall(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("FLW-034", "credit-base-when-count-null", "2.6.7", MUST, WARNING, on="tick | finished")
+@rule("FLW-034", "2.6.7", MUST, WARNING, on="tick | finished")
 def credit_base_when_count_null(event: Event, report: Reporter) -> None:
     """Credit from a flow without delivery-count counts from the sender's initial-delivery-count.
 

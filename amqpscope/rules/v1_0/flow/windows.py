@@ -24,8 +24,10 @@ def unreadable(event: Event) -> bool:
     return event.kinds & WRONG != 0 or event.damaged or event.discarded
 
 
-@rule("FLW-001", "session-window-exceeded", "2.5.6", MUST, ERROR, on="overrun")
-def session_window_exceeded(event: Event, report: Reporter) -> None:
+@rule("FLW-001", "2.5.6", MUST, ERROR, on="overrun", needs="!discarded !ahead")
+def session_window_exceeded(
+    event: Event, report: Reporter, session: SessionEnd, session_pair: SessionEnd
+) -> None:
     """A peer sends a transfer only while its partner's incoming window has room.
 
     The receiver sized its buffers by the window it announced; what exceeds it may be dropped, and
@@ -52,11 +54,8 @@ def session_window_exceeded(event: Event, report: Reporter) -> None:
         client~1: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
     """
-    session = event.session
-    if session is None or session.pair is None or event.discarded or event.ahead:
-        return
     transfer = session.sending.next_outgoing_id
-    window = session.pair.receiving.window
+    window = session_pair.receiving.window
     if transfer is None:
         return
     if session.sending.miscounted and session.sending.counted_id is not None:
@@ -77,8 +76,8 @@ def session_window_exceeded(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("FLW-002", "own-outgoing-window-exceeded", "2.5.6", IMPLIED, INFO, on="overrun")
-def own_outgoing_window_exceeded(event: Event, report: Reporter) -> None:
+@rule("FLW-002", "2.5.6", IMPLIED, INFO, on="overrun")
+def own_outgoing_window_exceeded(event: Event, report: Reporter, session: SessionEnd) -> None:
     """A peer's outgoing-window says how many transfers it could send at once.
 
     To send more than it announced breaks nothing by itself, since the window is kept up by the
@@ -104,8 +103,7 @@ def own_outgoing_window_exceeded(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
     """
-    session = event.session
-    if session is None or session.reported.overspent or session.sending.miscounted:
+    if session.reported.overspent or session.sending.miscounted:
         return
     sending = session.sending
     number, start, window = sending.next_outgoing_id, sending.announced_id, sending.outgoing_window
@@ -120,8 +118,8 @@ def own_outgoing_window_exceeded(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("FLW-003", "next-outgoing-id-wrong", "2.5.6", IMPLIED, ERROR, on="odd-flow")
-def next_outgoing_id_wrong(event: Event, report: Reporter) -> None:
+@rule("FLW-003", "2.5.6", IMPLIED, ERROR, on="odd-flow", needs="!damaged")
+def next_outgoing_id_wrong(event: Event, report: Reporter, body: Flow, session: SessionEnd) -> None:
     """A flow's next-outgoing-id is the begin's plus the transfers that the peer has sent since.
 
     The partner takes it over as its own next-incoming-id and computes windows from it: one side
@@ -146,9 +144,6 @@ def next_outgoing_id_wrong(event: Event, report: Reporter) -> None:
                 | data(b"0")
         client: flow[0] next-incoming-id=0 incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
-    session, body = event.session, event.body
-    if session is None or not isinstance(body, Flow) or event.damaged:
-        return
     said, sending = body.next_outgoing_id, session.sending
     counted, adopted = sending.counted_id, sending.next_outgoing_id
     if said is None or counted is None or said == wire(counted):
@@ -184,10 +179,8 @@ def count_hint(session: SessionEnd, said: int, counted: int) -> str:
     return ""
 
 
-@rule(
-    "FLW-009", "session-flow-carries-link-fields", "2.7.4", MUST, ERROR, on="odd-flow session-flow"
-)
-def session_flow_carries_link_fields(event: Event, report: Reporter) -> None:
+@rule("FLW-009", "2.7.4", MUST, ERROR, on="odd-flow session-flow", needs="!wrong")
+def session_flow_carries_link_fields(event: Event, report: Reporter, body: Flow) -> None:
     """A flow without a handle speaks of the session only and sets no link fields.
 
     Credit in such a flow belongs to no link; it is lost, and the sender that waits for it starves.
@@ -202,9 +195,6 @@ def session_flow_carries_link_fields(event: Event, report: Reporter) -> None:
                 echo=true
         client: flow[0] next-incoming-id=0 incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
-    body = event.body
-    if not isinstance(body, Flow) or event.kinds & WRONG:
-        return
     if (
         body.delivery_count is None
         and body.link_credit is None
@@ -229,8 +219,8 @@ def session_flow_carries_link_fields(event: Event, report: Reporter) -> None:
         report.sure(event, text, "flow.drain", severity=INFO)
 
 
-@rule("FLW-027", "echo-loop", "2.7.4", SHOULD, WARNING, on="odd-flow")
-def echo_loop(event: Event, report: Reporter) -> None:
+@rule("FLW-027", "2.7.4", SHOULD, WARNING, on="odd-flow")
+def echo_loop(event: Event, report: Reporter, body: Flow, session: SessionEnd) -> None:
     """A flow that answers an echo request does not ask for an echo itself.
 
     Two peers that both do so send each other flows without end. Both are at fault; the finding
@@ -254,8 +244,7 @@ def echo_loop(event: Event, report: Reporter) -> None:
                 echo=true
         server: flow[0] next-incoming-id=0 incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
-    session, body = event.session, event.body
-    if session is None or session.pair is None or not isinstance(body, Flow) or not body.echo:
+    if session.pair is None or not body.echo:
         return
     pair = session.pair
     if pair.echo.run != ECHO_LOOP - 1 or event.since(pair.flow_mark) > GRACE:

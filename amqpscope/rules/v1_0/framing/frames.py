@@ -35,7 +35,7 @@ def header_damage(event: Event) -> int:
     return unit.faults[0].offset if event.own.headers else -1
 
 
-@rule("FRM-001", "frame-size-too-small", "2.3.1", MUST, ERROR, on="malformed")
+@rule("FRM-001", "2.3.1", MUST, ERROR, on="malformed")
 def frame_size_too_small(event: Event, report: Reporter) -> None:
     """The size of a frame counts its own header, so it is at least 8.
 
@@ -53,7 +53,7 @@ def frame_size_too_small(event: Event, report: Reporter) -> None:
         report.sure(event, f"frame size is {u32(raw, 0)}, the frame header alone has 8", "size")
 
 
-@rule("FRM-002", "doff-too-small", "2.3.1", IMPLIED, ERROR, on="malformed")
+@rule("FRM-002", "2.3.1", IMPLIED, ERROR, on="malformed")
 def doff_too_small(event: Event, report: Reporter) -> None:
     """The data offset of a frame is at least 2: the body begins behind the frame header.
 
@@ -69,7 +69,7 @@ def doff_too_small(event: Event, report: Reporter) -> None:
         report.sure(event, f"data offset is {doff}, the least is 2", "doff")
 
 
-@rule("FRM-003", "doff-beyond-frame", "2.3.1", IMPLIED, ERROR, on="malformed")
+@rule("FRM-003", "2.3.1", IMPLIED, ERROR, on="malformed")
 def doff_beyond_frame(event: Event, report: Reporter) -> None:
     """The body of a frame begins within the frame: four times the data offset is at most its size.
 
@@ -84,7 +84,7 @@ def doff_beyond_frame(event: Event, report: Reporter) -> None:
         report.sure(event, f"data offset {doff} is octet {doff * 4}, the frame has {size}", "doff")
 
 
-@rule("FRM-004", "frame-type-unknown", "2.3.1", IMPLIED, ERROR, on="other")
+@rule("FRM-004", "2.3.1", IMPLIED, ERROR, on="other")
 def frame_type_unknown(event: Event, report: Reporter) -> None:
     """The type of a frame is 0 (AMQP) or 1 (SASL).
 
@@ -100,7 +100,7 @@ def frame_type_unknown(event: Event, report: Reporter) -> None:
         report.sure(event, f"frame of type {kind}, there are 0 (AMQP) and 1 (SASL)", "type")
 
 
-@rule("FRM-005", "frame-type-wrong-layer", "2.3.1, 2.3.2", IMPLIED, ERROR, on="misplaced sasl")
+@rule("FRM-005", "2.3.1, 2.3.2", IMPLIED, ERROR, on="misplaced sasl")
 def frame_type_wrong_layer(event: Event, report: Reporter) -> None:
     """After its AMQP header a peer sends no SASL frames any more.
 
@@ -130,7 +130,7 @@ def frame_type_wrong_layer(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("FRM-006", "frame-exceeds-peer-max", "2.7.1", MUST, ERROR, on="oversize | open | malformed")
+@rule("FRM-006", "2.7.1", MUST, ERROR, on="oversize | open | malformed", needs="anchored")
 def frame_exceeds_peer_max(event: Event, report: Reporter) -> None:
     """A frame is no larger than the max-frame-size in its receiver's open.
 
@@ -165,7 +165,7 @@ def frame_exceeds_peer_max(event: Event, report: Reporter) -> None:
                 }
     """
     frame, partner = event.frame, event.partner
-    if frame.missing or frame.cut or not event.own.anchored:
+    if frame.missing or frame.cut:
         return
     size = frame_size(event)
     if size > partner.frame_limit and frame.unit.type == 0 and event.own.layer == 0:
@@ -216,9 +216,7 @@ def too_large(
     )
 
 
-@rule(
-    "FRM-007", "frame-exceeds-512-before-open", "2.4.1, 2.8.19", IMPLIED, INFO, on="open | finished"
-)
+@rule("FRM-007", "2.4.1, 2.8.19", IMPLIED, INFO, on="open | finished")
 def frame_exceeds_512_before_open(event: Event, report: Reporter) -> None:
     """Before its partner's open has come, a peer sends no frame of more than 512 octets.
 
@@ -303,7 +301,7 @@ def hung_up(event: Event, report: Reporter, size: int) -> None:
         )
 
 
-@rule("FRM-008", "performative-unknown", "2.3.2", MUST, ERROR, on="other")
+@rule("FRM-008", "2.3.2", MUST, ERROR, on="other")
 def performative_unknown(event: Event, report: Reporter) -> None:
     """The body of an AMQP frame begins with one of the nine performatives.
 
@@ -330,7 +328,7 @@ def performative_unknown(event: Event, report: Reporter) -> None:
     report.sure(event, f"the frame's body is {found}, which is no performative", "performative")
 
 
-@rule("FRM-016", "frame-body-null-performative", "2.3.2", IMPLIED, ERROR, on="malformed")
+@rule("FRM-016", "2.3.2", IMPLIED, ERROR, on="malformed")
 def frame_body_null_performative(event: Event, report: Reporter) -> None:
     """The body of an AMQP frame begins with a descriptor.
 
@@ -350,7 +348,7 @@ def frame_body_null_performative(event: Event, report: Reporter) -> None:
         report.sure(event, unit.faults[0].reason, "performative")
 
 
-@rule("FRM-009", "unexpected-payload", "2.3.2", IMPLIED, WARNING, on="trailing")
+@rule("FRM-009", "2.3.2", IMPLIED, WARNING, on="trailing", needs="!closed")
 def unexpected_payload(event: Event, report: Reporter) -> None:
     """Only a transfer has a payload; a frame with any other performative ends behind it.
 
@@ -362,7 +360,7 @@ def unexpected_payload(event: Event, report: Reporter) -> None:
         server: end[0]
     """
     unit = event.frame.unit
-    if unit.faults or not trusted(event) or event.own.close is not None or event.own.layer == SASL:
+    if unit.faults or not trusted(event) or event.own.layer == SASL:
         return
     left = len(event.frame.raw) - unit.payload
     body = event.unit.body
@@ -370,9 +368,7 @@ def unexpected_payload(event: Event, report: Reporter) -> None:
         report.sure(event, f"{left} octets follow {unit.name} in its frame", unit.name)
 
 
-@rule(
-    "FRM-011", "channel-exceeds-peer-max", "2.7.1", MUST, ERROR, on="begin | empty | open | close"
-)
+@rule("FRM-011", "2.7.1", MUST, ERROR, on="begin | empty | open | close")
 def channel_exceeds_peer_max(event: Event, report: Reporter) -> None:
     """A channel number is at most the channel-max in the receiver's open.
 
@@ -425,7 +421,7 @@ def too_high(
     )
 
 
-@rule("FRM-014", "stream-cut-mid-frame", "2.3, 2.4.3", IMPLIED, WARNING, on="finished")
+@rule("FRM-014", "2.3, 2.4.3", IMPLIED, WARNING, on="finished")
 def stream_cut_mid_frame(event: Event, report: Reporter) -> None:
     """A peer ends its direction of the TCP connection behind a whole frame.
 

@@ -20,7 +20,7 @@ SND_MODES: Final = ("unsettled", "settled", "mixed")
 RCV_MODES: Final = ("first", "second")
 
 
-@rule("LNK-010", "attach-answered", "2.6.3", IMPLIED, WARNING, on="tick | finished")
+@rule("LNK-010", "2.6.3", IMPLIED, WARNING, on="tick | finished")
 def attach_answered(event: Event, report: Reporter) -> None:
     """Every attach is answered by an attach of the same name and the opposite role.
 
@@ -84,7 +84,7 @@ def same_role(session: SessionEnd, link: LinkEnd) -> LinkEnd | None:
     return None
 
 
-@rule("LNK-011", "attach-reply-role", "2.6.3", IMPLIED, WARNING, on="tick | finished | end | close")
+@rule("LNK-011", "2.6.3", IMPLIED, WARNING, on="tick | finished | end | close")
 def attach_reply_role(event: Event, report: Reporter) -> None:
     """The attach that answers has the opposite role.
 
@@ -145,8 +145,8 @@ def attach_reply_role(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("LNK-015", "sender-without-source-transfers", "2.7.3", IMPLIED, WARNING, on="odd-link first")
-def sender_without_source_transfers(event: Event, report: Reporter) -> None:
+@rule("LNK-015", "2.7.3", IMPLIED, WARNING, on="odd-link first", needs="!discarded")
+def sender_without_source_transfers(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A sender that attached without a source has nothing to send from.
 
     A null source says that there is no terminus, and no message can come of it; an empty `source()`
@@ -166,10 +166,9 @@ def sender_without_source_transfers(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")
     """
-    link = event.link
-    if link is None or link.sending.delivery_total or link.role is not SENDER or link.may_answer:
+    if link.sending.delivery_total or link.role is not SENDER or link.may_answer:
         return
-    if not link.terms.no_terminus or event.discarded:
+    if not link.terms.no_terminus:
         return
     report.sure(
         event,
@@ -179,15 +178,10 @@ def sender_without_source_transfers(event: Event, report: Reporter) -> None:
     )
 
 
-@rule(
-    "LNK-016",
-    "receiver-without-target-grants",
-    "2.7.3",
-    IMPLIED,
-    WARNING,
-    on="odd-link receiver-flow",
-)
-def receiver_without_target_grants(event: Event, report: Reporter) -> None:
+@rule("LNK-016", "2.7.3", IMPLIED, WARNING, on="odd-link receiver-flow", needs="!discarded")
+def receiver_without_target_grants(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd
+) -> None:
     """A receiver that attached without a target has no place for messages, so it grants no credit.
 
     Some client libraries attach with a null target and consume all the same; this is told as a note
@@ -208,10 +202,9 @@ def receiver_without_target_grants(event: Event, report: Reporter) -> None:
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
     """
-    link, body = event.link, event.body
-    if link is None or link.may_answer or not isinstance(body, Flow) or not body.link_credit:
+    if link.may_answer or not body.link_credit:
         return
-    if "LNK-016" in link.reported.rules or not link.terms.no_terminus or event.discarded:
+    if "LNK-016" in link.reported.rules or not link.terms.no_terminus:
         return
     link.reported.rules.add("LNK-016")
     report.sure(
@@ -224,8 +217,8 @@ def receiver_without_target_grants(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("LNK-017", "initial-delivery-count-missing", "2.7.3", MUST, ERROR, on="attach")
-def initial_delivery_count_missing(event: Event, report: Reporter) -> None:
+@rule("LNK-017", "2.7.3", MUST, ERROR, on="attach", needs="!damaged !discarded")
+def initial_delivery_count_missing(event: Event, report: Reporter, body: Attach) -> None:
     """The attach of a sender sets initial-delivery-count.
 
     Credit counts from it, so without it the receiver can only guess; strict libraries refuse the
@@ -242,10 +235,9 @@ def initial_delivery_count_missing(event: Event, report: Reporter) -> None:
                 initial-delivery-count=0
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
     """
-    body = event.body
-    if not isinstance(body, Attach) or body.role is not SENDER or event.damaged:
+    if body.role is not SENDER:
         return
-    if body.wire(9) is not None or event.discarded:
+    if body.wire(9) is not None:
         return
     report.sure(
         event,
@@ -267,7 +259,7 @@ def wish(event: Event, role: bool) -> tuple[Attach, LinkEnd] | None:
     return None
 
 
-@rule("LNK-018", "snd-settle-mode-not-respected", "2.7.3", SHOULD, INFO, on="attach")
+@rule("LNK-018", "2.7.3", SHOULD, INFO, on="attach")
 def snd_settle_mode_not_respected(event: Event, report: Reporter) -> None:
     """A sender that answers adopts the snd-settle-mode that the receiver asked for, if it can.
 
@@ -303,7 +295,7 @@ def snd_settle_mode_not_respected(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("LNK-019", "rcv-settle-mode-not-respected", "2.7.3", SHOULD, INFO, on="attach")
+@rule("LNK-019", "2.7.3", SHOULD, INFO, on="attach")
 def rcv_settle_mode_not_respected(event: Event, report: Reporter) -> None:
     """A receiver that answers adopts the rcv-settle-mode that the sender asked for, if it can.
 

@@ -13,14 +13,7 @@ from amqpscope.rules.v1_0.overdue import ANSWER, seconds
 from dissectors.v1_0.bodies import Detach, End
 
 
-@rule(
-    "LNK-024",
-    "closing-detach-answered-closed",
-    "2.6.6",
-    MUST,
-    WARNING,
-    on="detach | end | close | finished",
-)
+@rule("LNK-024", "2.6.6", MUST, WARNING, on="detach | end | close | finished")
 def closing_detach_answered_closed(event: Event, report: Reporter) -> None:
     """A detach that closes a link is answered by one that closes it too.
 

@@ -22,7 +22,7 @@ from dissectors.v1_0.values import Value
 NODE_CONDITIONS: Final = ("amqp:not-found", "amqp:unauthorized-access")
 
 
-@rule("LNK-023", "detach-answered", "2.6.6", IMPLIED, WARNING, on="tick | finished")
+@rule("LNK-023", "2.6.6", IMPLIED, WARNING, on="tick | finished")
 def detach_answered(event: Event, report: Reporter) -> None:
     """A closing detach is answered by a detach.
 
@@ -69,7 +69,7 @@ def still_attached(event: Event, session: SessionEnd, report: Reporter) -> None:
         )
 
 
-@rule("LNK-025", "link-error-detach", "2.6.5", MUST, WARNING, on="end | close")
+@rule("LNK-025", "2.6.5", MUST, WARNING, on="end | close")
 def link_error_detach(event: Event, report: Reporter) -> None:
     """An error of one link is reported by a detach of that link.
 
@@ -113,7 +113,7 @@ def link_error_detach(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("LNK-026", "errant-link-input", "2.6.5", MUST, WARNING, on="odd-link")
+@rule("LNK-026", "2.6.5", MUST, WARNING, on="odd-link")
 def errant_link_input(event: Event, report: Reporter) -> None:
     """Nothing but a detach is sent for a link that the partner has detached with an error.
 
@@ -175,8 +175,10 @@ def other_end(delivery: Delivery, by_receiver: bool) -> LinkEnd | None:
     return delivery.link if by_receiver else delivery.link.pair
 
 
-@rule("LNK-027", "resume-after-error-needs-unsettled", "2.6.5", MUST, WARNING, on="attach")
-def resume_after_error_needs_unsettled(event: Event, report: Reporter) -> None:
+@rule("LNK-027", "2.6.5", MUST, WARNING, on="attach", needs="!damaged")
+def resume_after_error_needs_unsettled(
+    event: Event, report: Reporter, body: Attach, session: SessionEnd
+) -> None:
     """A link that the partner detached with an error comes back with a non-null unsettled map.
 
     The partner has destroyed its end, so the link can only be resumed; by a map, even an empty one,
@@ -206,9 +208,6 @@ def resume_after_error_needs_unsettled(event: Event, report: Reporter) -> None:
         client~1: attach[0] name="s" handle=0 role=sender source=source()
                 target=target(address="q") initial-delivery-count=0
     """
-    session, body = event.session, event.body
-    if session is None or not isinstance(body, Attach) or event.damaged:
-        return
     if body.wire(7) is not None or not session.detached:
         return
     for old in session.detached.values():
@@ -245,8 +244,8 @@ def expires(terminus: Value) -> bool:
     return False
 
 
-@rule("LNK-030", "detach-mid-delivery", "2.6.14", IMPLIED, INFO, on="detach")
-def detach_mid_delivery(event: Event, report: Reporter) -> None:
+@rule("LNK-030", "2.6.14", IMPLIED, INFO, on="detach")
+def detach_mid_delivery(event: Event, report: Reporter, body: Detach, link: LinkEnd) -> None:
     """A sender finishes or aborts a message before it closes its link.
 
     The receiver has to drop what it got of it. After an error, or when the link may be resumed,
@@ -265,8 +264,7 @@ def detach_mid_delivery(event: Event, report: Reporter) -> None:
         client: detach[0] handle=0 closed=true
         server: detach[0] handle=0 closed=true
     """
-    link, body = event.link, event.body
-    if link is None or link.role is not SENDER or not isinstance(body, Detach):
+    if link.role is not SENDER:
         return
     delivery = link.sending.open_delivery
     if delivery is None or not body.closed or body.wire(2) is not None:

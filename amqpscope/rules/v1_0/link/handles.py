@@ -7,13 +7,15 @@ attached and detached on that session; this needs no knowledge of the partner an
 from __future__ import annotations
 
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.link import LinkEnd
+from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import RECEIVER
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, Reporter, rule
 from dissectors.v1_0.bodies import Attach
 
 
-@rule("LNK-001", "handle-in-use", "2.7.3", MUST, ERROR, on="attach")
-def handle_in_use(event: Event, report: Reporter) -> None:
+@rule("LNK-001", "2.7.3", MUST, ERROR, on="attach", needs="!discarded !closed")
+def handle_in_use(event: Event, report: Reporter, session: SessionEnd, link: LinkEnd) -> None:
     """An attach needs a handle that its sender does not use for another link of the session.
 
     The partner answers with amqp:session:handle-in-use or, worse, mixes the two links up. A handle
@@ -31,10 +33,7 @@ def handle_in_use(event: Event, report: Reporter) -> None:
                 initial-delivery-count=0
         server: attach[0] name="t" handle=0 role=receiver source=source() target=target(address="r")
     """
-    link, session = event.link, event.session
-    if link is None or link.attach is None or session is None or not session.whole:
-        return
-    if event.discarded or event.own.close is not None:
+    if link.attach is None or not session.whole:
         return
     report.sure(
         event,
@@ -45,8 +44,10 @@ def handle_in_use(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("LNK-002", "handle-reuse-before-peer-detach", "2.7.7", IMPLIED, INFO, on="attach")
-def handle_reuse_before_peer_detach(event: Event, report: Reporter) -> None:
+@rule("LNK-002", "2.7.7", IMPLIED, INFO, on="attach")
+def handle_reuse_before_peer_detach(
+    event: Event, report: Reporter, body: Attach, session: SessionEnd
+) -> None:
     """A handle that goes to another link before the partner has detached the old may confuse it.
 
     The text is of two minds whether a handle is free at its owner's detach or when both sides have
@@ -67,8 +68,7 @@ def handle_reuse_before_peer_detach(event: Event, report: Reporter) -> None:
         server: detach[0] handle=0
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
     """
-    session, body = event.session, event.body
-    if session is None or not isinstance(body, Attach) or body.handle is None:
+    if body.handle is None:
         return
     old = session.detached.get(body.handle)
     if old is None or old.pair is None or event.knew(old.pair.detach_mark):
@@ -103,7 +103,7 @@ def unattached(event: Event, report: Reporter, more: str = "") -> None:
     report.sure(event, text, f"{name}.handle", ((old.detach_mark, "its detach"),))
 
 
-@rule("LNK-004", "flow-on-unattached-handle", "2.7.4", MUST, ERROR, on="flow unattached")
+@rule("LNK-004", "2.7.4", MUST, ERROR, on="flow unattached")
 def flow_on_unattached_handle(event: Event, report: Reporter) -> None:
     """A flow with a handle names one that its sender has attached and not detached.
 
@@ -125,7 +125,7 @@ def flow_on_unattached_handle(event: Event, report: Reporter) -> None:
     unattached(event, report)
 
 
-@rule("LNK-005", "transfer-on-unattached-handle", "2.7.5", IMPLIED, ERROR, on="transfer unattached")
+@rule("LNK-005", "2.7.5", IMPLIED, ERROR, on="transfer unattached")
 def transfer_on_unattached_handle(event: Event, report: Reporter) -> None:
     """A transfer names a handle that its sender has attached and not detached.
 
@@ -145,7 +145,7 @@ def transfer_on_unattached_handle(event: Event, report: Reporter) -> None:
     unattached(event, report)
 
 
-@rule("LNK-006", "detach-on-unattached-handle", "2.7.7", IMPLIED, ERROR, on="detach unattached")
+@rule("LNK-006", "2.7.7", IMPLIED, ERROR, on="detach unattached")
 def detach_on_unattached_handle(event: Event, report: Reporter) -> None:
     """A peer detaches only what it has attached, and only once.
 
@@ -175,8 +175,8 @@ def detach_on_unattached_handle(event: Event, report: Reporter) -> None:
         unattached(event, report)
 
 
-@rule("LNK-028", "transfer-by-receiver", "2.7.5", IMPLIED, ERROR, on="odd-link first")
-def transfer_by_receiver(event: Event, report: Reporter) -> None:
+@rule("LNK-028", "2.7.5", IMPLIED, ERROR, on="odd-link first", needs="!discarded")
+def transfer_by_receiver(event: Event, report: Reporter, link: LinkEnd) -> None:
     """Only the sender of a link sends transfers on it.
 
     A message on a receiver's handle usually means that a program mixes up the handles of two links
@@ -190,8 +190,7 @@ def transfer_by_receiver(event: Event, report: Reporter) -> None:
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")
     """
-    link = event.link
-    if link is None or link.role is not RECEIVER or event.discarded:
+    if link.role is not RECEIVER:
         return
     if "LNK-028" in link.reported.rules:
         return

@@ -99,9 +99,7 @@ def twice(event: Event, report: Reporter, other_session: bool) -> None:
         )
 
 
-@rule(
-    "LNK-007", "attach-name-collision", "2.6.1", MUST, ERROR, on="detach | end | close | finished"
-)
+@rule("LNK-007", "2.6.1", MUST, ERROR, on="detach | end | close | finished")
 def attach_name_collision(event: Event, report: Reporter) -> None:
     """A link name is used once among the links of one direction between two containers.
 
@@ -149,7 +147,7 @@ def attach_name_collision(event: Event, report: Reporter) -> None:
         twice(event, report, False)
 
 
-@rule("LNK-008", "link-stolen-closed", "2.6.1", MUST, WARNING, on="detach | end | close | finished")
+@rule("LNK-008", "2.6.1", MUST, WARNING, on="detach | end | close | finished")
 def link_stolen_closed(event: Event, report: Reporter) -> None:
     """A peer that accepts a second attach of a link closes the first as amqp:link:stolen.
 
@@ -204,7 +202,7 @@ def link_stolen_closed(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("LNK-009", "link-in-two-sessions", "2.5", MUST, ERROR, on="detach | end | close | finished")
+@rule("LNK-009", "2.5", MUST, ERROR, on="detach | end | close | finished")
 def link_in_two_sessions(event: Event, report: Reporter) -> None:
     """A link is attached to one session at a time.
 

@@ -19,14 +19,7 @@ def refused(link: LinkEnd) -> bool:
     return link.replied and link.terms.no_terminus
 
 
-@rule(
-    "LNK-012",
-    "refuse-then-detach",
-    "2.6.3",
-    MUST,
-    ERROR,
-    on="odd-link | tick | finished",
-)
+@rule("LNK-012", "2.6.3", MUST, ERROR, on="odd-link | tick | finished")
 def refuse_then_detach(event: Event, report: Reporter) -> None:
     """An answer without a terminus of one's own is a refusal, and a detach follows at once.
 
@@ -108,8 +101,8 @@ def kept_after_refusal(event: Event, session: SessionEnd, report: Reporter) -> N
         )
 
 
-@rule("LNK-013", "refusal-not-closing", "2.6.3 (fig 2.33)", IMPLIED, INFO, on="detach")
-def refusal_not_closing(event: Event, report: Reporter) -> None:
+@rule("LNK-013", "2.6.3 (fig 2.33)", IMPLIED, INFO, on="detach", needs="!damaged")
+def refusal_not_closing(event: Event, report: Reporter, body: Detach, link: LinkEnd) -> None:
     """The detach that ends a refusal is a closing one and says why.
 
     Without an error the client can only report that the link failed; without `closed` some wait for
@@ -128,8 +121,7 @@ def refusal_not_closing(event: Event, report: Reporter) -> None:
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:not-found
                 description="no such queue")
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Detach) or event.damaged or not refused(link):
+    if not refused(link):
         return
     if link.pair is not None and event.knew(link.pair.detach_mark):
         return
@@ -147,8 +139,10 @@ def refusal_not_closing(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("LNK-014", "refusal-terminus-not-null", "2.6.3", IMPLIED, INFO, on="detach")
-def refusal_terminus_not_null(event: Event, report: Reporter) -> None:
+@rule("LNK-014", "2.6.3", IMPLIED, INFO, on="detach")
+def refusal_terminus_not_null(
+    event: Event, report: Reporter, body: Detach, link: LinkEnd, pair: LinkEnd
+) -> None:
     """Who refuses a link leaves its own terminus null in the attach.
 
     With a terminus the attach says that the link is up, and the application at the other end is
@@ -165,19 +159,12 @@ def refusal_terminus_not_null(event: Event, report: Reporter) -> None:
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:resource-deleted
                 description="queue deleted")
     """
-    link, body = event.link, event.body
-    if link is None or not isinstance(body, Detach) or body.error is None or not link.terms.clear:
+    if body.error is None or not link.terms.clear:
         return
     used = link.flow is not None or link.sending.delivery_total
     if not link.replied or link.terms.no_terminus or used:
         return
-    pair = link.pair
-    if (
-        pair is None
-        or pair.flow is not None
-        or pair.sending.delivery_total
-        or pair.detach is not None
-    ):
+    if pair.flow is not None or pair.sending.delivery_total or pair.detach is not None:
         return
     if event.since(link.mark) < GRACE and body.error.condition != "amqp:link:stolen":
         terminus = "target" if link.role else "source"

@@ -64,7 +64,7 @@ def codings(properties: Properties) -> list[str]:
     return [] if listed is None else [one.strip().lower() for one in listed.split(",")]
 
 
-@rule("MSG-037", "content-type-malformed", "3.2.4", IMPLIED, WARNING, on="content")
+@rule("MSG-037", "3.2.4", IMPLIED, WARNING, on="content")
 def content_type_malformed(event: Event, report: Reporter) -> None:
     """A content-type is a media type: two tokens with a slash between, then parameters.
 
@@ -86,7 +86,7 @@ def content_type_malformed(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, CONTENT_TYPE)
 
 
-@rule("MSG-038", "content-type-on-non-data-body", "3.2.4", SHOULD, INFO, on="content")
+@rule("MSG-038", "3.2.4", SHOULD, INFO, on="content")
 def content_type_on_non_data_body(event: Event, report: Reporter) -> None:
     """A content-type is for bodies of data sections.
 
@@ -109,7 +109,7 @@ def content_type_on_non_data_body(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, CONTENT_TYPE)
 
 
-@rule("MSG-040", "content-encoding-on-non-data-body", "3.2.4", MUST, ERROR, on="content")
+@rule("MSG-040", "3.2.4", MUST, ERROR, on="content")
 def content_encoding_on_non_data_body(event: Event, report: Reporter) -> None:
     """A content-encoding is set only where the body is data.
 
@@ -135,7 +135,7 @@ def content_encoding_on_non_data_body(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
-@rule("MSG-041", "content-encoding-identity", "3.2.4", MUST, ERROR, on="content")
+@rule("MSG-041", "3.2.4", MUST, ERROR, on="content")
 def content_encoding_identity(event: Event, report: Reporter) -> None:
     """The coding `identity` is never named: what is not encoded has no content-encoding.
 
@@ -156,7 +156,7 @@ def content_encoding_identity(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
-@rule("MSG-042", "content-encoding-compress", "3.2.4", SHOULD, INFO, on="content")
+@rule("MSG-042", "3.2.4", SHOULD, INFO, on="content")
 def content_encoding_compress(event: Event, report: Reporter) -> None:
     """The coding `compress` is left to messages that came from HTTP or mail.
 
@@ -180,7 +180,7 @@ def content_encoding_compress(event: Event, report: Reporter) -> None:
             speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
-@rule("MSG-043", "content-encoding-multiple", "3.2.4", SHOULD, INFO, on="content")
+@rule("MSG-043", "3.2.4", SHOULD, INFO, on="content")
 def content_encoding_multiple(event: Event, report: Reporter) -> None:
     """One coding is enough, but for messages that came from HTTP or mail.
 
@@ -203,7 +203,7 @@ def content_encoding_multiple(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
-@rule("MSG-044", "content-encoding-not-a-coding", "3.2.4", IMPLIED, WARNING, on="content")
+@rule("MSG-044", "3.2.4", IMPLIED, WARNING, on="content")
 def content_encoding_not_a_coding(event: Event, report: Reporter) -> None:
     """A content-encoding is one of HTTP's codings, such as gzip, and not a charset.
 
@@ -232,7 +232,7 @@ def content_encoding_not_a_coding(event: Event, report: Reporter) -> None:
             speak(event, report, PROPERTIES, text, CONTENT_ENCODING, False, INFO)
 
 
-@rule("MSG-045", "content-encoding-body-mismatch", "3.2.4", IMPLIED, INFO, on="content")
+@rule("MSG-045", "3.2.4", IMPLIED, INFO, on="content")
 def content_encoding_body_mismatch(event: Event, report: Reporter) -> None:
     """A body is encoded as its content-encoding says.
 
@@ -270,7 +270,7 @@ def beginning(message: Message, size: int) -> bytes:
     return start
 
 
-@rule("MSG-054", "footer-checksum-mismatch", "3.2.9", IMPLIED, WARNING, on="footer")
+@rule("MSG-054", "3.2.9", IMPLIED, WARNING, on="footer")
 def footer_checksum_mismatch(event: Event, report: Reporter) -> None:
     """A checksum in the footer is that of the bare message.
 
@@ -303,8 +303,8 @@ def footer_checksum_mismatch(event: Event, report: Reporter) -> None:
             speak(event, report, FOOTER, text, f"footer.{key}", False)
 
 
-@rule("MSG-060", "amqp-value-unknown-described-type", "3.2.8", ADVISORY, INFO, on="odd-message")
-def amqp_value_unknown_described_type(event: Event, report: Reporter) -> None:
+@rule("MSG-060", "3.2.8", ADVISORY, INFO, on="odd-message", needs="!discarded")
+def amqp_value_unknown_described_type(event: Event, report: Reporter, message: Message) -> None:
     """A body in a described type of one's own is for those who know the type.
 
     Libraries that serialise objects of their language in this way talk to themselves only. Noted
@@ -318,8 +318,7 @@ def amqp_value_unknown_described_type(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | amqp-value([1])
     """
-    message = event.parts
-    if message is None or message.body != AMQP_VALUE or event.discarded or passed_on(event):
+    if message.body != AMQP_VALUE or passed_on(event):
         return
     section = message.find(AMQP_VALUE)
     if section is None or message.data[section.content] != 0:

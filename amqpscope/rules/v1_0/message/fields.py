@@ -22,7 +22,7 @@ ANNOTATED: Final = (DELIVERY_ANNOTATIONS, MESSAGE_ANNOTATIONS, FOOTER)
 """The sections whose keys the standard shares out."""
 
 
-@rule("MSG-010", "header-field-type-wrong", "3.2.1", MUST, ERROR, on="odd-message")
+@rule("MSG-010", "3.2.1", MUST, ERROR, on="odd-message")
 def header_field_type_wrong(event: Event, report: Reporter) -> None:
     """The header's fields have their types: durable boolean, priority ubyte, ttl uint and so on.
 
@@ -41,8 +41,8 @@ def header_field_type_wrong(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-010")
 
 
-@rule("MSG-011", "section-extra-fields", "1.4", IMPLIED, WARNING, on="odd-message")
-def section_extra_fields(event: Event, report: Reporter) -> None:
+@rule("MSG-011", "1.4", IMPLIED, WARNING, on="odd-message")
+def section_extra_fields(event: Event, report: Reporter, message: Message) -> None:
     """Header and properties have no more items than the standard defines.
 
     What stands behind the last field has no meaning for anybody else. A later revision could give
@@ -58,9 +58,6 @@ def section_extra_fields(event: Event, report: Reporter) -> None:
                 | header(durable=true delivery-count=null) properties(reply-to-group-id=null)
                 data(b"x")
     """
-    message = event.parts
-    if message is None:
-        return
     for flaw in flaws_of(message):
         if flaw.rule == "MSG-011":
             section = message.find(flaw.code)
@@ -71,8 +68,8 @@ def section_extra_fields(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("MSG-019", "delivery-count-set-by-publisher", "3.2.1", IMPLIED, INFO, on="odd-message")
-def delivery_count_set_by_publisher(event: Event, report: Reporter) -> None:
+@rule("MSG-019", "3.2.1", IMPLIED, INFO, on="odd-message", needs="!discarded")
+def delivery_count_set_by_publisher(event: Event, report: Reporter, message: Message) -> None:
     """A message that is first published has not been delivered before.
 
     The count of failed deliveries is the node's own; a publisher that sets it makes brokers
@@ -87,8 +84,7 @@ def delivery_count_set_by_publisher(event: Event, report: Reporter) -> None:
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | header(delivery-count=3) data(b"x")
     """
-    message = event.parts
-    if message is None or event.discarded or event.peer != 0 or passed_on(event):
+    if event.peer != 0 or passed_on(event):
         return
     section = message.find(HEADER)
     header = None if section is None else message.value(section)
@@ -99,7 +95,7 @@ def delivery_count_set_by_publisher(event: Event, report: Reporter) -> None:
         speak(event, report, HEADER, text, "header.delivery-count")
 
 
-@rule("MSG-020", "annotation-key-type-wrong", "3.2.10", MUST, ERROR, on="odd-message")
+@rule("MSG-020", "3.2.10", MUST, ERROR, on="odd-message")
 def annotation_key_type_wrong(event: Event, report: Reporter) -> None:
     """Keys of annotations and of the footer are symbols or ulongs.
 
@@ -143,8 +139,8 @@ def known_key(key: str, code: int, prefix: str) -> bool:
     return key.startswith("x-opt-") or not key.startswith("x-") or bool(annotation_note(key))
 
 
-@rule("MSG-021", "annotation-key-reserved", "3.2.10", IMPLIED, INFO, on="keys | odd-message")
-def annotation_key_reserved(event: Event, report: Reporter) -> None:
+@rule("MSG-021", "3.2.10", IMPLIED, INFO, on="keys | odd-message", needs="!discarded")
+def annotation_key_reserved(event: Event, report: Reporter, message: Message) -> None:
     """Numbers, and names that do not begin with x-, are not free for everybody's annotations.
 
     They are kept for the standard and what is registered with it. RabbitMQ ends the session when
@@ -159,8 +155,7 @@ def annotation_key_reserved(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | message-annotations({:x-opt-operation="read"}) data(b"x")
     """
-    message = event.parts
-    if message is None or event.discarded or passed_on(event):
+    if passed_on(event):
         return
     found = keys_outside(message, "x-")
     if found is not None and once(event, "MSG-021"):
@@ -169,8 +164,8 @@ def annotation_key_reserved(event: Event, report: Reporter) -> None:
         speak(event, report, code, text, annotated(code), False)
 
 
-@rule("MSG-024", "annotation-key-fatal-if-unknown", "3.2.10", ADVISORY, INFO, on="keys")
-def annotation_key_fatal_if_unknown(event: Event, report: Reporter) -> None:
+@rule("MSG-024", "3.2.10", ADVISORY, INFO, on="keys", needs="!discarded")
+def annotation_key_fatal_if_unknown(event: Event, report: Reporter, message: Message) -> None:
     """Annotations of one's own are best named x-opt-, which a receiver may ignore.
 
     A receiver that does not know a key with x- alone has to detach the link. Few do, and some
@@ -185,8 +180,7 @@ def annotation_key_fatal_if_unknown(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | message-annotations({:x-opt-shard="7" :x-routing-key="k"}) data(b"x")
     """
-    message = event.parts
-    if message is None or event.discarded or passed_on(event):
+    if passed_on(event):
         return
     found = keys_outside(message, "x-opt-")
     if found is not None and once(event, "MSG-024"):
@@ -200,7 +194,7 @@ def annotated(code: int) -> str:
     return ("delivery-annotations", "message-annotations", "footer")[ANNOTATED.index(code)]
 
 
-@rule("MSG-025", "rejected-annotation-not-error", "3.2.2", MUST, ERROR, on="odd-message | keys")
+@rule("MSG-025", "3.2.2", MUST, ERROR, on="odd-message | keys")
 def rejected_annotation_not_error(event: Event, report: Reporter) -> None:
     """The delivery annotation `rejected` holds an error.
 
@@ -218,7 +212,7 @@ def rejected_annotation_not_error(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-025")
 
 
-@rule("MSG-030", "message-id-type-wrong", "3.2.4", MUST, ERROR, on="odd-message")
+@rule("MSG-030", "3.2.4", MUST, ERROR, on="odd-message")
 def message_id_type_wrong(event: Event, report: Reporter) -> None:
     """message-id and correlation-id are ulong, uuid, binary or string.
 
@@ -240,7 +234,7 @@ def message_id_type_wrong(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-030")
 
 
-@rule("MSG-031", "user-id-not-binary", "3.2.4", MUST, ERROR, on="odd-message")
+@rule("MSG-031", "3.2.4", MUST, ERROR, on="odd-message")
 def user_id_not_binary(event: Event, report: Reporter) -> None:
     """user-id is binary.
 
@@ -258,7 +252,7 @@ def user_id_not_binary(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-031")
 
 
-@rule("MSG-032", "property-type-wrong", "3.2.4", MUST, ERROR, on="odd-message")
+@rule("MSG-032", "3.2.4", MUST, ERROR, on="odd-message")
 def property_type_wrong(event: Event, report: Reporter) -> None:
     """Each property has its own type: content-type a symbol, subject a string, times timestamps.
 
@@ -277,7 +271,7 @@ def property_type_wrong(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-032")
 
 
-@rule("MSG-033", "property-address-not-string", "3.2.4", MUST, WARNING, on="odd-message")
+@rule("MSG-033", "3.2.4", MUST, WARNING, on="odd-message")
 def property_address_not_string(event: Event, report: Reporter) -> None:
     """The properties `to` and `reply-to` hold an address, and the only kind defined is a string.
 
@@ -295,7 +289,7 @@ def property_address_not_string(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-033")
 
 
-@rule("MSG-051", "application-property-key-not-string", "3.2.5", MUST, ERROR, on="odd-message")
+@rule("MSG-051", "3.2.5", MUST, ERROR, on="odd-message")
 def application_property_key_not_string(event: Event, report: Reporter) -> None:
     """Keys of application-properties are strings.
 
@@ -313,8 +307,8 @@ def application_property_key_not_string(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-051")
 
 
-@rule("MSG-052", "application-property-value-not-simple", "3.2.5", MUST, ERROR, on="odd-message")
-def application_property_value_not_simple(event: Event, report: Reporter) -> None:
+@rule("MSG-052", "3.2.5", MUST, ERROR, on="odd-message")
+def application_property_value_not_simple(event: Event, report: Reporter, message: Message) -> None:
     """Values of application-properties are simple: no map, list or array.
 
     JMS and most filters only know simple values there; structured data belongs in the body or in
@@ -328,14 +322,11 @@ def application_property_value_not_simple(event: Event, report: Reporter) -> Non
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | application-properties({"tags"="a b" "n"=null "t"=timestamp 0}) data(b"x")
     """
-    message = event.parts
-    if message is None:
-        return
     sure = [flaw for flaw in flaws_of(message) if flaw.rule == "MSG-052" and flaw.sure]
     tell(event, report, "MSG-052", "" if sure else INFO)
 
 
-@rule("MSG-053", "message-map-malformed", "1.6.23", MUST, ERROR, on="odd-message")
+@rule("MSG-053", "1.6.23", MUST, ERROR, on="odd-message")
 def message_map_malformed(event: Event, report: Reporter) -> None:
     """No map in a message has a key twice, or a key without a value.
 

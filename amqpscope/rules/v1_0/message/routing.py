@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
-from amqpscope.model.v1_0.message import HEADER, PROPERTIES, TO
+from amqpscope.model.v1_0.link import LinkEnd
+from amqpscope.model.v1_0.message import HEADER, PROPERTIES, TO, Message
 from amqpscope.rules.v1_0 import ADVISORY, IMPLIED, INFO, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.message._flaws import once, passed_on, speak
 from amqpscope.rules.v1_0.message.content import properties_of
@@ -26,7 +27,7 @@ REAL_TIME: Final = 1_000_000_000 * 1_000_000_000
 """Captures with earlier times, in nanoseconds, were made without a clock."""
 
 
-@rule("MSG-046", "published-already-expired", "3.2.4", IMPLIED, INFO, on="times")
+@rule("MSG-046", "3.2.4", IMPLIED, INFO, on="times")
 def published_already_expired(event: Event, report: Reporter) -> None:
     """A message is published before its absolute-expiry-time.
 
@@ -62,7 +63,7 @@ def in_seconds(time: int) -> bool:
     return 0 < time < SECONDS
 
 
-@rule("MSG-047", "creation-time-implausible", "3.2.4", ADVISORY, INFO, on="times")
+@rule("MSG-047", "3.2.4", ADVISORY, INFO, on="times")
 def creation_time_implausible(event: Event, report: Reporter) -> None:
     """A message is created before it expires, before it is sent, and after 1973.
 
@@ -95,7 +96,7 @@ def creation_time_implausible(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, CREATION_TIME, sure)
 
 
-@rule("MSG-048", "expiry-ttl-creation-disagree", "3.2.4", ADVISORY, INFO, on="times")
+@rule("MSG-048", "3.2.4", ADVISORY, INFO, on="times")
 def expiry_ttl_creation_disagree(event: Event, report: Reporter) -> None:
     """Where creation-time, ttl and absolute-expiry-time are all set, they agree.
 
@@ -130,7 +131,7 @@ def expiry_ttl_creation_disagree(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, "properties.absolute-expiry-time")
 
 
-@rule("MSG-049", "group-sequence-irregular", "3.2.4", ADVISORY, INFO, on="odd-message")
+@rule("MSG-049", "3.2.4", ADVISORY, INFO, on="odd-message")
 def group_sequence_irregular(event: Event, report: Reporter) -> None:
     """A group-sequence belongs to a group: group-id is set as well.
 
@@ -155,8 +156,10 @@ def group_sequence_irregular(event: Event, report: Reporter) -> None:
         speak(event, report, PROPERTIES, text, "properties.group-sequence")
 
 
-@rule("MSG-058", "anonymous-message-without-to", "3.2.4", ADVISORY, WARNING, on="nameless")
-def anonymous_message_without_to(event: Event, report: Reporter) -> None:
+@rule("MSG-058", "3.2.4", ADVISORY, WARNING, on="nameless")
+def anonymous_message_without_to(
+    event: Event, report: Reporter, link: LinkEnd, pair: LinkEnd, message: Message
+) -> None:
     """On a link to no particular node each message says in `to` where it goes.
 
     A sender that attaches without a target address asks the broker to route by the property;
@@ -181,12 +184,11 @@ def anonymous_message_without_to(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(to="q") data(b"x")
     """
-    message, link = event.parts, event.link
-    if message is None or link is None or message.present & TO or link.may_answer:
+    if message.present & TO or link.may_answer:
         return
-    if link.attach is None or link.pair is None or link.pair.attach is None:
+    if link.attach is None or pair.attach is None:
         return
-    asked, given = link.attach.target, link.pair.attach.target
+    asked, given = link.attach.target, pair.attach.target
     if not isinstance(asked, Target) or not isinstance(given, Target):
         return
     if asked.address is not None or given.address is not None or asked.dynamic or given.dynamic:

@@ -11,7 +11,7 @@ from amqpscope.rules.v1_0 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.message._flaws import tell
 
 
-@rule("MSG-001", "section-out-of-order", "3.2", IMPLIED, ERROR, on="odd-message")
+@rule("MSG-001", "3.2", IMPLIED, ERROR, on="odd-message")
 def section_out_of_order(event: Event, report: Reporter) -> None:
     """Sections stand in one order: header, annotations, properties, body, footer.
 
@@ -32,7 +32,7 @@ def section_out_of_order(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-001")
 
 
-@rule("MSG-002", "section-repeated", "3.2", MUST, ERROR, on="odd-message")
+@rule("MSG-002", "3.2", MUST, ERROR, on="odd-message")
 def section_repeated(event: Event, report: Reporter) -> None:
     """Header, annotations, properties and footer are in a message once at most.
 
@@ -52,7 +52,7 @@ def section_repeated(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-002")
 
 
-@rule("MSG-003", "body-missing", "3.2", MUST, WARNING, on="odd-message")
+@rule("MSG-003", "3.2", MUST, WARNING, on="odd-message")
 def body_missing(event: Event, report: Reporter) -> None:
     """A message has a body, if only an empty one.
 
@@ -72,7 +72,7 @@ def body_missing(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-003")
 
 
-@rule("MSG-004", "body-kinds-mixed", "3.2", MUST, ERROR, on="odd-message")
+@rule("MSG-004", "3.2", MUST, ERROR, on="odd-message")
 def body_kinds_mixed(event: Event, report: Reporter) -> None:
     """A body is made of data sections, or of sequences, or is one value; never of several kinds.
 
@@ -90,7 +90,7 @@ def body_kinds_mixed(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-004")
 
 
-@rule("MSG-005", "amqp-value-repeated", "3.2", MUST, ERROR, on="odd-message")
+@rule("MSG-005", "3.2", MUST, ERROR, on="odd-message")
 def amqp_value_repeated(event: Event, report: Reporter) -> None:
     """A body that is a value is one value.
 
@@ -108,7 +108,7 @@ def amqp_value_repeated(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-005")
 
 
-@rule("MSG-006", "section-unknown", "3.2", IMPLIED, WARNING, on="odd-message")
+@rule("MSG-006", "3.2", IMPLIED, WARNING, on="odd-message")
 def section_unknown(event: Event, report: Reporter) -> None:
     """A message of the standard's format consists of the nine standard sections only.
 
@@ -134,7 +134,7 @@ def section_unknown(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-006")
 
 
-@rule("MSG-007", "message-truncated-or-trailing-octets", "3.2", IMPLIED, ERROR, on="odd-message")
+@rule("MSG-007", "3.2", IMPLIED, ERROR, on="odd-message")
 def message_truncated_or_trailing_octets(event: Event, report: Reporter) -> None:
     """A message is a whole number of well-formed sections, with nothing left over.
 
@@ -160,7 +160,7 @@ def message_truncated_or_trailing_octets(event: Event, report: Reporter) -> None
     tell(event, report, "MSG-007")
 
 
-@rule("MSG-008", "section-type-wrong", "3.2", MUST, ERROR, on="odd-message")
+@rule("MSG-008", "3.2", MUST, ERROR, on="odd-message")
 def section_type_wrong(event: Event, report: Reporter) -> None:
     """Each section holds the type that it is defined by: a list, a map or binary.
 
@@ -180,7 +180,7 @@ def section_type_wrong(event: Event, report: Reporter) -> None:
     tell(event, report, "MSG-008")
 
 
-@rule("MSG-009", "section-descriptor-reserved", "1.5", IMPLIED, WARNING, on="odd-message")
+@rule("MSG-009", "1.5", IMPLIED, WARNING, on="odd-message")
 def section_descriptor_reserved(event: Event, report: Reporter) -> None:
     """A section is named by an ulong or a symbol; descriptors of other types are reserved.
 

@@ -44,7 +44,7 @@ def plain(state: Value) -> Value:
     return state.outcome if isinstance(state, TransactionalState) else state
 
 
-@rule("OUT-002", "delivery-state-type-wrong", "2.7.5", MUST, ERROR, on="odd-state")
+@rule("OUT-002", "2.7.5", MUST, ERROR, on="odd-state")
 def delivery_state_type_wrong(event: Event, report: Reporter) -> None:
     """The state of a delivery is one of the described delivery states.
 
@@ -74,7 +74,7 @@ def delivery_state_type_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, f"{path} is of type {called}, which is no delivery state", path)
 
 
-@rule("OUT-008", "outcome-extra-fields", "3.4.2", IMPLIED, WARNING, on="odd-state")
+@rule("OUT-008", "3.4.2", IMPLIED, WARNING, on="odd-state")
 def outcome_extra_fields(event: Event, report: Reporter) -> None:
     """A delivery state has no more items than it is defined with: accepted and released have none.
 
@@ -101,7 +101,7 @@ def outcome_extra_fields(event: Event, report: Reporter) -> None:
         report.sure(event, text, path_of(event), severity=INFO if idle else "")
 
 
-@rule("OUT-009", "rejected-error-type-wrong", "3.4.3", MUST, ERROR, on="odd-state")
+@rule("OUT-009", "3.4.3", MUST, ERROR, on="odd-state")
 def rejected_error_type_wrong(event: Event, report: Reporter) -> None:
     """The error in rejected is the composite `error`, or null.
 
@@ -125,7 +125,7 @@ def rejected_error_type_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, f"{path} is of type {type_of(state.wrong[0])}, not error", path)
 
 
-@rule("OUT-010", "rejected-without-error", "3.4.3", ADVISORY, INFO, on="odd-state")
+@rule("OUT-010", "3.4.3", ADVISORY, INFO, on="odd-state")
 def rejected_without_error(event: Event, report: Reporter) -> None:
     """A rejection that says why can be acted upon.
 
@@ -148,7 +148,7 @@ def rejected_without_error(event: Event, report: Reporter) -> None:
         report.sure(event, "rejected without an error that says why", path)
 
 
-@rule("OUT-011", "error-fields-malformed", "2.8.14", MUST, ERROR, on="odd-state")
+@rule("OUT-011", "2.8.14", MUST, ERROR, on="odd-state")
 def error_fields_malformed(event: Event, report: Reporter) -> None:
     """An error has a condition, which is a symbol; its description is a string, its info a map.
 
@@ -193,7 +193,7 @@ def tell_key(event: Event, report: Reporter, fields: Map, path: str) -> None:
             return
 
 
-@rule("OUT-012", "modified-fields-malformed", "3.4.5", MUST, ERROR, on="odd-state")
+@rule("OUT-012", "3.4.5", MUST, ERROR, on="odd-state")
 def modified_fields_malformed(event: Event, report: Reporter) -> None:
     """modified holds two booleans and a map of annotations, whose keys are symbols.
 
@@ -225,7 +225,7 @@ def modified_fields_malformed(event: Event, report: Reporter) -> None:
         tell_key(event, report, state.message_annotations, f"{path_of(event)}.message-annotations")
 
 
-@rule("OUT-013", "modified-annotation-key-reserved", "3.4.5", IMPLIED, INFO, on="odd-state")
+@rule("OUT-013", "3.4.5", IMPLIED, INFO, on="odd-state")
 def modified_annotation_key_reserved(event: Event, report: Reporter) -> None:
     """Annotations that modified puts into a message follow the message's rule for names: x-.
 

@@ -19,7 +19,7 @@ STATE_SYMBOLS: Final = frozenset(
 )
 
 
-@rule("OUT-014", "rejected-by-source-itself", "3.4.3", SHOULD, WARNING, on="odd-state")
+@rule("OUT-014", "3.4.3", SHOULD, WARNING, on="odd-state")
 def rejected_by_source_itself(event: Event, report: Reporter) -> None:
     """It is the receiver that rejects a message, not the source by itself.
 
@@ -85,9 +85,7 @@ def vendor(state: Rejected) -> bool:
     return condition is not None and condition.startswith("com.microsoft:")
 
 
-@rule(
-    "OUT-017", "outcome-not-offered", "3.5.3", IMPLIED, WARNING, on="receiver-disposition odd-state"
-)
+@rule("OUT-017", "3.5.3", IMPLIED, WARNING, on="receiver-disposition odd-state")
 def outcome_not_offered(event: Event, report: Reporter) -> None:
     """A receiver chooses among the outcomes that the sender's source lists.
 
@@ -142,7 +140,7 @@ def settled_as(state: Value, symbol: str) -> bool:
     return isinstance(state, Body) and state.row.symbol == symbol
 
 
-@rule("OUT-018", "outcomes-list-malformed", "3.5.3", MUST, ERROR, on="attach")
+@rule("OUT-018", "3.5.3", MUST, ERROR, on="attach")
 def outcomes_list_malformed(event: Event, report: Reporter) -> None:
     """The outcomes of a source are symbols of outcomes.
 
@@ -184,7 +182,7 @@ def outcomes_list_malformed(event: Event, report: Reporter) -> None:
             break
 
 
-@rule("OUT-020", "default-outcome-not-an-outcome", "3.5.3", MUST, ERROR, on="attach")
+@rule("OUT-020", "3.5.3", MUST, ERROR, on="attach")
 def default_outcome_not_an_outcome(event: Event, report: Reporter) -> None:
     """The default-outcome of a source is an outcome as it would be in a disposition.
 

@@ -10,7 +10,7 @@ from dissectors.v1_0.bodies import Disposition, Received
 from dissectors.v1_0.values import type_of
 
 
-@rule("OUT-003", "received-fields-missing", "3.4.1", MUST, ERROR, on="odd-state")
+@rule("OUT-003", "3.4.1", MUST, ERROR, on="odd-state")
 def received_fields_missing(event: Event, report: Reporter) -> None:
     """The state received tells how far: a section-number and a section-offset.
 
@@ -44,7 +44,7 @@ def received_fields_missing(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("OUT-004", "received-sent-by-sender", "3.4.1", MUST, ERROR, on="odd-state")
+@rule("OUT-004", "3.4.1", MUST, ERROR, on="odd-state")
 def received_sent_by_sender(event: Event, report: Reporter) -> None:
     """A sender states received only on the first transfer of a delivery that it resumes.
 
@@ -90,7 +90,7 @@ def judged(event: Event, delivery: Delivery) -> bool:
     )
 
 
-@rule("OUT-005", "received-beyond-data-sent", "3.4.1", IMPLIED, WARNING, on="odd-state")
+@rule("OUT-005", "3.4.1", IMPLIED, WARNING, on="odd-state")
 def received_beyond_data_sent(event: Event, report: Reporter) -> None:
     """A receiver cannot have received more than was sent.
 
@@ -131,7 +131,7 @@ def received_beyond_data_sent(event: Event, report: Reporter) -> None:
         report.sure(event, text, "disposition.state", ((delivery.mark, "the delivery"),))
 
 
-@rule("OUT-006", "received-goes-back", "3.4.1", IMPLIED, INFO, on="odd-state")
+@rule("OUT-006", "3.4.1", IMPLIED, INFO, on="odd-state")
 def received_goes_back(event: Event, report: Reporter) -> None:
     """What a receiver has received does not become less while the link is attached.
 

@@ -76,14 +76,7 @@ def watch_of(link: LinkEnd) -> Watch:
     return link.sending.watch
 
 
-@rule(
-    "OUT-028",
-    "undeliverable-here-redelivered",
-    "3.4.5",
-    MUST,
-    WARNING,
-    on="odd-state receiver-disposition | watched",
-)
+@rule("OUT-028", "3.4.5", MUST, WARNING, on="odd-state receiver-disposition | watched")
 def undeliverable_here_redelivered(event: Event, report: Reporter) -> None:
     """A message that a receiver has modified as undeliverable-here does not come to it again.
 
@@ -135,8 +128,8 @@ def refuse(event: Event, delivery: Delivery) -> None:
         unwanted[content] = event.mark
 
 
-@rule("OUT-051", "resumed-bytes-differ", "3.4.6", IMPLIED, WARNING, on="resume")
-def resumed_bytes_differ(event: Event, report: Reporter) -> None:
+@rule("OUT-051", "3.4.6", IMPLIED, WARNING, on="resume", needs="!damaged")
+def resumed_bytes_differ(event: Event, report: Reporter, body: Transfer, link: LinkEnd) -> None:
     """A delivery that is resumed from its beginning has the octets that it had before.
 
     The receiver puts together what it has with what it gets: other octets make another message, or
@@ -172,9 +165,7 @@ def resumed_bytes_differ(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"seven")
     """
-    body, link, payload = event.body, event.link, event.payload
-    if not isinstance(body, Transfer) or link is None or event.damaged:
-        return
+    payload = event.payload
     if link.sending.watch is None:
         return
     old = None if body.delivery_tag is None else link.sending.watch.before.get(body.delivery_tag)
@@ -204,14 +195,7 @@ def from_start(state: Value) -> bool:
     return state is None
 
 
-@rule(
-    "TXN-049",
-    "rolled-back-retirement-redelivered",
-    "4.4.2",
-    IMPLIED,
-    WARNING,
-    on="receiver-disposition state transactional | watched",
-)
+@rule("TXN-049", "4.4.2", IMPLIED, WARNING, on="receiver-disposition state transactional | watched")
 def rolled_back_retirement_redelivered(event: Event, report: Reporter) -> None:
     """After a rollback the controller still holds what it has not settled, and decides anew.
 

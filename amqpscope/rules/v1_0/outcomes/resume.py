@@ -92,7 +92,7 @@ def tell(event: Event, report: Reporter, found: Resumed, text: str, path: str) -
     )
 
 
-@rule("OUT-040", "resume-flag-on-forgotten-delivery", "3.4.6", MUST, WARNING, on="resume first")
+@rule("OUT-040", "3.4.6", MUST, WARNING, on="resume first")
 def resume_flag_on_forgotten_delivery(event: Event, report: Reporter) -> None:
     """A delivery that the receiver does not remember is sent again as a new one, not resumed.
 
@@ -127,7 +127,7 @@ def resume_flag_on_forgotten_delivery(event: Event, report: Reporter) -> None:
         tell(event, report, found, text, "transfer.resume")
 
 
-@rule("OUT-041", "resume-leaves-hole", "3.4.6", IMPLIED, WARNING, on="resume first")
+@rule("OUT-041", "3.4.6", IMPLIED, WARNING, on="resume first")
 def resume_leaves_hole(event: Event, report: Reporter) -> None:
     """A resumed delivery goes on from where the receiver has got to, or from before that.
 
@@ -165,7 +165,7 @@ def resume_leaves_hole(event: Event, report: Reporter) -> None:
         tell(event, report, found, text, "transfer.state")
 
 
-@rule("OUT-042", "resume-terminal-not-answered", "3.4.6", SHOULD, WARNING, on="resume first")
+@rule("OUT-042", "3.4.6", SHOULD, WARNING, on="resume first")
 def resume_terminal_not_answered(event: Event, report: Reporter) -> None:
     """For a delivery that the receiver has finished, the sender states its own outcome.
 
@@ -207,7 +207,7 @@ def resume_terminal_not_answered(event: Event, report: Reporter) -> None:
         tell(event, report, found, text, "transfer.state")
 
 
-@rule("OUT-043", "resume-from-start-broken", "3.4.6", MUST, ERROR, on="resume first")
+@rule("OUT-043", "3.4.6", MUST, ERROR, on="resume first")
 def resume_from_start_broken(event: Event, report: Reporter) -> None:
     """A delivery of which the receiver has nothing yet is sent whole again.
 
@@ -243,7 +243,7 @@ def resume_from_start_broken(event: Event, report: Reporter) -> None:
         tell(event, report, found, text, "transfer.state")
 
 
-@rule("OUT-044", "receiver-keeps-null-entry", "3.4.6", SHOULD, WARNING, on="attach")
+@rule("OUT-044", "3.4.6", SHOULD, WARNING, on="attach")
 def receiver_keeps_null_entry(event: Event, report: Reporter) -> None:
     """A receiver does not list deliveries of which it has nothing.
 
@@ -271,7 +271,7 @@ def receiver_keeps_null_entry(event: Event, report: Reporter) -> None:
         report.sure(event, text, "attach.unsettled")
 
 
-@rule("OUT-045", "unresumable-not-aborted", "3.4.6", IMPLIED, WARNING, on="resume first")
+@rule("OUT-045", "3.4.6", IMPLIED, WARNING, on="resume first")
 def unresumable_not_aborted(event: Event, report: Reporter) -> None:
     """A delivery that the sender can no longer send from where the receiver stopped is aborted.
 
@@ -310,7 +310,7 @@ def unresumable_not_aborted(event: Event, report: Reporter) -> None:
         tell(event, report, found, text, "transfer.aborted")
 
 
-@rule("OUT-046", "sender-terminal-entry-changed", "3.4.6", MUST, ERROR, on="resume first")
+@rule("OUT-046", "3.4.6", MUST, ERROR, on="resume first")
 def sender_terminal_entry_changed(event: Event, report: Reporter) -> None:
     """A sender that lists a delivery with an outcome keeps to it.
 
@@ -350,7 +350,7 @@ def sender_terminal_entry_changed(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "transfer", ((found.link.mark, "the sender's list"),))
 
 
-@rule("OUT-050", "differing-outcome-not-restated", "3.4.6", MUST, ERROR, on="resume first")
+@rule("OUT-050", "3.4.6", MUST, ERROR, on="resume first")
 def differing_outcome_not_restated(event: Event, report: Reporter) -> None:
     """Where both have an outcome for a delivery and they differ, the sender states its own again.
 

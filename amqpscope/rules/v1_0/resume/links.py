@@ -12,6 +12,7 @@ from typing import Final
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
+from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from dissectors.v1_0.bodies import Attach, Body, End, Error, Source, Target
 from dissectors.v1_0.values import Described, Map, Value, type_of
@@ -41,8 +42,8 @@ def earlier(event: Event, body: Attach) -> LinkEnd | None:
     return None
 
 
-@rule("RES-001", "unsettled-omitted-on-resume", "2.6.3", MUST, WARNING, on="attach")
-def unsettled_omitted(event: Event, report: Reporter) -> None:
+@rule("RES-001", "2.6.3", MUST, WARNING, on="attach", needs="!damaged")
+def unsettled_omitted_on_resume(event: Event, report: Reporter, body: Attach) -> None:
     """A peer that attaches a link again lists what was left unsettled on it.
 
     Without the list nobody can tell which messages were lost on the way. Told only when the link
@@ -63,8 +64,7 @@ def unsettled_omitted(event: Event, report: Reporter) -> None:
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
                 unsettled={b"0"=null} initial-delivery-count=1
     """
-    body = event.body
-    if not isinstance(body, Attach) or body.unsettled is not None or event.damaged:
+    if body.unsettled is not None:
         return
     old = earlier(event, body)
     if old is None or old.pair is None or event.discarded or not event.own.anchored:
@@ -111,8 +111,8 @@ def expires(link: LinkEnd) -> bool:
     return False
 
 
-@rule("RES-002", "unsettled-null-key", "2.7.3", MUST, ERROR, on="attach")
-def unsettled_null_key(event: Event, report: Reporter) -> None:
+@rule("RES-002", "2.7.3", MUST, ERROR, on="attach", needs="!damaged !discarded")
+def unsettled_null_key(event: Event, report: Reporter, body: Attach) -> None:
     """The keys of the unsettled map are delivery-tags: binary, at most 32 octets, never null.
 
     Bad (session):
@@ -123,8 +123,7 @@ def unsettled_null_key(event: Event, report: Reporter) -> None:
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
                 unsettled={b"7"=null} initial-delivery-count=0
     """
-    body = event.body
-    if not isinstance(body, Attach) or not body.unsettled or event.damaged or event.discarded:
+    if not body.unsettled:
         return
     for key, _ in body.unsettled:
         if type(key) is bytes:
@@ -137,8 +136,8 @@ def unsettled_null_key(event: Event, report: Reporter) -> None:
         return
 
 
-@rule("RES-003", "unsettled-value-not-state", "2.7.3", IMPLIED, ERROR, on="attach")
-def unsettled_value_not_state(event: Event, report: Reporter) -> None:
+@rule("RES-003", "2.7.3", IMPLIED, ERROR, on="attach", needs="!damaged !discarded")
+def unsettled_value_not_state(event: Event, report: Reporter, body: Attach) -> None:
     """The values of the unsettled map are delivery states, or null where there is none yet.
 
     Bad (session):
@@ -149,8 +148,7 @@ def unsettled_value_not_state(event: Event, report: Reporter) -> None:
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
                 unsettled={b"7"=accepted() b"8"=null} initial-delivery-count=0
     """
-    body = event.body
-    if not isinstance(body, Attach) or not body.unsettled or event.damaged or event.discarded:
+    if not body.unsettled:
         return
     for _, value in body.unsettled:
         found = not_a_state(value)
@@ -169,8 +167,10 @@ def not_a_state(value: Value) -> str:
     return f"of type {type_of(value)}"
 
 
-@rule("RES-017", "settled-tag-listed-unsettled", "2.6.13", IMPLIED, WARNING, on="attach")
-def settled_tag_listed(event: Event, report: Reporter) -> None:
+@rule("RES-017", "2.6.13", IMPLIED, WARNING, on="attach", needs="!damaged")
+def settled_tag_listed_unsettled(
+    event: Event, report: Reporter, body: Attach, session: SessionEnd
+) -> None:
     """A peer does not list a delivery as unsettled that it has settled.
 
     Settled means forgotten; a peer that remembers it after all would have it delivered twice. Told
@@ -192,8 +192,7 @@ def settled_tag_listed(event: Event, report: Reporter) -> None:
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
                 unsettled={b"7"=accepted()} initial-delivery-count=1
     """
-    body, session = event.body, event.session
-    if not isinstance(body, Attach) or not body.unsettled or session is None or event.damaged:
+    if not body.unsettled:
         return
     old = earlier(event, body)
     if old is None or not event.own.anchored or not event.partner.anchored or event.discarded:
@@ -223,8 +222,10 @@ def settled_tag_listed(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("RES-018", "unsettled-map-too-big", "2.8.15", SHOULD, WARNING, on="end")
-def unsettled_map_too_big(event: Event, report: Reporter) -> None:
+@rule("RES-018", "2.8.15", SHOULD, WARNING, on="end", needs="!discarded")
+def unsettled_map_too_big(
+    event: Event, report: Reporter, session: SessionEnd, session_pair: SessionEnd
+) -> None:
     """A peer whose list of unsettled deliveries does not fit into a frame sends a part of it.
 
     It marks the list as incomplete. Ending the session with amqp:frame-size-too-small instead
@@ -245,13 +246,11 @@ def unsettled_map_too_big(event: Event, report: Reporter) -> None:
                 unsettled={b"7"=received(section-number=0 section-offset=0)}
                 incomplete-unsettled=true
     """
-    body, session = event.body, event.session
+    body = event.body
     error = body.error if isinstance(body, End) else None
     if not isinstance(error, Error) or error.condition != FRAME_SIZE_TOO_SMALL:
         return
-    if session is None or session.pair is None or event.discarded:
-        return
-    for link in session.pair.unpaired:
+    for link in session_pair.unpaired:
         if event.knew(link.mark) and link.attach is not None and link.attach.unsettled is not None:
             report.suspect(
                 event,
@@ -263,8 +262,8 @@ def unsettled_map_too_big(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("RES-019", "incomplete-without-map", "2.7.3", IMPLIED, INFO, on="attach")
-def incomplete_without_map(event: Event, report: Reporter) -> None:
+@rule("RES-019", "2.7.3", IMPLIED, INFO, on="attach", needs="!damaged")
+def incomplete_without_map(event: Event, report: Reporter, body: Attach) -> None:
     """A peer that marks its list of unsettled deliveries as incomplete sends a list.
 
     It is not forbidden to send none: perhaps not even one entry fits.
@@ -277,8 +276,7 @@ def incomplete_without_map(event: Event, report: Reporter) -> None:
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
                 unsettled={b"7"=null} incomplete-unsettled=true initial-delivery-count=0
     """
-    body = event.body
-    if not isinstance(body, Attach) or body.unsettled is not None or event.damaged:
+    if body.unsettled is not None:
         return
     if body.incomplete_unsettled and 7 not in body.wrong:
         report.suspect(

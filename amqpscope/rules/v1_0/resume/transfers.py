@@ -21,8 +21,10 @@ PATIENCE: Final = 10_000_000_000
 """Nanoseconds after which a detach that is owed is missed."""
 
 
-@rule("RES-005", "resume-flag-missing", "2.7.5", MUST, ERROR, on="listed")
-def resume_flag_missing(event: Event, report: Reporter) -> None:
+@rule("RES-005", "2.7.5", MUST, ERROR, on="listed", needs="!discarded !damaged anchored")
+def resume_flag_missing(
+    event: Event, report: Reporter, body: Transfer, link: LinkEnd, pair: LinkEnd
+) -> None:
     """The first transfer of a delivery that both peers list as unsettled has its resume flag set.
 
     Without it the receiver takes the message for a new one and has it twice. A delivery that only
@@ -48,15 +50,14 @@ def resume_flag_missing(event: Event, report: Reporter) -> None:
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 | data(b"7")
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Transfer) or link is None or body.resume or event.discarded:
+    if body.resume:
         return
-    pair, tag = link.pair, body.delivery_tag
-    if pair is None or tag is None or link.attach is None or pair.attach is None or event.damaged:
+    tag = body.delivery_tag
+    if tag is None or link.attach is None or pair.attach is None:
         return
     if link.attach.incomplete_unsettled or pair.attach.incomplete_unsettled:
         return
-    if tag in link.sending.resumed or not event.knew(pair.mark) or not event.own.anchored:
+    if tag in link.sending.resumed or not event.knew(pair.mark):
         return
     if lists(link.attach.unsettled, tag) and lists(pair.attach.unsettled, tag):
         report.sure(
@@ -67,8 +68,8 @@ def resume_flag_missing(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("RES-006", "resume-unknown-tag", "2.7.5", MUST, ERROR, on="resume")
-def resume_unknown_tag(event: Event, report: Reporter) -> None:
+@rule("RES-006", "2.7.5", MUST, ERROR, on="resume", needs="!discarded")
+def resume_unknown_tag(event: Event, report: Reporter, body: Transfer, link: LinkEnd) -> None:
     """A sender resumes only deliveries that are in its own list of unsettled ones.
 
     Told when the list is there and complete, or when the link was never attached before and so can
@@ -108,8 +109,7 @@ def resume_unknown_tag(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Transfer) or link is None or link.attach is None or event.discarded:
+    if link.attach is None:
         return
     if event.kinds & CONTINUATION:
         resumed_midway(event, report)
@@ -153,8 +153,10 @@ def resumed_midway(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("RES-009", "both-unsettled-must-resume", "2.6.13", MUST, WARNING, on="detach")
-def must_resume(event: Event, report: Reporter) -> None:
+@rule("RES-009", "2.6.13", MUST, WARNING, on="detach")
+def both_unsettled_must_resume(
+    event: Event, report: Reporter, body: Detach, link: LinkEnd, pair: LinkEnd
+) -> None:
     """A sender resumes every delivery that both peers list as unsettled.
 
     What it leaves out stays in doubt for the receiver. Judged when the sender detaches, and only if
@@ -184,13 +186,11 @@ def must_resume(event: Event, report: Reporter) -> None:
         client: detach[0] handle=0 closed=true
         server: detach[0] handle=0 closed=true
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Detach) or link is None or link.role is not False:
+    if link.role is not False:
         return
     if not link.terms.lists_unsettled:
         return
-    pair = link.pair
-    if pair is None or pair.detach is not None or body.error is not None:
+    if pair.detach is not None or body.error is not None:
         return
     if not pair.terms.lists_unsettled:
         return
@@ -218,8 +218,10 @@ def must_resume(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "attach.unsettled", evidence)
 
 
-@rule("RES-010", "new-delivery-while-peer-incomplete", "2.7.3", MUST, ERROR, on="listed")
-def new_while_peer_incomplete(event: Event, report: Reporter) -> None:
+@rule("RES-010", "2.7.3", MUST, ERROR, on="listed", needs="!discarded !damaged anchored")
+def new_delivery_while_peer_incomplete(
+    event: Event, report: Reporter, body: Transfer, link: LinkEnd, pair: LinkEnd
+) -> None:
     """A sender sends nothing new to a receiver whose list of unsettled deliveries is incomplete.
 
     What is not in such a list may yet be unsettled, so both go on with resuming only, and attach
@@ -249,13 +251,11 @@ def new_while_peer_incomplete(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Transfer) or link is None or body.resume or event.discarded:
+    if body.resume:
         return
-    pair = link.pair
-    if pair is None or pair.attach is None or not pair.attach.incomplete_unsettled:
+    if pair.attach is None or not pair.attach.incomplete_unsettled:
         return
-    if event.damaged or not event.knew(pair.mark) or not event.own.anchored or link.sending.lost:
+    if not event.knew(pair.mark) or link.sending.lost:
         return
     report.sure(
         event,
@@ -266,8 +266,10 @@ def new_while_peer_incomplete(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("RES-011", "new-delivery-while-self-incomplete", "2.7.3", MUST, ERROR, on="listed")
-def new_while_self_incomplete(event: Event, report: Reporter) -> None:
+@rule("RES-011", "2.7.3", MUST, ERROR, on="listed", needs="!discarded !damaged")
+def new_delivery_while_self_incomplete(
+    event: Event, report: Reporter, body: Transfer, link: LinkEnd
+) -> None:
     """A sender that could not list all its unsettled deliveries sends nothing new either.
 
     It resumes and settles, detaches, and attaches again until its list is complete.
@@ -294,13 +296,12 @@ def new_while_self_incomplete(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Transfer) or link is None or body.resume or link.attach is None:
+    if body.resume or link.attach is None:
         return
     pair = link.pair
     if pair is not None and pair.attach is not None and pair.attach.incomplete_unsettled:
         return
-    if not link.attach.incomplete_unsettled or event.discarded or event.damaged:
+    if not link.attach.incomplete_unsettled:
         return
     if event.own.anchored and not link.sending.lost:
         report.sure(
@@ -312,7 +313,7 @@ def new_while_self_incomplete(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("RES-012", "incomplete-receiver-detaches", "2.7.3", MUST, WARNING, on="detach | finished")
+@rule("RES-012", "2.7.3", MUST, WARNING, on="detach | finished")
 def incomplete_receiver_detaches(event: Event, report: Reporter) -> None:
     """A receiver whose list is incomplete answers a new delivery by detaching with an error.
 
@@ -374,7 +375,7 @@ def owed(event: Event, report: Reporter, link: LinkEnd, what: str) -> None:
     )
 
 
-@rule("RES-013", "incomplete-then-reattach", "2.6.13", MUST, WARNING, on="tick | finished")
+@rule("RES-013", "2.6.13", MUST, WARNING, on="tick | finished", needs="anchored partner-anchored")
 def incomplete_then_reattach(event: Event, report: Reporter) -> None:
     """A link whose list of unsettled deliveries is incomplete is detached and attached once more.
 
@@ -409,7 +410,7 @@ def incomplete_then_reattach(event: Event, report: Reporter) -> None:
         server: detach[0] handle=0
         @15s server: empty
     """
-    if not judging(event) or not event.own.anchored or not event.partner.anchored:
+    if not judging(event):
         return
     for end in event.connection.ends:
         for session in end.channels.values():

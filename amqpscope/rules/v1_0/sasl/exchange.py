@@ -42,8 +42,8 @@ def both_followed(event: Event) -> Sasl | None:
     return followed(event)
 
 
-@rule("SAS-009", "sasl-mechanisms-not-first", "5.3.2", MUST, ERROR, on="sasl")
-def mechanisms_not_first(event: Event, report: Reporter) -> None:
+@rule("SAS-009", "5.3.2", MUST, ERROR, on="sasl", needs="server")
+def sasl_mechanisms_not_first(event: Event, report: Reporter) -> None:
     """The server opens the SASL exchange with sasl-mechanisms, and sends it once.
 
     Without the list a client cannot choose; most wait for it for ever. A client that already knows
@@ -66,8 +66,6 @@ def mechanisms_not_first(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok
     """
     body = event.body
-    if event.peer != SERVER:
-        return
     sasl = followed(event)
     if sasl is None or sasl.outcome is not None:
         return
@@ -92,8 +90,8 @@ def mechanisms_not_first(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("SAS-010", "sasl-roles-reversed", "5.3.2", MUST, ERROR, on="sasl")
-def roles_reversed(event: Event, report: Reporter) -> None:
+@rule("SAS-010", "5.3.2", MUST, ERROR, on="sasl", needs="anchored")
+def sasl_roles_reversed(event: Event, report: Reporter) -> None:
     """The peer that opened the TCP connection is the SASL client, the other the SASL server.
 
     So mechanisms, challenge and outcome come from the server, init and response from the client.
@@ -113,7 +111,7 @@ def roles_reversed(event: Event, report: Reporter) -> None:
     """
     body, peer = event.body, event.peer
     sasl = event.connection.sasl
-    if not event.own.anchored or sasl.reversed[peer]:
+    if sasl.reversed[peer]:
         return
     if peer == CLIENT and isinstance(body, SaslMechanisms | SaslChallenge | SaslOutcome):
         text = f"the TCP client sends {body.row.name}, which only the SASL server sends"
@@ -124,8 +122,8 @@ def roles_reversed(event: Event, report: Reporter) -> None:
     report.sure(event, text, body.row.name)
 
 
-@rule("SAS-014", "sasl-mechanism-not-offered", "5.3.2", MUST, ERROR, on="sasl")
-def mechanism_not_offered(event: Event, report: Reporter) -> None:
+@rule("SAS-014", "5.3.2", MUST, ERROR, on="sasl")
+def sasl_mechanism_not_offered(event: Event, report: Reporter) -> None:
     """The client chooses a mechanism from the server's list.
 
     A server answers anything else by closing the connection. Names are compared as they are, upper
@@ -179,8 +177,8 @@ def refuse(
     )
 
 
-@rule("SAS-015", "sasl-unoffered-mechanism-served", "5.3.3.2", MUST, WARNING, on="sasl")
-def unoffered_mechanism_served(event: Event, report: Reporter) -> None:
+@rule("SAS-015", "5.3.3.2", MUST, WARNING, on="sasl", needs="server")
+def sasl_unoffered_mechanism_served(event: Event, report: Reporter) -> None:
     """A server ends the exchange when the client chose a mechanism that it does not support.
 
     It may support more than it lists, so this is never more than a suspicion; but a server that
@@ -196,7 +194,7 @@ def unoffered_mechanism_served(event: Event, report: Reporter) -> None:
     """
     body = event.body
     sasl = event.connection.sasl
-    if event.peer != SERVER or sasl.nested or sasl.outcome is not None or sasl.challenges:
+    if sasl.nested or sasl.outcome is not None or sasl.challenges:
         return
     if isinstance(body, SaslOutcome):
         if body.code != 0:
@@ -217,8 +215,8 @@ def unoffered_mechanism_served(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SAS-018", "sasl-init-repeated", "5.3.2", IMPLIED, ERROR, on="sasl")
-def init_repeated(event: Event, report: Reporter) -> None:
+@rule("SAS-018", "5.3.2", IMPLIED, ERROR, on="sasl", needs="client")
+def sasl_init_repeated(event: Event, report: Reporter, body: SaslInit) -> None:
     """A client sends one sasl-init in an exchange.
 
     To try another mechanism or other credentials it opens a new connection.
@@ -232,8 +230,6 @@ def init_repeated(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok
         client: header AMQP 1.0.0
     """
-    if event.peer != CLIENT or not isinstance(event.body, SaslInit):
-        return
     sasl = followed(event)
     if sasl is None or sasl.init is None or event.knew(sasl.outcome_mark):
         return
@@ -245,8 +241,8 @@ def init_repeated(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SAS-019", "sasl-challenge-response-out-of-step", "5.3.2", IMPLIED, ERROR, on="sasl")
-def out_of_step(event: Event, report: Reporter) -> None:
+@rule("SAS-019", "5.3.2", IMPLIED, ERROR, on="sasl")
+def sasl_challenge_response_out_of_step(event: Event, report: Reporter) -> None:
     """Challenges follow the sasl-init, and each is answered by one response before the next.
 
     What had not passed cannot have been answered, so a response without an open challenge and a
@@ -311,8 +307,8 @@ def server_out_of_step(event: Event, report: Reporter, sasl: Sasl, body: Body) -
         )
 
 
-@rule("SAS-020", "sasl-frame-after-outcome", "5.3.2", IMPLIED, ERROR, on="sasl | header")
-def frame_after_outcome(event: Event, report: Reporter) -> None:
+@rule("SAS-020", "5.3.2", IMPLIED, ERROR, on="sasl | header")
+def sasl_frame_after_outcome(event: Event, report: Reporter) -> None:
     """One sasl-outcome ends the exchange: none may be left out, and no SASL frame follows it.
 
     A response that was on its way when the server gave its verdict is no fault.
@@ -372,8 +368,8 @@ def header_without_outcome(event: Event, report: Reporter, sasl: Sasl) -> None:
     )
 
 
-@rule("SAS-025", "sasl-close-without-outcome", "5.3.2", IMPLIED, INFO, on="finished")
-def close_without_outcome(event: Event, report: Reporter) -> None:
+@rule("SAS-025", "5.3.2", IMPLIED, INFO, on="finished", needs="server anchored")
+def sasl_close_without_outcome(event: Event, report: Reporter) -> None:
     """A server that refuses a client says so by a sasl-outcome before it closes.
 
     A client that sees only the end of the connection cannot tell wrong credentials from a crash,
@@ -390,12 +386,12 @@ def close_without_outcome(event: Event, report: Reporter) -> None:
         server: FIN
     """
     sasl = event.connection.sasl
-    if event.peer != SERVER or sasl.init_mark is None or sasl.outcome is not None:
+    if sasl.init_mark is None or sasl.outcome is not None:
         return
     if event.own.finished not in ("fin", "rst") or event.partner.finished or sasl.nested:
         return
     offered = sasl.offered
-    if not event.own.anchored or sasl.unclear[SERVER] or event.own.layer != 3:
+    if sasl.unclear[SERVER] or event.own.layer != 3:
         return
     if not offered or sasl.mechanism not in offered or sasl.challenges > sasl.responses:
         return
@@ -408,8 +404,8 @@ def close_without_outcome(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SAS-036", "sasl-handshake-stalled", "5.3", ADVISORY, INFO, on="sasl | header | finished")
-def handshake_stalled(event: Event, report: Reporter) -> None:
+@rule("SAS-036", "5.3", ADVISORY, INFO, on="sasl | header | finished")
+def sasl_handshake_stalled(event: Event, report: Reporter) -> None:
     """The steps of a SASL handshake follow each other without long pauses.
 
     After ten seconds it is worth knowing which peer the other waited for.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
-from amqpscope.model.v1_0.sasl import CLIENT
 from amqpscope.rules.v1_0 import (
     ADVISORY,
     ERROR,
@@ -33,8 +32,8 @@ from dissectors.v1_0.values import Array, type_of
 CODES: Final = ("ok", "auth", "sys", "sys-perm", "sys-temp")
 
 
-@rule("SAS-011", "sasl-mechanism-list-malformed", "5.3.3.1", MUST, ERROR, on="sasl")
-def mechanism_list_malformed(event: Event, report: Reporter) -> None:
+@rule("SAS-011", "5.3.3.1", MUST, ERROR, on="sasl", needs="!damaged")
+def sasl_mechanism_list_malformed(event: Event, report: Reporter, body: SaslMechanisms) -> None:
     """The server's list of mechanisms is one symbol or an array of one or more symbols.
 
     An empty or missing list leaves the client nothing to choose, and strings or a list in its place
@@ -52,9 +51,6 @@ def mechanism_list_malformed(event: Event, report: Reporter) -> None:
         client: sasl-init mechanism=:ANONYMOUS
         server: sasl-outcome code=ok
     """
-    body = event.body
-    if not isinstance(body, SaslMechanisms) or event.damaged:
-        return
     said = body.wire(0)
     if said is None:
         found = "is null"
@@ -73,8 +69,8 @@ def mechanism_list_malformed(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SAS-021", "sasl-outcome-code-invalid", "5.3.3.6", MUST, ERROR, on="sasl")
-def outcome_code_invalid(event: Event, report: Reporter) -> None:
+@rule("SAS-021", "5.3.3.6", MUST, ERROR, on="sasl", needs="!damaged")
+def sasl_outcome_code_invalid(event: Event, report: Reporter, body: SaslOutcome) -> None:
     """The code of a sasl-outcome is a ubyte from 0 to 4.
 
     Clients choose their next step by it: try again, ask for other credentials, or give up.
@@ -87,9 +83,6 @@ def outcome_code_invalid(event: Event, report: Reporter) -> None:
         client: sasl-init mechanism=:ANONYMOUS
         server: sasl-outcome code=sys-temp
     """
-    body = event.body
-    if not isinstance(body, SaslOutcome) or event.damaged:
-        return
     said = body.wire(0)
     if said is None:
         found = "is missing"
@@ -102,8 +95,8 @@ def outcome_code_invalid(event: Event, report: Reporter) -> None:
     report.sure(event, f"the code of the sasl-outcome {found}", "sasl-outcome.code")
 
 
-@rule("SAS-022", "sasl-additional-data-on-failure", "5.3.3.5", IMPLIED, WARNING, on="sasl")
-def additional_data_on_failure(event: Event, report: Reporter) -> None:
+@rule("SAS-022", "5.3.3.5", IMPLIED, WARNING, on="sasl")
+def sasl_additional_data_on_failure(event: Event, report: Reporter, body: SaslOutcome) -> None:
     """A sasl-outcome carries additional data only when the authentication succeeded.
 
     An empty binary is a small slip and told as information.
@@ -116,8 +109,7 @@ def additional_data_on_failure(event: Event, report: Reporter) -> None:
         client: sasl-init mechanism=:ANONYMOUS
         server: sasl-outcome code=ok additional-data=b"Welcome!"
     """
-    body = event.body
-    if not isinstance(body, SaslOutcome) or not body.code or body.additional_data is None:
+    if not body.code or body.additional_data is None:
         return
     name = CODES[body.code] if body.code < len(CODES) else str(body.code)
     report.sure(
@@ -128,8 +120,8 @@ def additional_data_on_failure(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SAS-027", "sasl-hostname-differs-from-open", "5.3.3.2", ADVISORY, INFO, on="open")
-def hostname_differs_from_open(event: Event, report: Reporter) -> None:
+@rule("SAS-027", "5.3.3.2", ADVISORY, INFO, on="open", needs="client")
+def sasl_hostname_differs_from_open(event: Event, report: Reporter, body: Open) -> None:
     """A client names the same host in its sasl-init and in its open.
 
     Proxies choose the back end and the domain of the credentials by the one, brokers the virtual
@@ -153,9 +145,8 @@ def hostname_differs_from_open(event: Event, report: Reporter) -> None:
         client: header AMQP 1.0.0
         client: open container-id="c" hostname="A.example"
     """
-    body = event.body
     sasl = event.connection.sasl
-    if event.peer != CLIENT or not isinstance(body, Open) or sasl.init is None:
+    if sasl.init is None:
         return
     first, second = sasl.init.hostname, body.hostname
     # "vhost:name" is how a virtual host is asked for at RabbitMQ, on purpose.
@@ -178,8 +169,8 @@ def host(name: str) -> str:
     return name.rstrip(".").lower()
 
 
-@rule("SAS-026", "sasl-hostname-differs-from-sni", "5.3.3.2", SHOULD, WARNING, on="sasl")
-def hostname_differs_from_sni(event: Event, report: Reporter) -> None:
+@rule("SAS-026", "5.3.3.2", SHOULD, WARNING, on="sasl", needs="client !damaged")
+def sasl_hostname_differs_from_sni(event: Event, report: Reporter, body: SaslInit) -> None:
     """The host name of sasl-init is the one that TLS was begun with, or absent.
 
     A server that serves several hosts has chosen its certificate by the name in the ClientHello,
@@ -202,9 +193,7 @@ def hostname_differs_from_sni(event: Event, report: Reporter) -> None:
         client: sasl-init mechanism=:ANONYMOUS hostname="One.Example:5671"
         server: sasl-outcome code=ok
     """
-    body, carrier = event.body, event.connection.carrier
-    if not isinstance(body, SaslInit) or event.peer != CLIENT or event.damaged:
-        return
+    carrier = event.connection.carrier
     tls = None if carrier is None else carrier.tls
     name = body.hostname
     if tls is None or not tls.server_name or not name or name.startswith("vhost:"):
@@ -214,8 +203,8 @@ def hostname_differs_from_sni(event: Event, report: Reporter) -> None:
         report.sure(event, text, "sasl-init.hostname")
 
 
-@rule("SAS-028", "sasl-field-type-wrong", "5.3.3", MUST, ERROR, on="sasl")
-def field_type_wrong(event: Event, report: Reporter) -> None:
+@rule("SAS-028", "5.3.3", MUST, ERROR, on="sasl")
+def sasl_field_type_wrong(event: Event, report: Reporter) -> None:
     """The fields of SASL frames are there where they must be, and of their declared types.
 
     A mechanism is a symbol, a host name a string, and what the mechanism says is binary. An empty

@@ -31,8 +31,8 @@ MISPLACED: Final = KIND["misplaced"]
 SASL_HEADER: Final = Header(SASL, 1, 0, 0)
 
 
-@rule("SAS-001", "sasl-header-wrong", "5.3", MUST, ERROR, on="sasl")
-def header_wrong(event: Event, report: Reporter) -> None:
+@rule("SAS-001", "5.3", MUST, ERROR, on="sasl", needs="anchored")
+def sasl_header_wrong(event: Event, report: Reporter) -> None:
     """Each peer begins the SASL layer with the header "AMQP" 3 1 0 0 before its first SASL frame.
 
     The header is what tells SASL from AMQP and TLS, and which version is meant. A client may ask
@@ -56,7 +56,7 @@ def header_wrong(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok
     """
     own = event.own
-    if not own.anchored or broken(event.frame.unit):
+    if broken(event.frame.unit):
         return
     if not own.headers:
         if not own.frames and not event.frame.offset:
@@ -77,8 +77,8 @@ def header_wrong(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("SAS-003", "sasl-frame-type-wrong", "5.3.1", IMPLIED, ERROR, on="misplaced")
-def frame_type_wrong(event: Event, report: Reporter) -> None:
+@rule("SAS-003", "5.3.1", IMPLIED, ERROR, on="misplaced")
+def sasl_frame_type_wrong(event: Event, report: Reporter) -> None:
     """Between its SASL header and its next header a peer sends only frames of type 1.
 
     The other peer's SASL code cannot read anything else, and many close at once. A client may send
@@ -116,8 +116,8 @@ def broken(unit: Unit) -> bool:
     return bool(unit.faults) and unit.faults[0].kind is Damage.FRAME
 
 
-@rule("SAS-004", "sasl-header-bytes-not-zero", "5.3.1", SHOULD, WARNING, on="sasl")
-def header_bytes_not_zero(event: Event, report: Reporter) -> None:
+@rule("SAS-004", "5.3.1", SHOULD, WARNING, on="sasl")
+def sasl_header_bytes_not_zero(event: Event, report: Reporter) -> None:
     """Octets 6 and 7 of a SASL frame, where other frames have their channel, are zero.
 
     Bad (sasl):
@@ -132,8 +132,8 @@ def header_bytes_not_zero(event: Event, report: Reporter) -> None:
         report.sure(event, f"octets 6 and 7 of a SASL frame are 0x{channel:04x}, not 0", "channel")
 
 
-@rule("SAS-005", "sasl-doff-not-two", "5.3.1", SHOULD, WARNING, on="sasl")
-def doff_not_two(event: Event, report: Reporter) -> None:
+@rule("SAS-005", "5.3.1", SHOULD, WARNING, on="sasl")
+def sasl_doff_not_two(event: Event, report: Reporter) -> None:
     """A SASL frame has no extended header: its data offset is 2.
 
     Bad (sasl):
@@ -148,8 +148,8 @@ def doff_not_two(event: Event, report: Reporter) -> None:
         report.sure(event, f"the data offset of a SASL frame is {doff}, not 2", "doff")
 
 
-@rule("SAS-006", "sasl-frame-too-large", "5.3.1", MUST, ERROR, on="sasl")
-def frame_too_large(event: Event, report: Reporter) -> None:
+@rule("SAS-006", "5.3.1", MUST, ERROR, on="sasl")
+def sasl_frame_too_large(event: Event, report: Reporter) -> None:
     """A SASL frame has at most 512 octets.
 
     There is no way to agree on more, and a peer may drop what exceeds it. Tokens and tickets often
@@ -180,8 +180,8 @@ def frame_too_large(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("SAS-007", "sasl-body-not-one-type", "5.3.1", MUST, ERROR, on="sasl")
-def body_not_one_type(event: Event, report: Reporter) -> None:
+@rule("SAS-007", "5.3.1", MUST, ERROR, on="sasl")
+def sasl_body_not_one_type(event: Event, report: Reporter) -> None:
     """The body of a SASL frame is exactly one of the five SASL types, and nothing behind it.
 
     Bad (sasl):
@@ -217,8 +217,8 @@ def body_not_one_type(event: Event, report: Reporter) -> None:
         report.sure(event, f"{more} octets follow {body.row.name} in its SASL frame", "body")
 
 
-@rule("SAS-008", "sasl-frame-empty", "5.3.1", MUST, ERROR, on="sasl empty")
-def frame_empty(event: Event, report: Reporter) -> None:
+@rule("SAS-008", "5.3.1", MUST, ERROR, on="sasl empty")
+def sasl_frame_empty(event: Event, report: Reporter) -> None:
     """No SASL frame is empty.
 
     An empty frame keeps an AMQP connection alive; in the SASL layer it is an error from which there
@@ -237,8 +237,8 @@ def frame_empty(event: Event, report: Reporter) -> None:
     report.sure(event, f"the {NAMES[event.peer]} sends an empty SASL frame", "size")
 
 
-@rule("SAS-023", "sasl-success-not-followed-by-header", "5.3.3.5", MUST, ERROR, on="misplaced")
-def success_not_followed_by_header(event: Event, report: Reporter) -> None:
+@rule("SAS-023", "5.3.3.5", MUST, ERROR, on="misplaced")
+def sasl_success_not_followed_by_header(event: Event, report: Reporter) -> None:
     """After a successful SASL exchange each peer begins the next layer with a protocol header.
 
     Whatever layer follows, AMQP, TLS or SASL again, its header comes before anything else. The
@@ -272,8 +272,8 @@ def success_not_followed_by_header(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SAS-024", "sasl-failure-ignored", "5.3.3.5", IMPLIED, ERROR, on="header | misplaced")
-def failure_ignored(event: Event, report: Reporter) -> None:
+@rule("SAS-024", "5.3.3.5", IMPLIED, ERROR, on="header | misplaced")
+def sasl_failure_ignored(event: Event, report: Reporter) -> None:
     """After a sasl-outcome other than ok the connection is over for both peers.
 
     A server that goes on lets in a client that it has just refused: a security hole. What a client

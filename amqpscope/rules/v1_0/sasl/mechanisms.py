@@ -44,8 +44,8 @@ def mechanism_of(event: Event) -> str:
     return sasl.mechanism
 
 
-@rule("SAS-029", "sasl-plain-malformed", "RFC 4616", MUST, ERROR, on="sasl")
-def plain_malformed(event: Event, report: Reporter) -> None:
+@rule("SAS-029", "RFC 4616", MUST, ERROR, on="sasl")
+def sasl_plain_malformed(event: Event, report: Reporter) -> None:
     """A PLAIN response is [authorization name] NUL user name NUL password, in UTF-8.
 
     The user name is never empty. Without an initial response the server asks with an empty
@@ -89,8 +89,8 @@ def is_utf8(octets: bytes) -> bool:
     return True
 
 
-@rule("SAS-031", "sasl-scram-malformed", "RFC 5802", MUST, ERROR, on="sasl")
-def scram_malformed(event: Event, report: Reporter) -> None:
+@rule("SAS-031", "RFC 5802", MUST, ERROR, on="sasl", needs="anchored partner-anchored")
+def sasl_scram_malformed(event: Event, report: Reporter) -> None:
     """SCRAM messages follow the grammar, and every nonce goes on with the one before it.
 
     The client begins with its flags, name and nonce; the server answers with a nonce that begins
@@ -118,8 +118,6 @@ def scram_malformed(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok additional-data=b"v=c2lnbmF0dXJl"
     """
     if not mechanism_of(event).startswith("SCRAM-"):
-        return
-    if not event.own.anchored or not event.partner.anchored:
         return
     sasl = event.connection.sasl
     fault, path = "", ""
@@ -227,8 +225,8 @@ def is_base64(text: str) -> bool:
         return False
 
 
-@rule("SAS-032", "sasl-scram-server-final-missing", "5.3.3.5", IMPLIED, INFO, on="sasl")
-def scram_server_final_missing(event: Event, report: Reporter) -> None:
+@rule("SAS-032", "5.3.3.5", IMPLIED, INFO, on="sasl", needs="server")
+def sasl_scram_server_final_missing(event: Event, report: Reporter, body: SaslOutcome) -> None:
     """A server that accepts a SCRAM client sends its signature, so that it is authenticated too.
 
     It goes as the additional data of the outcome, or as a last challenge that the client answers
@@ -254,11 +252,10 @@ def scram_server_final_missing(event: Event, report: Reporter) -> None:
         client: sasl-response response=b""
         server: sasl-outcome code=ok
     """
-    body = event.body
     sasl = event.connection.sasl
-    if not isinstance(body, SaslOutcome) or body.code != 0 or body.additional_data:
+    if body.code != 0 or body.additional_data:
         return
-    if event.peer != SERVER or sasl.nested or not sasl.mechanism.startswith("SCRAM-"):
+    if sasl.nested or not sasl.mechanism.startswith("SCRAM-"):
         return
     if event.own.anchored and len(sasl.server_messages) < 2:
         report.suspect(
@@ -269,8 +266,8 @@ def scram_server_final_missing(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("SAS-033", "sasl-xoauth2-malformed", "XOAUTH2", ADVISORY, INFO, on="sasl")
-def xoauth2_malformed(event: Event, report: Reporter) -> None:
+@rule("SAS-033", "XOAUTH2", ADVISORY, INFO, on="sasl")
+def sasl_xoauth2_malformed(event: Event, report: Reporter) -> None:
     """An XOAUTH2 response is user=... ^A auth=Bearer ... ^A ^A.
 
     Bad:
@@ -298,8 +295,8 @@ def xoauth2_malformed(event: Event, report: Reporter) -> None:
     report.sure(event, "the client's XOAUTH2 response is not user=, auth=Bearer and two ^A", path)
 
 
-@rule("SAS-034", "sasl-clear-text-credentials", "security advice", ADVISORY, INFO, on="sasl")
-def clear_text_credentials(event: Event, report: Reporter) -> None:
+@rule("SAS-034", "security advice", ADVISORY, INFO, on="sasl")
+def sasl_clear_text_credentials(event: Event, report: Reporter) -> None:
     """Passwords and tokens go over the wire only inside TLS.
 
     PLAIN, LOGIN and the token mechanisms hide nothing: whoever sees the traffic has the

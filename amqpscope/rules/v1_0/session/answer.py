@@ -61,7 +61,7 @@ def names_wrong_channel(event: Event) -> int:
     return -1 if waiting(event, body.remote_channel) else body.remote_channel
 
 
-@rule("SES-003", "remote-channel-set-by-initiator", "2.7.2", MUST, ERROR, on="begin")
+@rule("SES-003", "2.7.2", MUST, ERROR, on="begin")
 def remote_channel_set_by_initiator(event: Event, report: Reporter) -> None:
     """A begin that opens a new session leaves remote-channel null.
 
@@ -93,9 +93,7 @@ def remote_channel_set_by_initiator(event: Event, report: Reporter) -> None:
     )
 
 
-@rule(
-    "SES-004", "remote-channel-missing-in-reply", "2.7.2", MUST, ERROR, on="close | tick | finished"
-)
+@rule("SES-004", "2.7.2", MUST, ERROR, on="close | tick | finished")
 def remote_channel_missing_in_reply(event: Event, report: Reporter) -> None:
     """A begin that answers its partner's begin names the partner's channel.
 
@@ -161,7 +159,7 @@ def missing_answer(event: Event, report: Reporter, session: SessionEnd, asked: S
         )
 
 
-@rule("SES-005", "remote-channel-wrong", "2.7.2", MUST, ERROR, on="begin")
+@rule("SES-005", "2.7.2", MUST, ERROR, on="begin")
 def remote_channel_wrong(event: Event, report: Reporter) -> None:
     """A begin that answers names the channel of a begin that waits for its answer.
 
@@ -200,7 +198,7 @@ def remote_channel_wrong(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SES-006", "remote-channel-duplicate", "2.7.2", IMPLIED, ERROR, on="begin")
+@rule("SES-006", "2.7.2", IMPLIED, ERROR, on="begin")
 def remote_channel_duplicate(event: Event, report: Reporter) -> None:
     """A begin of the partner is answered once.
 

@@ -7,6 +7,7 @@ begins and ends.
 from __future__ import annotations
 
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.overdue import judging, owes, seconds, stands_for
 from dissectors.v1_0.bodies import Attach, Begin, End
@@ -20,7 +21,7 @@ def astray(event: Event) -> bool:
     return not event.partner.discarding
 
 
-@rule("SES-001", "frame-on-unbegun-channel", "2.5.5", IMPLIED, ERROR, on="unbegun")
+@rule("SES-001", "2.5.5", IMPLIED, ERROR, on="unbegun")
 def frame_on_unbegun_channel(event: Event, report: Reporter) -> None:
     """A peer sends the frames of a session only on a channel on which it has sent begin.
 
@@ -56,8 +57,8 @@ def frame_on_unbegun_channel(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SES-002", "begin-on-used-channel", "2.5.1", IMPLIED, ERROR, on="begin")
-def begin_on_used_channel(event: Event, report: Reporter) -> None:
+@rule("SES-002", "2.5.1", IMPLIED, ERROR, on="begin", needs="!closed !discarded")
+def begin_on_used_channel(event: Event, report: Reporter, session: SessionEnd) -> None:
     """A begin needs a channel on which its sender has no session.
 
     A channel is in use from a peer's begin to that peer's own end; it need not wait for the
@@ -72,10 +73,7 @@ def begin_on_used_channel(event: Event, report: Reporter) -> None:
         server: end[0]
         server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
     """
-    session = event.session
-    if session is None or not session.whole or event.own.close is not None:
-        return
-    if event.discarded:
+    if not session.whole:
         return
     report.sure(
         event,
@@ -85,7 +83,7 @@ def begin_on_used_channel(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SES-007", "begin-answered", "2.5.1", IMPLIED, WARNING, on="tick | finished")
+@rule("SES-007", "2.5.1", IMPLIED, WARNING, on="tick | finished")
 def begin_answered(event: Event, report: Reporter) -> None:
     """A begin is answered by a begin, if need be with an end right behind it.
 
@@ -130,7 +128,7 @@ def begin_answered(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("SES-009", "frame-after-end", "2.5.5", IMPLIED, ERROR, on="unbegun")
+@rule("SES-009", "2.5.5", IMPLIED, ERROR, on="unbegun")
 def frame_after_end(event: Event, report: Reporter) -> None:
     """After its own end a peer sends nothing more on that channel until it begins a new session.
 
@@ -158,7 +156,7 @@ def frame_after_end(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SES-010", "end-repeated", "2.5.2", IMPLIED, ERROR, on="unbegun end")
+@rule("SES-010", "2.5.2", IMPLIED, ERROR, on="unbegun end")
 def end_repeated(event: Event, report: Reporter) -> None:
     """A peer ends a session once.
 
@@ -189,7 +187,7 @@ def end_repeated(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("SES-011", "end-answered", "2.5.2-2.5.5", IMPLIED, WARNING, on="tick | finished")
+@rule("SES-011", "2.5.2-2.5.5", IMPLIED, WARNING, on="tick | finished")
 def end_answered(event: Event, report: Reporter) -> None:
     """An end is answered by an end.
 
@@ -226,7 +224,7 @@ def end_answered(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("SES-016", "handle-max-exceeded", "2.7.2", MUST, ERROR, on="attach | begin")
+@rule("SES-016", "2.7.2", MUST, ERROR, on="attach | begin")
 def handle_max_exceeded(event: Event, report: Reporter) -> None:
     """A peer attaches no handle above the handle-max that its partner's begin states.
 
@@ -288,7 +286,7 @@ def pipelined_handles(event: Event, body: Begin, report: Reporter) -> None:
         return
 
 
-@rule("SES-021", "initial-window-zero", "2.5.6", IMPLIED, INFO, on="begin")
+@rule("SES-021", "2.5.6", IMPLIED, INFO, on="begin")
 def initial_window_zero(event: Event, report: Reporter) -> None:
     """A begin with an incoming-window of 0 lets no transfer in until a flow opens the window.
 

@@ -19,7 +19,7 @@ from dissectors.v1_0.values import Described, Map, Value
 SECOND: Final = 1_000_000_000
 
 
-@rule("SRC-003", "dynamic-source-request-with-address", "3.5.3", MUST, ERROR, on="attach")
+@rule("SRC-003", "3.5.3", MUST, ERROR, on="attach")
 def dynamic_source_request_with_address(event: Event, report: Reporter) -> None:
     """A receiver that asks for a dynamic source does not give it an address.
 
@@ -42,7 +42,7 @@ def dynamic_source_request_with_address(event: Event, report: Reporter) -> None:
         tell_named(event, report, attach, attach.source, "source")
 
 
-@rule("SRC-005", "dynamic-target-request-with-address", "3.5.4", MUST, ERROR, on="attach")
+@rule("SRC-005", "3.5.4", MUST, ERROR, on="attach")
 def dynamic_target_request_with_address(event: Event, report: Reporter) -> None:
     """A sender that asks for a dynamic target does not give it an address.
 
@@ -80,10 +80,7 @@ def tell_named(
         report.sure(event, text, path)
 
 
-@rule(
-    "SRC-004", "dynamic-source-without-address", "3.5.3", MUST, ERROR,
-    on="tick | detach | end | close | finished",
-)  # fmt: skip
+@rule("SRC-004", "3.5.3", MUST, ERROR, on="tick | detach | end | close | finished")
 def dynamic_source_without_address(event: Event, report: Reporter) -> None:
     """A sender that has made a dynamic source tells its address.
 
@@ -108,10 +105,7 @@ def dynamic_source_without_address(event: Event, report: Reporter) -> None:
     tell_nameless(event, report, False)
 
 
-@rule(
-    "SRC-006", "dynamic-target-without-address", "3.5.4", MUST, ERROR,
-    on="tick | detach | end | close | finished",
-)  # fmt: skip
+@rule("SRC-006", "3.5.4", MUST, ERROR, on="tick | detach | end | close | finished")
 def dynamic_target_without_address(event: Event, report: Reporter) -> None:
     """A receiver that has made a dynamic target tells its address.
 
@@ -179,7 +173,7 @@ def refusing(event: Event) -> bool:
     return isinstance(body, Detach | End | Close) and (body.error is not None or bool(body.wrong))
 
 
-@rule("SRC-007", "dynamic-address-not-traceable", "3.5.3", SHOULD, INFO, on="attach", default=False)
+@rule("SRC-007", "3.5.3", SHOULD, INFO, on="attach", default=False)
 def dynamic_address_not_traceable(event: Event, report: Reporter) -> None:
     """The address of a dynamic node contains the link's name and the requester's container-id.
 
@@ -226,7 +220,7 @@ def wished(event: Event, attach: Attach) -> tuple[LinkEnd, Source | Target, Sour
     return link, asked, given
 
 
-@rule("SRC-012", "node-properties-not-reported", "3.5.9", IMPLIED, INFO, on="attach")
+@rule("SRC-012", "3.5.9", IMPLIED, INFO, on="attach")
 def node_properties_not_reported(event: Event, report: Reporter) -> None:
     """The answer for a dynamic node tells the lifetime that the node really has.
 
@@ -270,7 +264,7 @@ def policy_of(terminus: Source | Target) -> str:
     return policy.row.name if isinstance(policy, Body) else ""
 
 
-@rule("SRC-019", "terminus-durability-not-granted", "3.5.3", IMPLIED, INFO, on="attach")
+@rule("SRC-019", "3.5.3", IMPLIED, INFO, on="attach")
 def terminus_durability_not_granted(event: Event, report: Reporter) -> None:
     """A durable terminus is one only if the answer says so too.
 
@@ -307,7 +301,7 @@ def terminus_durability_not_granted(event: Event, report: Reporter) -> None:
         report.sure(event, text, f"attach.{slot}.durable", request, peer=1 - event.peer)
 
 
-@rule("SRC-022", "distribution-mode-not-granted", "3.5.3", IMPLIED, INFO, on="attach")
+@rule("SRC-022", "3.5.3", IMPLIED, INFO, on="attach")
 def distribution_mode_not_granted(event: Event, report: Reporter) -> None:
     """A receiver that wants to browse looks whether the answer says copy.
 
@@ -342,7 +336,7 @@ def distribution_mode_not_granted(event: Event, report: Reporter) -> None:
         report.sure(event, text, path, ((link.mark, "the request"),), peer=1 - event.peer)
 
 
-@rule("SRC-026", "requested-filter-not-active", "3.5.3", IMPLIED, INFO, on="attach")
+@rule("SRC-026", "3.5.3", IMPLIED, INFO, on="attach")
 def requested_filter_not_active(event: Event, report: Reporter) -> None:
     """The answer lists the filters that are in force; one that is not there does not filter.
 
@@ -384,7 +378,7 @@ def filter_names(filters: Value) -> list[str]:
     return [descriptor_name(item.descriptor) for _, item in filters if isinstance(item, Described)]
 
 
-@rule("SRC-036", "terminus-capability-not-granted", "3.5.3", ADVISORY, INFO, on="attach")
+@rule("SRC-036", "3.5.3", ADVISORY, INFO, on="attach")
 def terminus_capability_not_granted(event: Event, report: Reporter) -> None:
     """A capability that is asked of a node is granted where the answer names it as well.
 

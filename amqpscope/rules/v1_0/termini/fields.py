@@ -26,7 +26,7 @@ from dissectors.v1_0.values import Array, Described, Map, Symbol, Value, type_of
 MODES: Final = frozenset(("move", "copy"))
 
 
-@rule("SRC-001", "terminus-type-wrong", "2.7.3", MUST, ERROR, on="attach")
+@rule("SRC-001", "2.7.3", MUST, ERROR, on="attach")
 def terminus_type_wrong(event: Event, report: Reporter) -> None:
     """attach.source holds a source, and attach.target a target or a coordinator.
 
@@ -63,7 +63,7 @@ def tell_type(event: Event, report: Reporter, slot: str, value: Value) -> None:
     report.sure(event, f"{path} is of type {called}, which is no {slot}", path)
 
 
-@rule("SRC-002", "terminus-field-type-wrong", "3.5.3", MUST, ERROR, on="attach")
+@rule("SRC-002", "3.5.3", MUST, ERROR, on="attach")
 def terminus_field_type_wrong(event: Event, report: Reporter) -> None:
     """The fields of a source or target have their declared types.
 
@@ -101,7 +101,7 @@ def terminus_field_type_wrong(event: Event, report: Reporter) -> None:
             report.sure(event, text, terminus.path, severity=WARNING)
 
 
-@rule("SRC-031", "multiple-field-as-list", "1.4", MUST, ERROR, on="attach")
+@rule("SRC-031", "1.4", MUST, ERROR, on="attach")
 def multiple_field_as_list(event: Event, report: Reporter) -> None:
     """Several outcomes or capabilities are an array of symbols, not a list.
 
@@ -129,7 +129,7 @@ def multiple_field_as_list(event: Event, report: Reporter) -> None:
                 report.sure(event, text, path)
 
 
-@rule("SRC-037", "terminus-address-not-string", "3.5.3", IMPLIED, WARNING, on="attach")
+@rule("SRC-037", "3.5.3", IMPLIED, WARNING, on="attach")
 def terminus_address_not_string(event: Event, report: Reporter) -> None:
     """The address of a source or target is a string.
 
@@ -152,7 +152,7 @@ def terminus_address_not_string(event: Event, report: Reporter) -> None:
             report.suspect(event, f"{path} is of type {type_of(address)}, not string", path)
 
 
-@rule("SRC-008", "node-properties-without-dynamic", "3.5.3", MUST, ERROR, on="attach")
+@rule("SRC-008", "3.5.3", MUST, ERROR, on="attach")
 def node_properties_without_dynamic(event: Event, report: Reporter) -> None:
     """dynamic-node-properties are sent only with dynamic set.
 
@@ -184,7 +184,7 @@ def node_properties_without_dynamic(event: Event, report: Reporter) -> None:
         report.sure(event, text, path, severity="" if properties else INFO)
 
 
-@rule("SRC-009", "node-property-key-not-symbol", "3.5.9", MUST, ERROR, on="attach")
+@rule("SRC-009", "3.5.9", MUST, ERROR, on="attach")
 def node_property_key_not_symbol(event: Event, report: Reporter) -> None:
     """The keys of node properties are symbols.
 
@@ -206,7 +206,7 @@ def node_property_key_not_symbol(event: Event, report: Reporter) -> None:
     tell_keys(event, report, "dynamic-node-properties")
 
 
-@rule("SRC-023", "filter-key-not-symbol", "3.5.8", MUST, ERROR, on="attach")
+@rule("SRC-023", "3.5.8", MUST, ERROR, on="attach")
 def filter_key_not_symbol(event: Event, report: Reporter) -> None:
     """The keys of a filter set are symbols.
 
@@ -240,7 +240,7 @@ def tell_keys(event: Event, report: Reporter, name: str) -> None:
                 break
 
 
-@rule("SRC-010", "lifetime-policy-type-wrong", "3.5.9", MUST, ERROR, on="attach")
+@rule("SRC-010", "3.5.9", MUST, ERROR, on="attach")
 def lifetime_policy_type_wrong(event: Event, report: Reporter) -> None:
     """The lifetime-policy of a dynamic node is one of the described policies, not its name.
 
@@ -275,7 +275,7 @@ def lifetime_policy_type_wrong(event: Event, report: Reporter) -> None:
             report.sure(event, f"{path} is of type {called}, not a described policy", path)
 
 
-@rule("SRC-011", "supported-dist-modes-malformed", "3.5.9", MUST, ERROR, on="attach")
+@rule("SRC-011", "3.5.9", MUST, ERROR, on="attach")
 def supported_dist_modes_malformed(event: Event, report: Reporter) -> None:
     """supported-dist-modes is a symbol or an array of symbols that name distribution modes.
 
@@ -317,7 +317,7 @@ def is_symbol_array(value: Value) -> bool:
     return not value or (TYPE_OF[value.code] == TYPE_NUMBER["symbol"] and not value.descriptors)
 
 
-@rule("SRC-015", "terminus-durability-invalid", "3.5.5", MUST, ERROR, on="attach")
+@rule("SRC-015", "3.5.5", MUST, ERROR, on="attach")
 def terminus_durability_invalid(event: Event, report: Reporter) -> None:
     """The durability of a terminus is 0, 1 or 2.
 
@@ -338,7 +338,7 @@ def terminus_durability_invalid(event: Event, report: Reporter) -> None:
         tell_choice(event, report, terminus, "durable")
 
 
-@rule("SRC-016", "expiry-policy-invalid", "3.5.6", MUST, ERROR, on="attach")
+@rule("SRC-016", "3.5.6", MUST, ERROR, on="attach")
 def expiry_policy_invalid(event: Event, report: Reporter) -> None:
     """The expiry-policy of a terminus is link-detach, session-end, connection-close or never.
 
@@ -372,7 +372,7 @@ def tell_choice(event: Event, report: Reporter, terminus: Terminus, name: str) -
         report.sure(event, f"{path} is {value!s}, which is none of {allowed}", path)
 
 
-@rule("SRC-018", "terminus-timeout-pointless", "3.5.6", ADVISORY, INFO, on="attach")
+@rule("SRC-018", "3.5.6", ADVISORY, INFO, on="attach")
 def terminus_timeout_pointless(event: Event, report: Reporter) -> None:
     """A terminus that never expires needs no timeout.
 
@@ -397,7 +397,7 @@ def terminus_timeout_pointless(event: Event, report: Reporter) -> None:
             report.sure(event, f"{path} is {timeout} s, but the terminus never expires", path)
 
 
-@rule("SRC-021", "distribution-mode-unknown", "3.5.7", MUST, INFO, on="attach")
+@rule("SRC-021", "3.5.7", MUST, INFO, on="attach")
 def distribution_mode_unknown(event: Event, report: Reporter) -> None:
     """A distribution-mode is move or copy, or one that an extension has defined.
 
@@ -422,7 +422,7 @@ def distribution_mode_unknown(event: Event, report: Reporter) -> None:
         report.suspect(event, f"{path} is {mode}, neither move nor copy", path)
 
 
-@rule("SRC-024", "filter-not-described", "3.5.8", MUST, ERROR, on="attach")
+@rule("SRC-024", "3.5.8", MUST, ERROR, on="attach")
 def filter_not_described(event: Event, report: Reporter) -> None:
     """Each filter of a source is a described value, or null.
 

@@ -22,8 +22,17 @@ UNKNOWN: Final = object()
 """What a message has in a place that cannot be read."""
 
 
-@rule("SRC-013", "dynamic-node-died-early", "3.5.9", IMPLIED, WARNING, on="detach")
-def dynamic_node_died_early(event: Event, report: Reporter) -> None:
+@rule(
+    "SRC-013",
+    "3.5.9",
+    IMPLIED,
+    WARNING,
+    on="detach",
+    needs="!damaged anchored partner-anchored !discarded",
+)
+def dynamic_node_died_early(
+    event: Event, report: Reporter, body: Detach, link: LinkEnd, pair: LinkEnd
+) -> None:
     """A node that was made for a link lives at least as long as that link is attached.
 
     Whatever its lifetime policy is, it counts from the end of the link that made it. Replies sent
@@ -53,20 +62,17 @@ def dynamic_node_died_early(event: Event, report: Reporter) -> None:
         server: detach[0] handle=1 closed=true error=error(condition=:amqp:not-found
                 description="no queue c-r-1")
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Detach) or body.error is None or link is None or event.damaged:
+    if body.error is None:
         return
-    if body.error.condition not in GONE or not refusal(event, link) or link.pair is None:
+    if body.error.condition not in GONE or not refusal(event, link):
         return
-    if not event.own.anchored or not event.partner.anchored or event.discarded:
-        return
-    address = link.pair.terms.address
+    address = pair.terms.address
     for maker in dynamic_links(event, address):
         text = (
             f"link {link.label()} is refused with {body.error.condition} for the dynamic node"
             f' "{address}", while link {maker.label()} that made it is attached'
         )
-        related = ((maker.mark, "the link that made the node"), (link.pair.mark, "the attach"))
+        related = ((maker.mark, "the link that made the node"), (pair.mark, "the attach"))
         told = body.error.description
         if isinstance(told, str) and address in told:
             report.sure(event, text, "detach.error.condition", related)
@@ -97,8 +103,8 @@ def dynamic_links(event: Event, address: str) -> Iterator[LinkEnd]:
                     yield link
 
 
-@rule("SRC-028", "filtered-message-delivered", "3.5.8", IMPLIED, WARNING, on="watched")
-def filtered_message_delivered(event: Event, report: Reporter) -> None:
+@rule("SRC-028", "3.5.8", IMPLIED, WARNING, on="watched")
+def filtered_message_delivered(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A source sends only messages that pass all filters that its attach lists.
 
     Judged for the filters that ask for exact values of properties or application-properties; what
@@ -125,8 +131,8 @@ def filtered_message_delivered(event: Event, report: Reporter) -> None:
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 | properties(subject="a") data(b"0")
     """
-    link, parts = event.link, event.parts
-    if link is None or link.sending.watch is None or parts is None or parts.fault is not None:
+    parts = event.parts
+    if link.sending.watch is None or parts is None or parts.fault is not None:
         return
     for each in link.sending.watch.filters:
         found = held(parts, each)

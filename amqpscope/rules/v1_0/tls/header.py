@@ -18,8 +18,8 @@ TLS: Final = 2
 TLS_HEADER: Final = Header(TLS, 1, 0, 0)
 
 
-@rule("TLS-001", "tls-layer-start-broken", "5.2", MUST, ERROR, on="misplaced | malformed")
-def layer_start_broken(event: Event, report: Reporter) -> None:
+@rule("TLS-001", "5.2", MUST, ERROR, on="misplaced | malformed", needs="anchored")
+def tls_layer_start_broken(event: Event, report: Reporter) -> None:
     """Each peer that agrees to TLS sends the header "AMQP" 2 1 0 0, and then nothing but TLS.
 
     Frames right behind that header are in the clear, which is what TLS was to prevent. A server
@@ -44,7 +44,7 @@ def layer_start_broken(event: Event, report: Reporter) -> None:
         server: open container-id="s"
     """
     own, frame = event.own, event.frame
-    if not own.anchored or frame.missing:
+    if frame.missing:
         return
     if own.headers:
         if own.layer == TLS and not broken(frame.unit) and not inside(event):
@@ -82,8 +82,8 @@ def record(raw: bytes) -> bool:
     return len(raw) >= 3 and raw[0] == 0x16 and raw[1] == 3 and raw[2] <= 4
 
 
-@rule("TLS-011", "tls-inner-header-missing", "5.1", IMPLIED, WARNING, on="misplaced")
-def inner_header_missing(event: Event, report: Reporter) -> None:
+@rule("TLS-011", "5.1", IMPLIED, WARNING, on="misplaced", needs="anchored")
+def tls_inner_header_missing(event: Event, report: Reporter) -> None:
     """Inside TLS that a header has begun, each peer starts anew with a header of its own.
 
     The TLS header names the TLS layer and no other: which layer comes next, SASL or AMQP, is told
@@ -107,7 +107,7 @@ def inner_header_missing(event: Event, report: Reporter) -> None:
         server: open container-id="s"
     """
     own, unit = event.own, event.frame.unit
-    if own.layer != TLS or not own.anchored or event.frame.missing or broken(unit):
+    if own.layer != TLS or event.frame.missing or broken(unit):
         return
     if inside(event):
         report.sure(
@@ -118,7 +118,7 @@ def inner_header_missing(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("TLS-012", "tls-inside-tls", "5.1", IMPLIED, INFO, on="header")
+@rule("TLS-012", "5.1", IMPLIED, INFO, on="header", needs="anchored")
 def tls_inside_tls(event: Event, report: Reporter) -> None:
     """A peer begins TLS once.
 
@@ -135,7 +135,7 @@ def tls_inside_tls(event: Event, report: Reporter) -> None:
         client: header SASL 1.0.0
     """
     header = event.frame.unit.header
-    if header is None or header.id != TLS or not event.own.anchored:
+    if header is None or header.id != TLS:
         return
     for seen in event.own.headers:
         if seen.header.id == TLS:
@@ -148,8 +148,8 @@ def tls_inside_tls(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("TLS-013", "tls-header-version-wrong", "5.2.2", MUST, WARNING, on="header")
-def header_version_wrong(event: Event, report: Reporter) -> None:
+@rule("TLS-013", "5.2.2", MUST, WARNING, on="header", needs="anchored")
+def tls_header_version_wrong(event: Event, report: Reporter) -> None:
     """A TLS header names version 1.0.0.
 
     A client may ask for a version that is yet to come, hence a warning.
@@ -162,6 +162,6 @@ def header_version_wrong(event: Event, report: Reporter) -> None:
         server: header TLS 1.0.0
     """
     header = event.frame.unit.header
-    if header is None or header.id != TLS or header == TLS_HEADER or not event.own.anchored:
+    if header is None or header.id != TLS or header == TLS_HEADER:
         return
     report.sure(event, f"a TLS header of version {str(header)[4:]}, not 1.0.0", "header")

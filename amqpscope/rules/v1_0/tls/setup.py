@@ -47,8 +47,8 @@ def start_of(event: Event, peer: int) -> Mark | None:
     return headers[0].mark if headers else None
 
 
-@rule("TLS-003", "tls-roles-reversed", "5.2", IMPLIED, ERROR, on="header | finished")
-def roles_reversed(event: Event, report: Reporter) -> None:
+@rule("TLS-003", "5.2", IMPLIED, ERROR, on="header | finished")
+def tls_roles_reversed(event: Event, report: Reporter) -> None:
     """The peer that opened the TCP connection is the client of TLS too.
 
     A ClientHello of the server meets a peer that waits for one, or sends its own. Told where TLS
@@ -76,8 +76,8 @@ def roles_reversed(event: Event, report: Reporter) -> None:
         report.sure(event, text, "header", peer=SERVER, mark=mark)
 
 
-@rule("TLS-006", "tls-certificate-not-validated", "5.2", MUST, WARNING, on="header")
-def certificate_not_validated(event: Event, report: Reporter) -> None:
+@rule("TLS-006", "5.2", MUST, WARNING, on="header")
+def tls_certificate_not_validated(event: Event, report: Reporter) -> None:
     """A client goes on inside TLS only with a server whose certificate it has validated.
 
     One that has run out, or is for other names than the client asks for, does not pass. Whom a
@@ -137,15 +137,8 @@ def fits(pattern: str, name: str) -> bool:
     return pattern.rstrip(".") == name
 
 
-@rule(
-    "TLS-009",
-    "secure-port-expects-amqp-header",
-    "2.8.19",
-    SHOULD,
-    WARNING,
-    on="header | malformed",
-)
-def secure_port(event: Event, report: Reporter) -> None:
+@rule("TLS-009", "2.8.19", SHOULD, WARNING, on="header | malformed")
+def secure_port_expects_amqp_header(event: Event, report: Reporter) -> None:
     """On port 5671 TLS comes first, without any AMQP header before it.
 
     A server that answers a ClientHello there with a header expects what is meant for port 5672, and
@@ -178,8 +171,8 @@ def secure_port(event: Event, report: Reporter) -> None:
             report.sure(event, text, "header", related, peer=CLIENT, mark=start_of(event, CLIENT))
 
 
-@rule("TLS-010", "tls-plain-mixed-up", "5.2.1", ADVISORY, WARNING, on="header | malformed")
-def mixed_up(event: Event, report: Reporter) -> None:
+@rule("TLS-010", "5.2.1", ADVISORY, WARNING, on="header | malformed")
+def tls_plain_mixed_up(event: Event, report: Reporter) -> None:
     """A client speaks TLS where the server does, and AMQP in the clear where the server does not.
 
     A ClientHello sent to a plain port is answered with an AMQP header, an AMQP header sent to a TLS
@@ -232,15 +225,8 @@ def answers_plain_by_tls(event: Event) -> bool:
     return len(raw) >= 3 and raw[0] in (ALERT, HANDSHAKE) and raw[1] == 3 and raw[2] <= 4
 
 
-@rule(
-    "TLS-015",
-    "websocket-binding-wrong",
-    "WebSocket binding",
-    ADVISORY,
-    WARNING,
-    on="header | finished",
-)
-def websocket_binding(event: Event, report: Reporter) -> None:
+@rule("TLS-015", "WebSocket binding", ADVISORY, WARNING, on="header | finished")
+def websocket_binding_wrong(event: Event, report: Reporter) -> None:
     """AMQP over WebSocket is agreed on as subprotocol "amqp" and goes in binary messages.
 
     Without the name a server cannot know what it will be spoken to in, and a browser's client drops

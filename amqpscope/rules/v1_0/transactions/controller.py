@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.transaction import (
     ControlMessage,
     capabilities,
@@ -42,10 +43,10 @@ def control_message(event: Event) -> ControlMessage | None:
     return found
 
 
-@rule(
-    "TXN-003", "transactional-work-on-control-link", "4.1", MUST, ERROR, on="transfer coordinator"
-)
-def work_on_control_link(event: Event, report: Reporter) -> None:
+@rule("TXN-003", "4.1", MUST, ERROR, on="transfer coordinator", needs="!discarded")
+def transactional_work_on_control_link(
+    event: Event, report: Reporter, body: Transfer, link: LinkEnd
+) -> None:
     """A control link carries no transactional work.
 
     Declare and discharge create and end transactions; they are not part of one, so their transfers
@@ -61,9 +62,6 @@ def work_on_control_link(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"t" fail=false))
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Transfer) or link is None or event.discarded:
-        return
     if isinstance(body.state, TransactionalState) and coordinator_link(link):
         report.sure(
             event,
@@ -73,8 +71,8 @@ def work_on_control_link(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("TXN-004", "control-message-unknown-body", "4.2", IMPLIED, WARNING, on="message coordinator")
-def unknown_control_body(event: Event, report: Reporter) -> None:
+@rule("TXN-004", "4.2", IMPLIED, WARNING, on="message coordinator")
+def control_message_unknown_body(event: Event, report: Reporter) -> None:
     """A message to a coordinator is a declare or a discharge.
 
     A described type that the standard does not know may be an extension that both peers share, so
@@ -102,10 +100,8 @@ def unknown_control_body(event: Event, report: Reporter) -> None:
         report.sure(event, text, "amqp-value", severity=ERROR)
 
 
-@rule(
-    "TXN-005", "control-message-not-single-value", "4.2", IMPLIED, WARNING, on="message coordinator"
-)
-def not_single_value(event: Event, report: Reporter) -> None:
+@rule("TXN-005", "4.2", IMPLIED, WARNING, on="message coordinator")
+def control_message_not_single_value(event: Event, report: Reporter) -> None:
     """The body of a message to a coordinator is one amqp-value section.
 
     Bad (control):
@@ -125,7 +121,7 @@ def not_single_value(event: Event, report: Reporter) -> None:
     report.sure(event, text, "message", severity=ERROR)
 
 
-@rule("TXN-007", "declare-sent-settled", "4.2", MUST, ERROR, on="message coordinator")
+@rule("TXN-007", "4.2", MUST, ERROR, on="message coordinator")
 def declare_sent_settled(event: Event, report: Reporter) -> None:
     """A declare is never sent settled.
 
@@ -154,7 +150,7 @@ def settled(event: Event) -> bool:
     return bool(body.settled) or delivery.snd_settled is not None
 
 
-@rule("TXN-008", "discharge-sent-settled", "4.3", MUST, ERROR, on="message coordinator")
+@rule("TXN-008", "4.3", MUST, ERROR, on="message coordinator")
 def discharge_sent_settled(event: Event, report: Reporter) -> None:
     """A discharge is never sent settled.
 
@@ -176,7 +172,7 @@ def discharge_sent_settled(event: Event, report: Reporter) -> None:
         report.sure(event, "a discharge is sent settled", "transfer.settled")
 
 
-@rule("TXN-021", "local-transactions-not-offered", "4.5.7", IMPLIED, INFO, on="message coordinator")
+@rule("TXN-021", "4.5.7", IMPLIED, INFO, on="message coordinator")
 def local_transactions_not_offered(event: Event, report: Reporter) -> None:
     """A controller declares local transactions where the coordinator offers them.
 
@@ -213,7 +209,7 @@ def local_transactions_not_offered(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("TXN-022", "global-id-without-capability", "4.5.2", MUST, ERROR, on="message coordinator")
+@rule("TXN-022", "4.5.2", MUST, ERROR, on="message coordinator")
 def global_id_without_capability(event: Event, report: Reporter) -> None:
     """A declare names a global transaction only to a coordinator that offers distributed ones.
 
@@ -249,8 +245,8 @@ def global_id_without_capability(event: Event, report: Reporter) -> None:
         report.sure(event, text, "declare.global-id", evidence)
 
 
-@rule("TXN-026", "discharge-with-partial-posting", "4.4.1", MUST, ERROR, on="message coordinator")
-def partial_posting(event: Event, report: Reporter) -> None:
+@rule("TXN-026", "4.4.1", MUST, ERROR, on="message coordinator")
+def discharge_with_partial_posting(event: Event, report: Reporter) -> None:
     """A controller does not discharge a transaction while a message under it is half sent.
 
     The resource cannot commit half a message; it ends the control link and rolls back.
@@ -287,7 +283,7 @@ def partial_posting(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("TXN-042", "discharge-malformed", "4.5.3", MUST, ERROR, on="message coordinator")
+@rule("TXN-042", "4.5.3", MUST, ERROR, on="message coordinator")
 def discharge_malformed(event: Event, report: Reporter) -> None:
     """A discharge names its transaction, and its fail flag is a boolean or absent.
 
@@ -316,7 +312,7 @@ def discharge_malformed(event: Event, report: Reporter) -> None:
         report.sure(event, f"the fail flag of a discharge is of type {kind}", "discharge.fail")
 
 
-@rule("TXN-043", "discharge-repeated", "4.5.3", IMPLIED, WARNING, on="message coordinator")
+@rule("TXN-043", "4.5.3", IMPLIED, WARNING, on="message coordinator")
 def discharge_repeated(event: Event, report: Reporter) -> None:
     """A transaction is discharged once.
 

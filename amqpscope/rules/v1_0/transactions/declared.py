@@ -35,7 +35,7 @@ PATIENCE: Final = 10_000_000_000
 """Nanoseconds after which an answer to a declare is missed."""
 
 
-@rule("TXN-011", "declare-answered-wrongly", "4.2", IMPLIED, ERROR, on=ANSWER)
+@rule("TXN-011", "4.2", IMPLIED, ERROR, on=ANSWER)
 def declare_answered_wrongly(event: Event, report: Reporter) -> None:
     """A declare ends as declared, or as rejected.
 
@@ -69,7 +69,7 @@ def declare_answered_wrongly(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("TXN-012", "txn-id-malformed", "4.5.5", MUST, ERROR, on=ANSWER)
+@rule("TXN-012", "4.5.5", MUST, ERROR, on=ANSWER)
 def txn_id_malformed(event: Event, report: Reporter) -> None:
     """A declared outcome carries the transaction's id: binary, at most 32 octets.
 
@@ -99,7 +99,7 @@ def txn_id_malformed(event: Event, report: Reporter) -> None:
         report.sure(event, f"a txn-id of {len(said)} octets, the most is {MAX_TXN_ID}", path)
 
 
-@rule("TXN-013", "declared-out-of-place", "4.5.5", IMPLIED, ERROR, on=ANSWER)
+@rule("TXN-013", "4.5.5", IMPLIED, ERROR, on=ANSWER, needs="!discarded")
 def declared_out_of_place(event: Event, report: Reporter) -> None:
     """Only a declare ends as declared.
 
@@ -114,7 +114,7 @@ def declared_out_of_place(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=0 state=declared(txn-id=b"t")
         client: disposition[0] role=sender first=0 settled=true
     """
-    if not isinstance(state_of(event), Declared) or event.discarded or event.frame.unit.faults:
+    if not isinstance(state_of(event), Declared) or event.frame.unit.faults:
         return
     for delivery in event.covered:
         if not delivery.complete or delivery.link.attach is None or not delivery.whole:
@@ -135,8 +135,8 @@ def declared_out_of_place(event: Event, report: Reporter) -> None:
         return
 
 
-@rule("TXN-014", "declare-failure-without-transaction-error", "4.2", MUST, WARNING, on=ANSWER)
-def declare_failure(event: Event, report: Reporter) -> None:
+@rule("TXN-014", "4.2", MUST, WARNING, on=ANSWER)
+def declare_failure_without_transaction_error(event: Event, report: Reporter) -> None:
     """A declare that fails is rejected with a transaction error.
 
     The condition tells the controller what to do next; in the field others are common, hence a
@@ -169,7 +169,7 @@ def declare_failure(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("TXN-016", "txn-id-not-unique", "4.5.5", IMPLIED, WARNING, on=ANSWER)
+@rule("TXN-016", "4.5.5", IMPLIED, WARNING, on=ANSWER)
 def txn_id_not_unique(event: Event, report: Reporter) -> None:
     """A new transaction gets an id that no live one has.
 
@@ -207,8 +207,8 @@ def txn_id_not_unique(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("TXN-020", "several-txns-per-session", "4.5.7", IMPLIED, WARNING, on=ANSWER)
-def several_per_session(event: Event, report: Reporter) -> None:
+@rule("TXN-020", "4.5.7", IMPLIED, WARNING, on=ANSWER)
+def several_txns_per_session(event: Event, report: Reporter) -> None:
     """A session has several live transactions only where the coordinator offers that.
 
     The capability is amqp:multi-txns-per-ssn. A coordinator that lists no capabilities at all may
@@ -277,8 +277,8 @@ def live_in(event: Event, declare: Delivery) -> Transaction | None:
     return None
 
 
-@rule("TXN-058", "coordinator-attach-unserved", "4.1", IMPLIED, INFO, on="finished")
-def coordinator_unserved(event: Event, report: Reporter) -> None:
+@rule("TXN-058", "4.1", IMPLIED, INFO, on="finished")
+def coordinator_attach_unserved(event: Event, report: Reporter) -> None:
     """A peer that accepts a control link answers the declares on it.
 
     One that does not serve transactions refuses the attach. Routers that take the link and drop

@@ -59,13 +59,12 @@ def condition(state: Rejected) -> str:
 
 @rule(
     "TXN-009",
-    "settled-control-message-reaction",
     "4.2",
     SHOULD,
     WARNING,
     on="receiver-disposition state transactional | detach transactional",
 )
-def settled_control_reaction(event: Event, report: Reporter) -> None:
+def settled_control_message_reaction(event: Event, report: Reporter) -> None:
     """A coordinator answers a control message that was sent settled by detaching the link.
 
     It should do so with amqp:illegal-state: the controller has thrown away the outcome, so any
@@ -111,8 +110,8 @@ def settled_control_reaction(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("TXN-027", "partial-posting-discharge-accepted", "4.4.1", MUST, WARNING, on=ANSWER)
-def partial_posting_accepted(event: Event, report: Reporter) -> None:
+@rule("TXN-027", "4.4.1", MUST, WARNING, on=ANSWER)
+def partial_posting_discharge_accepted(event: Event, report: Reporter) -> None:
     """A resource ends the control link when a discharge comes with a message half sent.
 
     It does so with amqp:transaction:rollback. To accept such a discharge leaves it open what became
@@ -159,8 +158,8 @@ def ending(event: Event) -> list[Transaction]:
     return found
 
 
-@rule("TXN-032", "mixed-txn-not-rolled-back", "4.4.2", MUST, WARNING, on=ANSWER)
-def mixed_not_rolled_back(event: Event, report: Reporter) -> None:
+@rule("TXN-032", "4.4.2", MUST, WARNING, on=ANSWER)
+def mixed_txn_not_rolled_back(event: Event, report: Reporter) -> None:
     """A resource ends the control link when an outcome is bound to another live transaction.
 
     It does so with amqp:transaction:rollback. If it commits one of the two instead, the message
@@ -206,8 +205,8 @@ def mixed_not_rolled_back(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("TXN-040", "discharge-failure-without-transaction-error", "4.3", MUST, WARNING, on=ANSWER)
-def discharge_failure(event: Event, report: Reporter) -> None:
+@rule("TXN-040", "4.3", MUST, WARNING, on=ANSWER)
+def discharge_failure_without_transaction_error(event: Event, report: Reporter) -> None:
     """A discharge that fails is rejected with a transaction error.
 
     Bad (transaction):
@@ -237,7 +236,7 @@ def discharge_failure(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("TXN-041", "rollback-refused", "4.3", MUST, WARNING, on=ANSWER)
+@rule("TXN-041", "4.3", MUST, WARNING, on=ANSWER)
 def rollback_refused(event: Event, report: Reporter) -> None:
     """A discharge that asks to roll back always succeeds.
 
@@ -275,7 +274,7 @@ def rollback_refused(event: Event, report: Reporter) -> None:
         return
 
 
-@rule("TXN-056", "discharge-answered-wrongly", "4.3", IMPLIED, WARNING, on=ANSWER)
+@rule("TXN-056", "4.3", IMPLIED, WARNING, on=ANSWER)
 def discharge_answered_wrongly(event: Event, report: Reporter) -> None:
     """A discharge that succeeds is accepted.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.model.v1_0.transaction import COMMITTED, LIVE, ROLLED_BACK, half_sent, txn_id
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, MUST, SHOULD, WARNING, Reporter, rule
@@ -46,8 +47,8 @@ def positive(state: Value) -> bool:
     return isinstance(state, Accepted)
 
 
-@rule("TXN-018", "dead-txn-id-accepted", "4.5.8", IMPLIED, WARNING, on=ANSWER)
-def dead_id_accepted(event: Event, report: Reporter) -> None:
+@rule("TXN-018", "4.5.8", IMPLIED, WARNING, on=ANSWER)
+def dead_txn_id_accepted(event: Event, report: Reporter) -> None:
     """A resource refuses work and discharges for transactions that are not live.
 
     Its word for it is amqp:transaction:unknown-id. To accept them makes the controller believe that
@@ -83,8 +84,8 @@ def dead_id_accepted(event: Event, report: Reporter) -> None:
         return
 
 
-@rule("TXN-028", "commit-before-posting-outcome", "4.4.1", MUST, ERROR, on=ANSWER)
-def commit_before_outcome(event: Event, report: Reporter) -> None:
+@rule("TXN-028", "4.4.1", MUST, ERROR, on=ANSWER)
+def commit_before_posting_outcome(event: Event, report: Reporter) -> None:
     """Before it accepts a commit, the resource has told the outcome of every unsettled posting.
 
     It does so by a disposition with a transactional state of the same id and a terminal outcome.
@@ -149,8 +150,8 @@ def unspoken(posting: Delivery) -> bool:
     return not told and posting.rcv_terminal is None
 
 
-@rule("TXN-029", "posting-outcome-outside-txn", "4.4", MUST, ERROR, on=ANSWER)
-def posting_outcome_outside(event: Event, report: Reporter) -> None:
+@rule("TXN-029", "4.4", MUST, ERROR, on=ANSWER)
+def posting_outcome_outside_txn(event: Event, report: Reporter) -> None:
     """What the resource tells of a posting names the transaction of that, as long as it is live.
 
     A plain accepted says that the message is there for good, whatever becomes of the transaction. A
@@ -195,15 +196,8 @@ def posting_outcome_outside(event: Event, report: Reporter) -> None:
         return
 
 
-@rule(
-    "TXN-034",
-    "transactional-acquisition-ignored",
-    "4.4.3",
-    MUST,
-    WARNING,
-    on="first transactional",
-)
-def acquisition_ignored(event: Event, report: Reporter) -> None:
+@rule("TXN-034", "4.4.3", MUST, WARNING, on="first transactional")
+def transactional_acquisition_ignored(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A sender that cannot acquire under a transaction ends the link with amqp:not-implemented.
 
     Sending the messages as if nothing had been asked for makes the controller believe that it can
@@ -225,9 +219,8 @@ def acquisition_ignored(event: Event, report: Reporter) -> None:
                 properties={:txn-id=b"t"}
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
     """
-    link = event.link
-    pair = None if link is None else link.pair
-    if link is None or pair is None or pair.receiving.txn_mark is None:
+    pair = link.pair
+    if pair is None or pair.receiving.txn_mark is None:
         return
     if "TXN-034" in link.reported.rules:
         return
@@ -254,8 +247,8 @@ def acquisition_ignored(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("TXN-035", "acquired-under-wrong-txn", "4.4.3", MUST, ERROR, on="first state transactional")
-def acquired_under_wrong(event: Event, report: Reporter) -> None:
+@rule("TXN-035", "4.4.3", MUST, ERROR, on="first state transactional")
+def acquired_under_wrong_txn(event: Event, report: Reporter) -> None:
     """The resource acquires a message under a transaction that a flow of the link has named.
 
     One that an earlier flow named is right as long as transfers are on their way.
@@ -290,15 +283,8 @@ def acquired_under_wrong(event: Event, report: Reporter) -> None:
     )
 
 
-@rule(
-    "TXN-037",
-    "txn-id-used-after-discharge",
-    "4.4.3",
-    IMPLIED,
-    WARNING,
-    on="first state transactional",
-)
-def acquired_after_discharge(event: Event, report: Reporter) -> None:
+@rule("TXN-037", "4.4.3", IMPLIED, WARNING, on="first state transactional")
+def txn_id_used_after_discharge(event: Event, report: Reporter) -> None:
     """When the resource has answered a discharge, it begins no more deliveries under it.
 
     Later transfers of a delivery that had begun before may still name it.
@@ -342,8 +328,8 @@ def acquired_after_discharge(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("TXN-038", "rollback-with-half-sent-delivery", "4.4.3", MUST, ERROR, on=ANSWER)
-def rollback_half_sent(event: Event, report: Reporter) -> None:
+@rule("TXN-038", "4.4.3", MUST, ERROR, on=ANSWER)
+def rollback_with_half_sent_delivery(event: Event, report: Reporter) -> None:
     """Before it completes a rollback, the resource ends or aborts what it is sending under it.
 
     Bad (transaction):
@@ -383,7 +369,7 @@ def rollback_half_sent(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("TXN-044", "committed-outcome-differs", "4.4.4.1", MUST, ERROR, on=ANSWER)
+@rule("TXN-044", "4.4.4.1", MUST, ERROR, on=ANSWER)
 def committed_outcome_differs(event: Event, report: Reporter) -> None:
     """After a commit, a posting has the outcome that the resource had announced for it.
 
@@ -432,8 +418,8 @@ def committed_outcome_differs(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("TXN-045", "rolled-back-posting-given-outcome", "4.4.4.1", SHOULD, WARNING, on=ANSWER)
-def rolled_back_given_outcome(event: Event, report: Reporter) -> None:
+@rule("TXN-045", "4.4.4.1", SHOULD, WARNING, on=ANSWER)
+def rolled_back_posting_given_outcome(event: Event, report: Reporter) -> None:
     """After a rollback, a posting is given no outcome.
 
     It was never delivered; some brokers release it all the same to have it settled.

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.link import LinkEnd
+from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.transaction import coordinator_link
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from dissectors.v1_0.bodies import Attach, Coordinator, Flow, Source, Target, Transfer
@@ -25,8 +27,17 @@ CAPABILITIES: Final = frozenset(
 )
 
 
-@rule("TXN-001", "coordinator-misplaced", "4.1", IMPLIED, WARNING, on="attach transactional")
-def coordinator_misplaced(event: Event, report: Reporter) -> None:
+@rule(
+    "TXN-001",
+    "4.1",
+    IMPLIED,
+    WARNING,
+    on="attach transactional",
+    needs="partner-anchored !discarded",
+)
+def coordinator_misplaced(
+    event: Event, report: Reporter, body: Attach, session: SessionEnd, session_pair: SessionEnd
+) -> None:
     """The controller opens the control link, as its sending end.
 
     A coordinator is a target; a peer that asks to receive from one has mixed up the roles. The
@@ -41,21 +52,20 @@ def coordinator_misplaced(event: Event, report: Reporter) -> None:
                 initial-delivery-count=0
         server: attach[0] name="c" handle=0 role=receiver source=source() target=coordinator()
     """
-    body, session = event.body, event.session
-    if not isinstance(body, Attach) or not body.role or not isinstance(body.target, Coordinator):
+    if not body.role or not isinstance(body.target, Coordinator):
         return
-    if session is None or session.pair is None or not event.partner.anchored:
+    if event.partner.damaged:
         return
-    if event.partner.damaged or event.discarded:
-        return
-    for link in session.pair.unpaired:
+    for link in session_pair.unpaired:
         if link.name == body.name or not link.named:
             return
     report.sure(event, "a receiver attaches to a coordinator, which is a target", "attach.role")
 
 
-@rule("TXN-002", "coordinator-not-echoed", "4.5.1", IMPLIED, WARNING, on="flow transactional")
-def coordinator_not_echoed(event: Event, report: Reporter) -> None:
+@rule("TXN-002", "4.5.1", IMPLIED, WARNING, on="flow transactional", needs="!discarded")
+def coordinator_not_echoed(
+    event: Event, report: Reporter, body: Flow, link: LinkEnd, pair: LinkEnd
+) -> None:
     """The resource answers the attach of a control link with a coordinator of its own.
 
     That is where it says what it can do. A plain target in its place, with credit after it, comes
@@ -77,32 +87,31 @@ def coordinator_not_echoed(event: Event, report: Reporter) -> None:
         server: detach[0] handle=0 closed=true error=error(
                 condition=:amqp:not-implemented description="no transactions")
     """
-    body, link = event.body, event.link
-    if not isinstance(body, Flow) or not body.link_credit or link is None or link.pair is None:
+    if not body.link_credit:
         return
     attach = link.attach
-    if attach is None or not isinstance(attach.target, Target) or not coordinator_link(link.pair):
+    if attach is None or not isinstance(attach.target, Target) or not coordinator_link(pair):
         return
     reported = event.connection.transactions.reported_attaches
-    if link.mark.frame in reported or event.discarded:
+    if link.mark.frame in reported:
         return
     reported.add(link.mark.frame)
     report.sure(
         event,
         f"control link {link.label()} is answered with a plain target, and given credit",
         "attach.target",
-        ((link.pair.mark, "the attach to the coordinator"), (event.mark, "the credit")),
+        ((pair.mark, "the attach to the coordinator"), (event.mark, "the credit")),
         mark=link.mark,
     )
 
 
 @rule(
     "TXN-010",
-    "control-link-resumed",
     "4.2",
     IMPLIED,
     WARNING,
     on="attach transactional | resume coordinator",
+    needs="!discarded",
 )
 def control_link_resumed(event: Event, report: Reporter) -> None:
     """Control links are not resumed: each begins with nothing unsettled.
@@ -119,8 +128,6 @@ def control_link_resumed(event: Event, report: Reporter) -> None:
                 unsettled={} initial-delivery-count=0
     """
     body, link = event.body, event.link
-    if event.discarded:
-        return
     if isinstance(body, Attach):
         if isinstance(body.target, Coordinator) and body.unsettled:
             count = len(body.unsettled)
@@ -131,8 +138,8 @@ def control_link_resumed(event: Event, report: Reporter) -> None:
         report.sure(event, "a transfer on a control link is marked resumed", "transfer.resume")
 
 
-@rule("TXN-015", "control-link-forbids-rejected", "4.2", SHOULD, WARNING, on="attach transactional")
-def control_link_forbids_rejected(event: Event, report: Reporter) -> None:
+@rule("TXN-015", "4.2", SHOULD, WARNING, on="attach transactional")
+def control_link_forbids_rejected(event: Event, report: Reporter, body: Attach) -> None:
     """The controller's source on a control link allows the rejected outcome.
 
     Without it the resource can only tell of a failed declare or discharge by detaching the link,
@@ -148,8 +155,7 @@ def control_link_forbids_rejected(event: Event, report: Reporter) -> None:
                 source=source(outcomes=[:amqp:accepted:list :amqp:rejected:list])
                 target=coordinator() initial-delivery-count=0
     """
-    body = event.body
-    if not isinstance(body, Attach) or body.role or not isinstance(body.target, Coordinator):
+    if body.role or not isinstance(body.target, Coordinator):
         return
     source = body.source
     said = source.outcomes if isinstance(source, Source) else None
@@ -161,8 +167,8 @@ def control_link_forbids_rejected(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("TXN-024", "txn-capability-malformed", "4.5.7", MUST, ERROR, on="attach transactional")
-def capability_malformed(event: Event, report: Reporter) -> None:
+@rule("TXN-024", "4.5.7", MUST, ERROR, on="attach transactional", needs="!discarded")
+def txn_capability_malformed(event: Event, report: Reporter) -> None:
     """The capabilities of a coordinator are symbols, of those that the standard names.
 
     An unknown one may be an extension, and is only pointed out.
@@ -179,7 +185,7 @@ def capability_malformed(event: Event, report: Reporter) -> None:
     """
     body = event.body
     target = body.target if isinstance(body, Attach) else None
-    if not isinstance(target, Coordinator) or event.frame.unit.faults or event.discarded:
+    if not isinstance(target, Coordinator) or event.frame.unit.faults:
         return
     path = "attach.target.capabilities"
     if 0 in target.wrong:

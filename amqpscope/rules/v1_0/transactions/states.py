@@ -13,8 +13,8 @@ from dissectors.v1_0.bodies import Body, Declared, Discharge, Flow, Received, Tr
 from dissectors.v1_0.values import Described, type_of
 
 
-@rule("TXN-030", "transactional-state-malformed", "4.5.6", MUST, ERROR, on="state transactional")
-def state_malformed(event: Event, report: Reporter) -> None:
+@rule("TXN-030", "4.5.6", MUST, ERROR, on="state transactional")
+def transactional_state_malformed(event: Event, report: Reporter) -> None:
     """A transactional state has a txn-id, and its outcome, if any, is a terminal one.
 
     Accepted, rejected, released or modified; not received, nor another transactional state.
@@ -59,10 +59,8 @@ def state_malformed(event: Event, report: Reporter) -> None:
         report.sure(event, text, path)
 
 
-@rule(
-    "TXN-031", "outcome-under-other-txn", "4.4.2", MUST, ERROR, on="disposition state transactional"
-)
-def outcome_under_other(event: Event, report: Reporter) -> None:
+@rule("TXN-031", "4.4.2", MUST, ERROR, on="disposition state transactional")
+def outcome_under_other_txn(event: Event, report: Reporter) -> None:
     """An outcome is not bound to one transaction while its delivery is bound to another live one.
 
     The resource could not commit one and roll back the other; it ends the control link.
@@ -114,8 +112,8 @@ def bound_to(event: Event, delivery: Delivery) -> Transaction | None:
     return transaction
 
 
-@rule("TXN-033", "flow-txn-id-malformed", "4.4.3", MUST, ERROR, on="flow transactional")
-def flow_txn_id_malformed(event: Event, report: Reporter) -> None:
+@rule("TXN-033", "4.4.3", MUST, ERROR, on="flow transactional", needs="!discarded")
+def flow_txn_id_malformed(event: Event, report: Reporter, body: Flow) -> None:
     """A flow names a transaction by a binary txn-id in its properties.
 
     That it has properties only for a link is told by FLW-009.
@@ -130,8 +128,7 @@ def flow_txn_id_malformed(event: Event, report: Reporter) -> None:
                 outgoing-window=100 handle=2 delivery-count=0 link-credit=1
                 properties={:txn-id=b"t"}
     """
-    body = event.body
-    if not isinstance(body, Flow) or body.properties is None or event.discarded:
+    if body.properties is None:
         return
     said = body.properties.get("txn-id")
     if said is not None and type(said) is not bytes and not event.frame.unit.faults:
@@ -139,8 +136,8 @@ def flow_txn_id_malformed(event: Event, report: Reporter) -> None:
         report.sure(event, text, "flow.properties.txn-id")
 
 
-@rule("TXN-036", "credit-left-at-discharge", "4.4.3", SHOULD, WARNING, on="message coordinator")
-def credit_left(event: Event, report: Reporter) -> None:
+@rule("TXN-036", "4.4.3", SHOULD, WARNING, on="message coordinator")
+def credit_left_at_discharge(event: Event, report: Reporter) -> None:
     """A controller leaves no credit on links that acquire under a transaction when it ends that.
 
     The discharge takes the transaction off the link but leaves the credit, so what comes next is
@@ -189,15 +186,8 @@ def credit_left(event: Event, report: Reporter) -> None:
             )
 
 
-@rule(
-    "TXN-039",
-    "acquired-outcome-outside-txn",
-    "4.4.4.3",
-    MUST,
-    ERROR,
-    on="receiver-disposition state transactional",
-)
-def outcome_outside(event: Event, report: Reporter) -> None:
+@rule("TXN-039", "4.4.4.3", MUST, ERROR, on="receiver-disposition state transactional")
+def acquired_outcome_outside_txn(event: Event, report: Reporter) -> None:
     """The outcome of a message that was acquired under a transaction is bound to the same one.
 
     As long as that is not discharged, the acquisition itself may be undone, so a plain outcome for

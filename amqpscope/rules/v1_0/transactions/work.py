@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import GRACE, KIND, Event
 from amqpscope.model.v1_0.transaction import GONE, LIVE, Transaction, capabilities, txn_id
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
@@ -50,13 +51,12 @@ def controls(event: Event, transaction: Transaction | None) -> bool:
 
 @rule(
     "TXN-017",
-    "txn-id-not-live",
     "4.5.8",
     IMPLIED,
     ERROR,
     on="state transactional | flow transactional | message coordinator",
 )
-def not_live(event: Event, report: Reporter) -> None:
+def txn_id_not_live(event: Event, report: Reporter) -> None:
     """Work and discharges name only transactions that are live.
 
     That is: declared on this connection and not yet discharged. A resource answers others with
@@ -162,8 +162,8 @@ def after_control_link(event: Event, report: Reporter, transaction: Transaction,
         report.suspect(event, text, path, evidence)
 
 
-@rule("TXN-019", "txn-used-across-sessions", "4.5.7", IMPLIED, WARNING, on="state transactional")
-def across_sessions(event: Event, report: Reporter) -> None:
+@rule("TXN-019", "4.5.7", IMPLIED, WARNING, on="state transactional")
+def txn_used_across_sessions(event: Event, report: Reporter) -> None:
     """A transaction is used on the session of its control link, unless more is offered.
 
     The capability is amqp:multi-ssns-per-txn. Many brokers allow it and announce nothing: then it
@@ -214,14 +214,11 @@ def across_sessions(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "TXN-025",
-    "posting-frames-differ-in-txn",
-    "4.4.1",
-    MUST,
-    WARNING,
-    on="continuation transactional",
+    "TXN-025", "4.4.1", MUST, WARNING, on="continuation transactional", needs="!discarded anchored"
 )
-def frames_differ(event: Event, report: Reporter) -> None:
+def posting_frames_differ_in_txn(
+    event: Event, report: Reporter, body: Transfer, delivery: Delivery
+) -> None:
     """All transfers of a message that is posted under a transaction name that transaction.
 
     Another one is an error. A transfer that names none is a warning: some stacks name it on the
@@ -237,12 +234,11 @@ def frames_differ(event: Event, report: Reporter) -> None:
                 state=transactional-state(txn-id=b"t") | data(b"1")
         client: transfer[0] handle=1 state=transactional-state(txn-id=b"t") | data(b"2")
     """
-    body, delivery = event.body, event.delivery
-    if not isinstance(body, Transfer) or delivery is None or body.aborted or event.discarded:
+    if body.aborted:
         return
     work = delivery.work
     first = None if work is None else work.id
-    if (work is not None and work.difference_reported) or not event.own.anchored:
+    if work is not None and work.difference_reported:
         return
     said = txn_id(body.state.txn_id) if isinstance(body.state, TransactionalState) else None
     if said == first or (said is None and body.state is not None):

@@ -27,7 +27,7 @@ KNOWN_SYMBOLS: Final = frozenset(
 )
 
 
-@rule("TYP-012", "descriptor-type-reserved", "1.5", IMPLIED, WARNING, on="attach | open | begin")
+@rule("TYP-012", "1.5", IMPLIED, WARNING, on="attach | open | begin")
 def descriptor_type_reserved(event: Event, report: Reporter) -> None:
     """A descriptor is a symbol or an ulong; other types are kept for later use.
 
@@ -55,7 +55,7 @@ def descriptor_type_reserved(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("TYP-013", "descriptor-domain-unknown", "1.5", IMPLIED, INFO, on="attach | open | begin")
+@rule("TYP-013", "1.5", IMPLIED, INFO, on="attach | open | begin")
 def descriptor_domain_unknown(event: Event, report: Reporter) -> None:
     """A descriptor lies in a domain of who defined it: a vendor's, or the standard's own names.
 
@@ -91,9 +91,8 @@ def unknown_domain(descriptor: Value) -> bool:
 
 
 @rule(
-    "TYP-016", "map-duplicate-key", "1.6.23", IMPLIED, ERROR,
-    on="open | begin | attach | detach | end | close | wrong",
-)  # fmt: skip
+    "TYP-016", "1.6.23", IMPLIED, ERROR, on="open | begin | attach | detach | end | close | wrong"
+)
 def map_duplicate_key(event: Event, report: Reporter) -> None:
     """No key stands twice in a map.
 
@@ -132,7 +131,7 @@ def repeated_key(pairs: Map) -> str:
     return ""
 
 
-@rule("TYP-018", "fields-key-not-symbol", "2.8.13", IMPLIED, ERROR, on="wrong")
+@rule("TYP-018", "2.8.13", IMPLIED, ERROR, on="wrong")
 def fields_key_not_symbol(event: Event, report: Reporter) -> None:
     """Every key of a properties or info map is a symbol.
 
@@ -170,7 +169,7 @@ def keyed(event: Event, report: Reporter, body: Body, path: str) -> None:
             report.sure(event, f"{whole} has {first} as a key, not a symbol", whole)
 
 
-@rule("TYP-022", "language-tag-malformed", "2.8.12", IMPLIED, WARNING, on="open")
+@rule("TYP-022", "2.8.12", IMPLIED, WARNING, on="open")
 def language_tag_malformed(event: Event, report: Reporter) -> None:
     """A locale is a language tag as RFC 5646 writes it: en-US, not en_US.
 

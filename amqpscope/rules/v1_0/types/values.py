@@ -87,7 +87,7 @@ def declared(field: Field) -> str:
     return plain if plain == field.type else f"{field.type} ({plain})"
 
 
-@rule("TYP-001", "mandatory-field-missing", "1.3.4, 1.4", IMPLIED, ERROR, on="wrong")
+@rule("TYP-001", "1.3.4, 1.4", IMPLIED, ERROR, on="wrong")
 def mandatory_field_missing(event: Event, report: Reporter) -> None:
     """A field that its type declares mandatory is there and not null.
 
@@ -115,7 +115,7 @@ def mandatory_field_missing(event: Event, report: Reporter) -> None:
         report.sure(event, f"{row.name} without {names}, mandatory", f"{row.name}.{missing[0]}")
 
 
-@rule("TYP-002", "field-type-mismatch", "1.3.4", IMPLIED, ERROR, on="wrong")
+@rule("TYP-002", "1.3.4", IMPLIED, ERROR, on="wrong")
 def field_type_mismatch(event: Event, report: Reporter) -> None:
     """A field holds a value of its declared type, in any of that type's encodings.
 
@@ -150,7 +150,7 @@ def named(value: Value) -> str:
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
 
-@rule("TYP-003", "multiple-field-shape", "1.4", IMPLIED, ERROR, on="wrong")
+@rule("TYP-003", "1.4", IMPLIED, ERROR, on="wrong")
 def multiple_field_shape(event: Event, report: Reporter) -> None:
     """A field of multiple values is null, one bare value, or an array of values of its type.
 
@@ -186,7 +186,7 @@ def multiple_field_shape(event: Event, report: Reporter) -> None:
         report.sure(event, text, place.path, severity=level)
 
 
-@rule("TYP-004", "array-on-single-field", "1.4", IMPLIED, ERROR, on="wrong")
+@rule("TYP-004", "1.4", IMPLIED, ERROR, on="wrong")
 def array_on_single_field(event: Event, report: Reporter) -> None:
     """Only a field declared to take multiple values may hold an array.
 
@@ -209,7 +209,7 @@ def array_on_single_field(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("TYP-007", "composite-extra-fields", "1.3.2, 1.4", IMPLIED, WARNING, on="wrong")
+@rule("TYP-007", "1.3.2, 1.4", IMPLIED, WARNING, on="wrong", needs="!closed")
 def composite_extra_fields(event: Event, report: Reporter) -> None:
     """A composite value has no more elements than its type has fields.
 
@@ -224,7 +224,7 @@ def composite_extra_fields(event: Event, report: Reporter) -> None:
         server: end[0]
     """
     body = event.body
-    if body is None or event.frame.unit.faults or event.own.close is not None:
+    if body is None or event.frame.unit.faults:
         return
     if not trusted(event):
         return
@@ -247,7 +247,7 @@ def composites(body: Body) -> list[tuple[str, Body]]:
     return found
 
 
-@rule("TYP-010", "restricted-choice-invalid", "1.3.5", IMPLIED, ERROR, on="wrong")
+@rule("TYP-010", "1.3.5", IMPLIED, ERROR, on="wrong")
 def restricted_choice_invalid(event: Event, report: Reporter) -> None:
     """A field with a fixed set of choices holds one of them.
 
@@ -280,7 +280,7 @@ def restricted_choice_invalid(event: Event, report: Reporter) -> None:
         report.sure(event, f"{path} is {number}, the choices are {known}", path)
 
 
-@rule("TYP-019", "delivery-tag-too-long", "2.8.7", IMPLIED, ERROR, on="transfer wrong")
+@rule("TYP-019", "2.8.7", IMPLIED, ERROR, on="transfer wrong")
 def delivery_tag_too_long(event: Event, report: Reporter) -> None:
     """A delivery-tag has at most 32 octets.
 

@@ -38,7 +38,7 @@ FRAME_END: Final = 0xCE
 """The last octet of a frame of 0-9."""
 
 
-@rule("VER-001", "header-missing", "2.2", MUST, ERROR, on="unopened | header")
+@rule("VER-001", "2.2", MUST, ERROR, on="unopened | header", needs="anchored")
 def header_missing(event: Event, report: Reporter) -> None:
     """A peer sends a protocol header before anything else.
 
@@ -57,7 +57,7 @@ def header_missing(event: Event, report: Reporter) -> None:
         client: open container-id="c"
     """
     own, unit = event.own, event.frame.unit
-    if own.frames or own.headers or not own.anchored or event.frame.offset:
+    if own.frames or own.headers or event.frame.offset:
         return
     odd = event.partner.odd_start
     if event.peer == SERVER and unit.header is not None and odd is not None:
@@ -74,7 +74,7 @@ def header_missing(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("VER-002", "header-malformed", "2.2", MUST, ERROR, on="header")
+@rule("VER-002", "2.2", MUST, ERROR, on="header", needs="anchored")
 def header_malformed(event: Event, report: Reporter) -> None:
     """A protocol header is "AMQP", an id and a version that some specification has.
 
@@ -89,7 +89,7 @@ def header_malformed(event: Event, report: Reporter) -> None:
         server: octets 0x414d515000000901
     """
     header = event.frame.unit.header
-    if header is None or header in PUBLISHED or not event.own.anchored:
+    if header is None or header in PUBLISHED:
         return
     octets = f"{header.id} {header.major} {header.minor} {header.revision}"
     if header.id == TLS:
@@ -101,7 +101,7 @@ def header_malformed(event: Event, report: Reporter) -> None:
         report.sure(event, f'the header "AMQP" {octets} is of no version of AMQP', "header")
 
 
-@rule("VER-005", "supported-version-echoed", "2.2", MUST, WARNING, on="finished")
+@rule("VER-005", "2.2", MUST, WARNING, on="finished", needs="server")
 def supported_version_echoed(event: Event, report: Reporter) -> None:
     """A server that answers with the client's own header goes on with its open.
 
@@ -122,7 +122,7 @@ def supported_version_echoed(event: Event, report: Reporter) -> None:
         client: FIN
     """
     own, partner = event.own, event.partner
-    if event.peer != SERVER or own.finished != "fin" or partner.finished or own.open is not None:
+    if own.finished != "fin" or partner.finished or own.open is not None:
         return
     if not (own.anchored and partner.anchored) or partner.damaged or not own.headers:
         return
@@ -159,7 +159,7 @@ def differing(own: ConnectionEnd, partner: ConnectionEnd) -> SeenHeader | None:
     return None if other.header == own.headers[-1].header else other
 
 
-@rule("VER-006", "unsupported-version-refusal", "2.2", MUST, ERROR, on="unopened | sasl | finished")
+@rule("VER-006", "2.2", MUST, ERROR, on="unopened | sasl | finished", needs="server")
 def unsupported_version_refusal(event: Event, report: Reporter) -> None:
     """A server that does not speak the client's version answers with its own header and closes.
 
@@ -189,8 +189,6 @@ def unsupported_version_refusal(event: Event, report: Reporter) -> None:
         server: open container-id="s"
         client: octets 0x414d515000000901
     """
-    if event.peer != SERVER:
-        return
     if event.own.finished:
         closed_without_header(event, report)
     else:
@@ -256,7 +254,7 @@ def goes_on(event: Event, report: Reporter, ids: bool) -> None:
         report.suspect(event, text, "header", related)
 
 
-@rule("VER-007", "mismatch-both-close", "2.2", MUST, WARNING, on="unopened | sasl | begin | attach")
+@rule("VER-007", "2.2", MUST, WARNING, on="unopened | sasl | begin | attach", needs="client")
 def mismatch_both_close(event: Event, report: Reporter) -> None:
     """A client that gets a header other than its own closes; it sends no more frames.
 
@@ -277,7 +275,7 @@ def mismatch_both_close(event: Event, report: Reporter) -> None:
         server: FIN
     """
     own, partner = event.own, event.partner
-    if event.peer != CLIENT or own.reported.header_mismatch:
+    if own.reported.header_mismatch:
         return
     other = differing(own, partner)
     if other is None or not own.anchored or not partner.anchored:
@@ -293,7 +291,7 @@ def mismatch_both_close(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("VER-011", "protocol-id-refusal", "2.2", MUST, ERROR, on="unopened | sasl")
+@rule("VER-011", "2.2", MUST, ERROR, on="unopened | sasl")
 def protocol_id_refusal(event: Event, report: Reporter) -> None:
     """A server that wants another layer first (SASL, TLS) says so by its header, then closes.
 
@@ -317,7 +315,7 @@ def protocol_id_refusal(event: Event, report: Reporter) -> None:
         goes_on(event, report, True)
 
 
-@rule("VER-012", "data-matches-version", "2.2", MUST, ERROR, on="malformed")
+@rule("VER-012", "2.2", MUST, ERROR, on="malformed", needs="anchored")
 def data_matches_version(event: Event, report: Reporter) -> None:
     """What follows a header is of the version that the header names.
 
@@ -336,7 +334,7 @@ def data_matches_version(event: Event, report: Reporter) -> None:
         client: open container-id="c" properties={:a=0x0100000000000400000000ce}
     """
     own = event.own
-    if not own.headers or not own.anchored:
+    if not own.headers:
         return
     count = frames_of_0_9(event.frame.raw)
     if not count:
@@ -362,7 +360,7 @@ def frames_of_0_9(raw: bytes) -> int:
     return 2
 
 
-@rule("VER-013", "header-repeated", "2.2, 2.4.7", IMPLIED, ERROR, on="header")
+@rule("VER-013", "2.2, 2.4.7", IMPLIED, ERROR, on="header", needs="!closed anchored")
 def header_repeated(event: Event, report: Reporter) -> None:
     """After the header of the AMQP layer a peer sends no other header.
 
@@ -386,7 +384,7 @@ def header_repeated(event: Event, report: Reporter) -> None:
         server: header AMQP 1.0.0
     """
     own = event.own
-    if not own.headers or own.close is not None or not own.anchored:
+    if not own.headers:
         return
     last = own.headers[-1]
     bare = last.header == SASL_HEADER and own.last_mark is last.mark

@@ -6,13 +6,13 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import IMPLIED, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.version.headers import CLIENT, NAMES, SERVER
+from amqpscope.rules.v1_0.version.headers import CLIENT, NAMES
 
 LATE: Final = 5_000_000_000
 """Nanoseconds after which a client's header is missed."""
 
 
-@rule("VER-003", "client-header-late", "2.2", MUST, WARNING, on="header")
+@rule("VER-003", "2.2", MUST, WARNING, on="header", needs="client anchored")
 def client_header_late(event: Event, report: Reporter) -> None:
     """A client sends its header as soon as the connection is there.
 
@@ -29,7 +29,7 @@ def client_header_late(event: Event, report: Reporter) -> None:
         @2s client: header AMQP 1.0.0
     """
     own, carrier = event.own, event.connection.carrier
-    if event.peer != CLIENT or own.frames or not own.anchored or event.frame.offset:
+    if own.frames or event.frame.offset:
         return
     if carrier is None or not carrier.opened:
         return
@@ -41,7 +41,7 @@ def client_header_late(event: Event, report: Reporter) -> None:
         )
 
 
-@rule("VER-009", "unparsable-header-refusal", "2.2", MUST, WARNING, on="finished")
+@rule("VER-009", "2.2", MUST, WARNING, on="finished", needs="server")
 def unparsable_header_refusal(event: Event, report: Reporter) -> None:
     """A server that cannot read the client's header answers with its own, and then closes.
 
@@ -59,7 +59,7 @@ def unparsable_header_refusal(event: Event, report: Reporter) -> None:
         server: FIN
     """
     own, partner, frame = event.own, event.partner, event.frame
-    if event.peer != SERVER or own.finished != "fin" or own.frames or partner.headers:
+    if own.finished != "fin" or own.frames or partner.headers:
         return
     if not (own.anchored and partner.anchored) or partner.finished or partner.frames != 1:
         return
@@ -68,7 +68,7 @@ def unparsable_header_refusal(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "header")
 
 
-@rule("VER-014", "header-truncated", "2.2", IMPLIED, WARNING, on="finished")
+@rule("VER-014", "2.2", IMPLIED, WARNING, on="finished")
 def header_truncated(event: Event, report: Reporter) -> None:
     """A protocol header has eight octets.
 

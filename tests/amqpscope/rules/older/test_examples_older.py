@@ -10,7 +10,7 @@ from amqpscope.rules.all import load
 from amqpscope.rules.documents import Exchange, documents
 from amqpscope.rules.v0_9 import FAMILY
 
-OLDER = [id for id, rule in load().items() if rule.family == FAMILY]
+OLDER = [id for id, rule in load().items() if rule.family.name == FAMILY]
 CASES = [
     pytest.param(id, exchange, id=f"{id}-{'good' if exchange.good else 'bad'}-{place}")
     for id in OLDER

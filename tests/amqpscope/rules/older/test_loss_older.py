@@ -22,7 +22,7 @@ from amqpscope.stream.types import Chunk, Connection, End, Gap
 EXCHANGES = [
     pytest.param(exchange, id=f"{id}-{place}")
     for id, rule in load().items()
-    if rule.family == FAMILY
+    if rule.family.name == FAMILY
     for place, exchange in enumerate(documents()[id].exchanges)
     if exchange.good
 ]

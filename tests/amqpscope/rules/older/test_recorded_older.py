@@ -23,7 +23,7 @@ def recorded(path):
     with path.open("wb") as file:
         writer = CaptureWriter(file)
         for id, rule in load().items():
-            if rule.family != FAMILY:
+            if rule.family.name != FAMILY:
                 continue
             for exchange in documents()[id].exchanges:
                 said = script(exchange.text, exchange.setup)
