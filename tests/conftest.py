@@ -27,19 +27,21 @@ settings.load_profile("amqpscope")
 
 ONCE = (
     # What starts brokers, clusters, terminals, browsers and other processes,
+    "tests/amqpscope/cli/",
     "tests/amqpscope/proxy/",
     "tests/amqpscope/report/test_html_browser",
     "tests/amqpscope/spark/",
-    "tests/amqpscope/test_cli",
+    "tests/amqpscope/runs/test_gate",
+    "tests/amqpscope/runs/test_proxied",
     "tests/amqpscope/test_pytest_plugin",
     "tests/amqpscope/tui/",
-    "tests/benchmarks/",
+    "tests/test_benchmarks",
     # and what plays all examples once more, in other ways.
-    "tests/amqpscope/rules/test_loss",
-    "tests/amqpscope/rules/test_recorded",
-    "tests/amqpscope/rules/older/test_loss",
-    "tests/sharpness/",
-    "tests/relations/",
+    "tests/amqpscope/rules/v1_0/test_loss",
+    "tests/amqpscope/rules/v1_0/test_recorded",
+    "tests/amqpscope/rules/v0_9/test_loss",
+    "tests/test_sharpness",
+    "tests/test_relations",
     "tests/test_tshark_agreement",
 )
 """The tests that take long and do not depend on how we were built."""

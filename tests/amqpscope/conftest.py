@@ -12,6 +12,7 @@ from amqpscope.runs.lint import Work, check
 from amqpscope.runs.read import Options, Reading
 from amqpscope.stream.types import PEERS
 from dissectors.notation import parse_conversation
+from kit.proxy.fixtures import config, proxy, relay, server  # noqa: F401 - fixtures
 
 START = 1_700_000_000_000_000_000
 """When the first unit of a made capture passes."""

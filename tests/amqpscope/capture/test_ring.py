@@ -1,19 +1,14 @@
 """Rotated captures: which files belong to one, and in what order."""
 
 import gzip
-import sys
 import tracemalloc
-from pathlib import Path
 
 import pytest
 import zstandard
 
 from amqpscope.capture.reader import open_capture
 from amqpscope.capture.ring import Ring, in_order, is_capture, natural, ring_in, ring_of
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from cutting import joined, records_of
+from kit.cutting import joined, records_of
 
 SAME = "v10_proton-rabbitmq_manylinks"
 """The traffic of which there are captures in several formats."""

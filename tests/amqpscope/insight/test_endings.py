@@ -4,11 +4,11 @@ import json
 from typing import NamedTuple
 
 import pytest
-from exchange import play
 
 from amqpscope.insight.endings import explained, talk_ending
 from amqpscope.model.ending import Ending
 from amqpscope.model.mark import Mark
+from kit.exchange import play
 
 SECOND = 1_000_000_000
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from tls_peers import NOW
 
 from amqpscope.proxy.ca import (
     CERTIFICATE_FILE,
@@ -17,6 +16,7 @@ from amqpscope.proxy.ca import (
     renew_ca,
 )
 from amqpscope.proxy.certificates import key_pem, make_key
+from kit.proxy.tls_peers import NOW
 
 
 def mode(path):

@@ -8,7 +8,6 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.x509.verification import PolicyBuilder, Store
 from hypothesis import given
 from hypothesis import strategies as st
-from tls_peers import NOW
 
 from amqpscope.proxy.certificates import (
     CA_LIFE,
@@ -21,6 +20,7 @@ from amqpscope.proxy.certificates import (
     make_leaf,
     read_authority,
 )
+from kit.proxy.tls_peers import NOW
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ import threading
 import time
 
 import pytest
-from relaying import PATIENCE, noise, receive, receive_all, split
+
+from kit.proxy.relaying import PATIENCE, noise, receive, receive_all, split
 
 SOON = 13
 """Seconds within which SIGTERM ends everything, on a busy machine."""

@@ -8,14 +8,14 @@ import threading
 import time
 
 import pytest
-import tls_peers
-from relaying import PATIENCE, descriptors, memory, receive, receive_all, talks, was_reset
-from tls_peers import NOW, Certified
 
 from amqpscope.proxy.ca import load_or_make_ca
 from amqpscope.proxy.clock import Limits
 from amqpscope.proxy.lines import Repeats
 from amqpscope.proxy.tls_policy import TlsOptions
+from kit.proxy import tls_peers
+from kit.proxy.relaying import PATIENCE, descriptors, memory, receive, receive_all, talks, was_reset
+from kit.proxy.tls_peers import NOW, Certified
 
 HEADER = b"AMQP\x00\x01\x00\x00"
 

@@ -7,11 +7,11 @@ import threading
 import time
 
 import pytest
-from relaying import PATIENCE, noise, receive, talks
 
 from amqpscope.capture.reader import open_capture
 from amqpscope.proxy.files import HELD_BACK, MOST_HELD_BACK, Files
 from amqpscope.proxy.record import Recording, flows
+from kit.proxy.relaying import PATIENCE, noise, receive, talks
 
 V4 = (("10.0.0.1", 40000), ("10.0.0.2", 5672))
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from relaying import PATIENCE
-from tls_peers import NOW, Certified
 
 import amqpscope as package
 from amqpscope.proxy.ca import load_or_make_ca
+from kit.proxy.relaying import PATIENCE
+from kit.proxy.tls_peers import NOW, Certified
 
 SCRIPTS = Path(__file__).parent / "scripts"
 MESSAGES = 60

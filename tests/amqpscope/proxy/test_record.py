@@ -7,12 +7,12 @@ import stat
 import subprocess
 
 import pytest
-from relaying import noise, talks
 
 from amqpscope.capture.reader import open_capture
 from amqpscope.proxy.files import Files, RecordingError
 from amqpscope.proxy.record import DATA, END, FULL, PAYLOAD, RESET, Recording, flows
 from amqpscope.stream.types import ACK, FIN, RST, SYN
+from kit.proxy.relaying import noise, talks
 
 V4 = (("10.0.0.1", 40000), ("10.0.0.2", 5672))
 V6 = (("2001:db8::1", 40000), ("2001:db8::2", 5672))

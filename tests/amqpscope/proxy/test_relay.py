@@ -6,7 +6,9 @@ import threading
 import time
 
 import pytest
-from relaying import (
+
+from amqpscope.proxy.process import StartError
+from kit.proxy.relaying import (
     PATIENCE,
     descriptors,
     digest,
@@ -19,8 +21,6 @@ from relaying import (
     talks,
     was_reset,
 )
-
-from amqpscope.proxy.process import StartError
 
 CLIENT, SERVER = 0, 1
 BULK = 200_000_000

@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
-from relaying import noise
 
 from amqpscope.capture.reader import open_capture
 from amqpscope.proxy.files import Files
 from amqpscope.proxy.record import Recording, flows
+from kit.proxy.relaying import noise
 
 V4 = (("10.0.0.1", 40000), ("10.0.0.2", 5672))
 BLOCK = noise(30_000)

@@ -8,11 +8,11 @@ import subprocess
 import sys
 
 import pytest
-import tls_peers
-from relaying import PATIENCE, receive
-from tls_peers import Certified
 
 from dissectors.notation import parse_conversation
+from kit.proxy import tls_peers
+from kit.proxy.relaying import PATIENCE, receive
+from kit.proxy.tls_peers import Certified
 
 TALK = """
 client: header AMQP 1.0.0

@@ -6,13 +6,13 @@ import subprocess
 import time
 
 import pytest
-from tls_peers import NOW, VERSIONS, Certified, Peer, client, server
 
 from amqpscope.proxy.ca import load_or_make_ca
 from amqpscope.proxy.sniff import Kind, Opening
 from amqpscope.proxy.tls import RECORD, TlsEnd, TlsError
 from amqpscope.proxy.tls_errors import ClientTroubles, UpstreamTroubles
 from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
+from kit.proxy.tls_peers import NOW, VERSIONS, Certified, Peer, client, server
 
 OPENSSL = shutil.which("openssl")
 needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed")

@@ -9,13 +9,13 @@ import threading
 import time
 
 import pytest
-import tls_peers
-from relaying import PATIENCE, digest, echo, memory, noise, receive, receive_all, talks
-from tls_peers import NOW, VERSIONS, Certified
 
 from amqpscope.proxy.ca import load_or_make_ca
 from amqpscope.proxy.sniff import IN_BAND_TLS_HEADER
 from amqpscope.proxy.tls_policy import TlsOptions
+from kit.proxy import tls_peers
+from kit.proxy.relaying import PATIENCE, digest, echo, memory, noise, receive, receive_all, talks
+from kit.proxy.tls_peers import NOW, VERSIONS, Certified
 
 HEADER = b"AMQP\x00\x01\x00\x00"
 OPEN = bytes.fromhex("0000001c02000000 005310 c00f02 a10163 a1096c6f63616c686f7374")

@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from relaying import PATIENCE
-from tls_peers import NOW, Certified
 
 from amqpscope.proxy.ca import load_or_make_ca
+from kit.proxy.relaying import PATIENCE
+from kit.proxy.tls_peers import NOW, Certified
 
 SCRIPTS = Path(__file__).parent / "scripts"
 MESSAGES = 30

@@ -8,7 +8,6 @@ import sys
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from tls_peers import NOW, VERSIONS, Certified, Peer, Plain, client, converse, server
 
 from amqpscope.proxy import tls_policy
 from amqpscope.proxy.ca import CERTIFICATE_FILE, KEY_FILE, load_or_make_ca
@@ -16,6 +15,7 @@ from amqpscope.proxy.certificates import key_pem, make_authority, make_key
 from amqpscope.proxy.tls import TlsError
 from amqpscope.proxy.tls_bridge import Crossing
 from amqpscope.proxy.tls_policy import MAX_CONTEXTS, Leaves, TlsOptions, TlsPolicy
+from kit.proxy.tls_peers import NOW, VERSIONS, Certified, Peer, Plain, client, converse, server
 
 HEADER = b"AMQP\x00\x01\x00\x00"
 

@@ -2,13 +2,13 @@ import datetime
 import ssl
 
 import pytest
-from tls_peers import NOW, VERSIONS, Certified, Peer, Plain, client, converse, server
 
 from amqpscope.proxy.ca import load_or_make_ca
 from amqpscope.proxy.tls import TlsError
 from amqpscope.proxy.tls_bridge import UPSTREAM, Crossing
 from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
 from amqpscope.stream.types import CLIENT
+from kit.proxy.tls_peers import NOW, VERSIONS, Certified, Peer, Plain, client, converse, server
 
 YEAR = datetime.timedelta(days=365)
 HEADER = b"AMQP\x00\x01\x00\x00"

@@ -1,17 +1,12 @@
 """A real browser for the tests of what is to be seen in one."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """Started once for all tests; skipped where there is none."""
-    from chromium import CHROMIUM, Browser
+    from kit.chromium import CHROMIUM, Browser
 
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")

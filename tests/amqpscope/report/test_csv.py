@@ -2,16 +2,11 @@
 
 import csv
 import io
-import sys
-from pathlib import Path
 
 import pytest
 
 from amqpscope.report.csv import COLUMNS, FORMULA
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from older_talks import TALK
+from kit.talks_v0_9 import TALK
 
 
 def rows(shown):

@@ -14,10 +14,6 @@ import pytest
 if importlib.util.find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*.py"]
 
-# `expected` and others beside this file, `cutting` and `older_talks` above it, and `traffic`
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent / "benchmarks")]
-
 
 @pytest.fixture(scope="session")
 def spark_log(tmp_path_factory):

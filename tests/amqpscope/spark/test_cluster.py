@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from cutting import cut
-from expected import counted, findings_of, linted, statistics_of, tables_of
+
+from kit.cutting import cut
+from kit.spark.expected import counted, findings_of, linted, statistics_of, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

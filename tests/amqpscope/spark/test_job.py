@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cutting import cut
-from expected import counted, findings_of, linted, statistics_of, tables_of
 
 from amqpscope.spark import run_pipeline
+from kit.cutting import cut
+from kit.spark.expected import counted, findings_of, linted, statistics_of, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from expected import counted, findings_of, linted, statistics_of, tables_of
+
+from kit.spark.expected import counted, findings_of, linted, statistics_of, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

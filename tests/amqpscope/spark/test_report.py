@@ -11,7 +11,6 @@ from functools import cache
 from html import unescape
 
 import pytest
-from cutting import cut
 
 from amqpscope.cli.pipeline import reading
 from amqpscope.spark import run_pipeline
@@ -19,6 +18,7 @@ from amqpscope.spark.report import make_report
 from amqpscope.spark.report_html import report_html
 from amqpscope.spark.report_text import report_text
 from amqpscope.spark.work import Work
+from kit.cutting import cut
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

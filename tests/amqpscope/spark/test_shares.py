@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from cutting import cut, records_of
-from expected import counted, findings_of, linted, statistics_of
-from older_talks import OPENED
-from same import replayed
-from without_spark import tables
 
 from amqpscope.capture.ring import natural
+from kit.cutting import cut, records_of
+from kit.spark.expected import counted, findings_of, linted, statistics_of
+from kit.spark.same import replayed
+from kit.spark.without_spark import tables
+from kit.talks_v0_9 import OPENED
 
 pytest.importorskip("pyarrow")
 

@@ -1,7 +1,8 @@
 """The tables with a row for each frame, delivery and minute against what one process prints."""
 
 import pytest
-from same import (
+
+from kit.spark.same import (
     begun_in_rows,
     begun_in_units,
     frames_of_rows,
@@ -11,7 +12,7 @@ from same import (
     sums_of_links,
     sums_of_minutes,
 )
-from without_spark import tables
+from kit.spark.without_spark import tables
 
 pytest.importorskip("pyarrow")
 

@@ -4,10 +4,10 @@ import subprocess
 from collections import defaultdict
 
 import pytest
-from samples_v0_9 import captures, pieces, units
 
 from dissectors.v0_9.encode import encode_body, encode_content_header, encode_method
 from dissectors.v0_9.resync import find_frame, score
+from kit.dissectors.samples_v0_9 import captures, pieces, units
 
 CAPTURES = captures()
 TOLD = [path for path in CAPTURES if not path.name.startswith("v08_")]

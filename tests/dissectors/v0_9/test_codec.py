@@ -3,15 +3,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies_v0_9 import (
-    SPOKEN,
-    WRITTEN,
-    damaged,
-    frames,
-    methods,
-    names,
-    table_of,
-)
 
 from dissectors.errors import Damage
 from dissectors.v0_9.codec import MAX_DEPTH, Reader
@@ -42,6 +33,15 @@ from dissectors.v0_9.values import (
     Ushort,
     letters_in,
     same,
+)
+from kit.dissectors.strategies_v0_9 import (
+    SPOKEN,
+    WRITTEN,
+    damaged,
+    frames,
+    methods,
+    names,
+    table_of,
 )
 
 RABBIT = dialect("0-9-1-rabbit")

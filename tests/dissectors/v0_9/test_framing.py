@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import given
-from strategies_v0_9 import damaged, frames
 
 from dissectors.errors import Damage
 from dissectors.v0_9.dialects import NAMES, dialect
@@ -25,6 +24,7 @@ from dissectors.v0_9.framing import (
     measure,
 )
 from dissectors.wire import DAMAGED, MAX_FRAME_SIZE, MORE
+from kit.dissectors.strategies_v0_9 import damaged, frames
 
 RABBIT = dialect("0-9-1-rabbit")
 ACK = encode_method(RABBIT, "basic.ack", {"delivery-tag": 1}, 1)

@@ -3,14 +3,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import octets
-from strategies_v0_9 import contents, names
 
 from dissectors.errors import Damage
 from dissectors.v0_9.dialects import dialect
 from dissectors.v0_9.encode import encode_content_header, encode_frame
 from dissectors.v0_9.framing import HEADER, decode_unit
 from dissectors.v0_9.values import same
+from kit.dissectors.samples import octets
+from kit.dissectors.strategies_v0_9 import contents, names
 
 RABBIT = dialect("0-9-1-rabbit")
 

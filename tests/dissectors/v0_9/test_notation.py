@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import given, settings
-from strategies_v0_9 import damaged, frames
 
 from dissectors.notation import NotationError, parse, parse_conversation
 from dissectors.v0_9.dialects import NAMES, dialect
@@ -10,6 +9,7 @@ from dissectors.v0_9.encode import encode_frame, encode_method
 from dissectors.v0_9.framing import decode_unit
 from dissectors.v0_9.notation import write
 from dissectors.v0_9.values import Float, Unreadable
+from kit.dissectors.strategies_v0_9 import damaged, frames
 
 RABBIT = dialect("0-9-1-rabbit")
 

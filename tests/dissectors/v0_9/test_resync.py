@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies_v0_9 import frames
 
 from dissectors.v0_9.dialects import dialect
 from dissectors.v0_9.encode import (
@@ -15,6 +14,7 @@ from dissectors.v0_9.encode import (
 )
 from dissectors.v0_9.resync import find_frame, is_chain, judge_frame, score
 from dissectors.wire import NO, PERHAPS, YES
+from kit.dissectors.strategies_v0_9 import frames
 
 RABBIT = dialect("0-9-1-rabbit")
 PUBLISH = encode_method(RABBIT, "basic.publish", {"exchange": "x", "routing-key": "k"}, 1)

@@ -2,14 +2,12 @@
 
 import pytest
 from hypothesis import given, settings
-from samples import CAPTURES
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.sendrecv import sniff
 from scapy.sessions import TCPSession
 from scapy.utils import PcapReader, wrpcap
-from strategies_v0_9 import damaged, frames
 
 from dissectors import scapy_layers
 from dissectors.scapy_layers import (
@@ -31,6 +29,8 @@ from dissectors.v0_9.encode import (
 )
 from dissectors.v0_9.framing import decode_unit
 from dissectors.v0_9.values import Table
+from kit.dissectors.samples import CAPTURES
+from kit.dissectors.strategies_v0_9 import damaged, frames
 
 RABBIT = dialect("0-9-1-rabbit")
 LAYERS = layers("0-9-1-rabbit")

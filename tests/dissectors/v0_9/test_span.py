@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import given, settings
-from strategies_v0_9 import damaged, frames
 
 from dissectors.v0_9.dialects import dialect
 from dissectors.v0_9.encode import (
@@ -15,6 +14,7 @@ from dissectors.v0_9.encode import (
 from dissectors.v0_9.framing import Envelope, decode_unit
 from dissectors.v0_9.span import unit_tree
 from dissectors.v0_9.values import same
+from kit.dissectors.strategies_v0_9 import damaged, frames
 
 RABBIT = dialect("0-9-1-rabbit")
 

@@ -2,8 +2,6 @@
 
 import pytest
 from hypothesis import given
-from samples import octets
-from strategies_v1_0 import any_body, bodies, values, wire_bodies, wire_values
 
 from dissectors.errors import Damage, Malformed
 from dissectors.v1_0.bodies import Accepted, Detach, Error, Header, Source, Transfer
@@ -35,6 +33,8 @@ from dissectors.v1_0.values import (
     Uuid,
     same,
 )
+from kit.dissectors.samples import octets
+from kit.dissectors.strategies_v1_0 import any_body, bodies, values, wire_bodies, wire_values
 
 # fmt: off
 EACH_ENCODING = [

@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import octets
-from strategies_v1_0 import decimals
 
 from dissectors.v1_0.decimals import FORMATS, read_decimal, write_decimal
 from dissectors.v1_0.values import same
+from kit.dissectors.samples import octets
+from kit.dissectors.strategies_v1_0 import decimals
 
 # fmt: off
 VECTORS = [

@@ -2,8 +2,6 @@
 
 import pytest
 from hypothesis import given
-from samples import octets
-from strategies_v1_0 import any_body, frames, values
 
 from dissectors.v1_0.bodies import Accepted, Begin, Flow, Open, SaslInit, Transfer
 from dissectors.v1_0.codec import decode
@@ -24,6 +22,8 @@ from dissectors.v1_0.values import (
     Ushort,
     same,
 )
+from kit.dissectors.samples import octets
+from kit.dissectors.strategies_v1_0 import any_body, frames, values
 
 # fmt: off
 CANONICAL = [

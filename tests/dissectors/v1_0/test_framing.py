@@ -2,8 +2,6 @@
 
 import pytest
 from hypothesis import given
-from samples import captures, frame, octets, units
-from strategies_v1_0 import any_units, frames
 
 from dissectors.errors import Damage
 from dissectors.v1_0.bodies import Begin, Open, SaslOutcome, Transfer
@@ -11,6 +9,8 @@ from dissectors.v1_0.encode import encode, encode_frame, encode_header
 from dissectors.v1_0.framing import decode_unit, measure
 from dissectors.v1_0.values import Described, Symbol, Uint, Ulong, same
 from dissectors.wire import DAMAGED, MAX_FRAME_SIZE, MORE, NO_FAULTS
+from kit.dissectors.samples import captures, frame, octets, units
+from kit.dissectors.strategies_v1_0 import any_units, frames
 
 PROTON_OPEN = ("v10_proton-labbroker_connerror.pcap", "open")
 """A list of 10 items, by its count, with 12 in it: proton wrote `properties` three times."""

@@ -5,8 +5,6 @@ from collections import defaultdict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import captures, octets, units
-from strategies_v1_0 import messages
 
 from dissectors.errors import Damage
 from dissectors.v1_0.bodies import Header, Properties
@@ -16,6 +14,8 @@ from dissectors.v1_0.framing import decode_unit
 from dissectors.v1_0.message import MAX_SECTIONS, read_section, skip, walk
 from dissectors.v1_0.tables import SECTIONS
 from dissectors.v1_0.values import Described, Map, Symbol, Uint, Ulong, same
+from kit.dissectors.samples import captures, octets, units
+from kit.dissectors.strategies_v1_0 import messages
 
 MESSAGE = [
     ("header", Header(durable=True)),

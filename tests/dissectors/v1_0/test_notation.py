@@ -5,8 +5,6 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import captures, frame, octets, units
-from strategies_v1_0 import any_units, values
 
 from dissectors.notation import NotationError, parse, parse_conversation, text_value, write
 from dissectors.v1_0.bodies import Attach, Close, Error, Open, Source, Transfer
@@ -28,6 +26,8 @@ from dissectors.v1_0.values import (
     Uuid,
     same,
 )
+from kit.dissectors.samples import captures, frame, octets, units
+from kit.dissectors.strategies_v1_0 import any_units, values
 
 # fmt: off
 LINES = [

@@ -3,8 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import captures, frame, octets, units
-from strategies_v1_0 import any_units, frames, messages, wire_values
 
 from dissectors.v1_0.bodies import Attach, Source
 from dissectors.v1_0.codec import decode
@@ -13,6 +11,8 @@ from dissectors.v1_0.encodings import label
 from dissectors.v1_0.framing import decode_unit
 from dissectors.v1_0.span import section_tree, unit_tree, value_tree
 from dissectors.v1_0.values import Array, Described, Map, Symbol, Uint, Ulong, same
+from kit.dissectors.samples import captures, frame, octets, units
+from kit.dissectors.strategies_v1_0 import any_units, frames, messages, wire_values
 
 
 def outline(node):

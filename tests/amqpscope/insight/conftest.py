@@ -1,6 +1,0 @@
-"""Makes the player of exchanges importable for the tests beside it."""
-
-import sys
-from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).parent.parent / "rules")]

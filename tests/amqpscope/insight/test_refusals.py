@@ -1,0 +1,170 @@
+"""What counts as refused, and what does not."""
+
+import pytest
+
+from amqpscope.analysis import Analyzer
+from amqpscope.capture.pieces import Pieces
+from amqpscope.insight.refusals import Refusals, RefusedMessages, refusal, with_thieves
+from amqpscope.insight.stuck import held_by
+from amqpscope.model.v1_0.refusal import SASL_CODES, refused_by
+from dissectors.v1_0.bodies import Close, Error, SaslOutcome
+from dissectors.v1_0.tables import RESTRICTED_TYPE
+from dissectors.v1_0.values import Symbol
+from kit.talks_v0_9 import OPENED, TALK
+
+SENT = """
+client: attach name="s" handle=0 role=sender source=source() target=target(address="q")
+        initial-delivery-count=0
+server: attach name="s" handle=0 role=receiver source=source() target=target(address="q")
+server: flow next-incoming-id=0 incoming-window=5 next-outgoing-id=0 outgoing-window=100
+        handle=0 delivery-count=0 link-credit=2
+client: transfer handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+client: transfer handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 | data(b"1")
+"""
+
+
+def steps(path):
+    analyzer = Analyzer()
+    with Pieces(str(path)) as pieces:
+        for batch in pieces:
+            for piece in batch:
+                yield from analyzer.feed(piece)
+
+
+def refusals(path):
+    return [found.full for step in steps(path) if (found := refusal(step)) is not None]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("server: disposition role=receiver first=0 settled=true state=accepted()", []),
+        ("server: disposition role=receiver first=0 settled=true state=released()", []),
+        ("server: disposition role=receiver first=0 settled=true state=rejected()", ["rejected"]),
+        (
+            "server: disposition role=receiver first=0 settled=true state=rejected("
+            'error=error(condition=:amqp:not-allowed description="no"))',
+            ['rejected: amqp:not-allowed "no"'],
+        ),
+        ("server: detach handle=0 closed=true", []),
+        (
+            "server: detach handle=0 error=error(condition=:amqp:link:detach-forced)",
+            ["detached: amqp:link:detach-forced"],
+        ),
+        ("client: end error=error(condition=:amqp:x)", ["session ended: amqp:x"]),
+        (
+            "server: close error=error(condition=:amqp:connection:forced)",
+            ["closed: amqp:connection:forced"],
+        ),
+        ("server: close", []),
+    ],
+)
+def test_refusals_of_1_0(opened, line, told):
+    assert refusals(opened(SENT + line)) == told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('server: channel.close[1] reply-code=404 reply-text="NOT_FOUND - no queue"',
+         ["channel closed: 404 NOT_FOUND - no queue"]),
+        ('client: channel.close[1] reply-code=200 reply-text="bye"', []),
+        ('client: connection.close reply-code=200 reply-text="bye"', []),
+        ('server: connection.close reply-code=320 reply-text="CONNECTION_FORCED"',
+         ["connection closed: 320 CONNECTION_FORCED"]),
+        ("client: basic.reject[1] delivery-tag=1", ["rejected"]),
+        ("server: basic.nack[1] delivery-tag=1", ["nacked"]),
+        ('server: basic.return[1] reply-code=312 reply-text="NO_ROUTE"',
+         ["returned: 312 NO_ROUTE"]),
+    ],
+)  # fmt: skip
+def test_refusals_of_the_older_protocols(recorded, line, told):
+    assert refusals(recorded(TALK + line)) == told
+
+
+def test_every_sasl_code_but_ok_has_a_meaning():
+    codes = [name for name, _ in RESTRICTED_TYPE["sasl-code"].choices]
+    assert [code for code in codes if code not in SASL_CODES] == ["ok"]
+
+
+def test_a_reason_is_explained_where_it_is_known():
+    def closed(condition):
+        return refused_by(Close(error=Error(condition=Symbol(condition))))
+
+    assert closed("amqp:not-found").meaning.startswith("There is no such node")
+    assert refused_by(SaslOutcome(code=1)).meaning.startswith("The server does not accept")
+    assert closed("acme:odd").meaning == ""
+
+
+def test_messages_are_counted_by_link(opened):
+    line = "server: disposition role=receiver first=0 last=1 settled=true state=rejected()"
+    counted = RefusedMessages()
+    for step in steps(opened(SENT + line)):
+        counted.take(step)
+    ((key, refused),) = counted.known.items()
+    assert key == (1, "link", "s", 0)
+    assert (refused.times, refused.brief) == (2, "2 rejected")
+
+
+@pytest.mark.parametrize(
+    ("line", "brief"),
+    [
+        ('server: basic.return[1] reply-code=312 reply-text="NO_ROUTE"', "1 returned"),
+        ("server: basic.nack[1] delivery-tag=5", "1 nacked"),
+    ],
+)
+def test_what_is_refused_of_a_publish_that_was_not_seen_counts_for_its_channel(
+    recorded, line, brief
+):
+    confirms = "client: confirm.select[1]\nserver: confirm.select-ok[1]\n"
+    counted = RefusedMessages()
+    for step in steps(recorded(OPENED + confirms + line)):
+        counted.take(step)
+    assert {key: refused.brief for key, refused in counted.known.items()} == {
+        (1, "channel", "channel 1", 0): brief
+    }
+
+
+def test_frames_are_found_in_order():
+    found = Refusals()
+    found.frames.extend((3, 7))
+    assert (found.after(1), found.after(3), found.after(7)) == (3, 7, 0)
+    assert (found.before(9), found.before(7), found.before(3)) == (7, 3, 0)
+    assert 3 in found
+    assert 4 not in found
+
+
+def held_in(path):
+    talks = {step.conversation.number: step.conversation for step in steps(path)}
+    return with_thieves([one for talk in talks.values() for one in held_by(talk, {})])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "detail", "peer"),
+    [
+        ("client: header AMQP 1.0.0", "opening not finished", "no answer to the header", 1),
+        (
+            "client: header AMQP 1.0.0\nserver: header AMQP 1.0.0\n"
+            'client: open container-id="c"', "opening not finished", "no open", 1,
+        ),
+        (
+            "client: header SASL 1.0.0\nserver: header SASL 1.0.0\n"
+            "server: sasl-mechanisms sasl-server-mechanisms=:PLAIN", "opening not finished",
+            "the login is not finished", 0,
+        ),
+        (
+            "client: header AMQP 1.0.0\nserver: header AMQP 1.0.0\n"
+            'client: open container-id="c"\nserver: open container-id="s"', "no link", "", 0,
+        ),
+    ],
+)  # fmt: skip
+def test_a_connection_without_a_link_tells_how_far_it_came(recorded, text, kind, detail, peer):
+    (held,) = held_in(recorded(text))
+    assert (held.what, held.bound.kind, held.bound.detail, held.bound.peer) == (
+        "connection", kind, detail, peer,
+    )  # fmt: skip
+
+
+def test_a_login_that_the_older_protocols_refuse_is_told(root):
+    held = held_in(root / "captures" / "v091_pika_connerr-rabbitmq.pcap")
+    assert any("ACCESS_REFUSED" in one.refused.refusal.text for one in held if one.refused)

@@ -1,0 +1,142 @@
+"""Captures of any length, as a busy queue makes them.
+
+Small ones have transfers of a few octets and their dispositions, and credit now and then; rich ones
+have messages of four sections, and a flow with every disposition. Older ones are 0-9-1: messages
+published with confirms, and delivered to a consumer that acknowledges each.
+"""
+
+from amqpscope.capture.write import CaptureWriter, Conversation
+from dissectors.notation import parse
+
+CLIENT, SERVER = 0, 1
+NUMBER = 0xDEADBEEF
+"""Stands in the frames below wherever a number counts up."""
+
+SETUP = (
+    (CLIENT, "header AMQP 1.0.0"),
+    (SERVER, "header AMQP 1.0.0"),
+    (CLIENT, 'open container-id="sender" max-frame-size=32768 channel-max=32767'),
+    (SERVER, 'open container-id="broker" max-frame-size=32768 channel-max=32767'),
+    (CLIENT, "begin next-outgoing-id=0 incoming-window=2147483647 outgoing-window=2147483647"),
+    (
+        SERVER,
+        "begin remote-channel=0 next-outgoing-id=0 incoming-window=2147483647"
+        " outgoing-window=2147483647",
+    ),
+    (
+        CLIENT,
+        'attach name="orders" handle=0 role=sender snd-settle-mode=mixed source=source()'
+        ' target=target(address="orders") initial-delivery-count=0',
+    ),
+    (
+        SERVER,
+        'attach name="orders" handle=0 role=receiver source=source()'
+        ' target=target(address="orders")',
+    ),
+    (
+        SERVER,
+        "flow next-incoming-id=0 incoming-window=2147483647 next-outgoing-id=0"
+        " outgoing-window=2147483647 handle=0 delivery-count=0 link-credit=1000",
+    ),
+)
+SMALL = parse(
+    f"transfer handle=0 delivery-id={NUMBER}'70 delivery-tag=0xdeadbeef message-format=0"
+    f' | data(b"0123456789abcdef")'
+)
+TRANSFER = parse(
+    f"transfer handle=0 delivery-id={NUMBER}'70 delivery-tag=0xdeadbeef message-format=0"
+    f' | header(durable=true) properties(message-id="order-0001" subject="new")'
+    f' application-properties({{"region"="eu" "priority"=uint 5}}) data(b"{{\\"item\\": 4711}}")'
+)
+DISPOSITION = parse(
+    f"disposition role=receiver first={NUMBER}'70 last={NUMBER}'70 settled=true state=accepted()"
+)
+FLOW = parse(
+    f"flow next-incoming-id={NUMBER}'70 incoming-window=2147483647 next-outgoing-id=0"
+    f" outgoing-window=2147483647 handle=0 delivery-count={NUMBER}'70 link-credit=1000"
+)
+
+
+def numbered(template, number):
+    """A frame with its numbers set."""
+    return template.replace(NUMBER.to_bytes(4, "big"), number.to_bytes(4, "big"))
+
+
+CREDIT_EVERY = 500
+"""Deliveries after which a small capture has a flow."""
+
+
+OLDER_SETUP = (
+    (CLIENT, "header AMQP 0.9.1"),
+    (
+        SERVER,
+        'connection.start version-minor=9 server-properties={product="RabbitMQ" version="3.10.8"}'
+        ' mechanisms="PLAIN" locales="en_US"',
+    ),
+    (CLIENT, 'connection.start-ok mechanism="PLAIN" response="\\0u\\0p" locale="en_US"'),
+    (SERVER, "connection.tune channel-max=2047 frame-max=131072"),
+    (CLIENT, "connection.tune-ok channel-max=2047 frame-max=131072"),
+    (CLIENT, 'connection.open virtual-host="/"'),
+    (SERVER, "connection.open-ok"),
+    (CLIENT, "channel.open[1]"),
+    (SERVER, "channel.open-ok[1]"),
+    (CLIENT, "confirm.select[1]"),
+    (SERVER, "confirm.select-ok[1]"),
+    (CLIENT, 'basic.consume[1] queue="orders" consumer-tag="ctag1"'),
+    (SERVER, 'basic.consume-ok[1] consumer-tag="ctag1"'),
+)
+CONTENT = parse("content-header[1] class=basic body-size=16 delivery-mode=2") + parse(
+    'content-body[1] "0123456789abcdef"'
+)
+PUBLISH = parse('basic.publish[1] routing-key="orders"') + CONTENT
+CONFIRM = parse(f"basic.ack[1] delivery-tag={NUMBER}")
+DELIVER = (
+    parse(f'basic.deliver[1] consumer-tag="ctag1" delivery-tag={NUMBER} routing-key="orders"')
+    + CONTENT
+)
+
+
+def write_capture(path, frames, *, rich=False):
+    """Write a capture of about so many frames; how many they are."""
+    transfer, every = (TRANSFER, 1) if rich else (SMALL, CREDIT_EVERY)
+
+    def exchange(talk, number, time):
+        talk.data(CLIENT, time, numbered(transfer, number))
+        answer = numbered(DISPOSITION, number)
+        credit = (number + 1) % every == 0
+        if credit:
+            answer += numbered(FLOW, number + 1)
+        talk.data(SERVER, time + 20_000, answer)
+        return 3 if credit else 2
+
+    return write_talk(path, frames, [(sender, parse(unit)) for sender, unit in SETUP], exchange)
+
+
+def write_v0_9(path, frames):
+    """The same, of 0-9-1."""
+
+    def exchange(talk, number, time):
+        talk.data(CLIENT, time, PUBLISH)
+        talk.data(SERVER, time + 10_000, numbered(CONFIRM + DELIVER, number + 1))
+        talk.data(CLIENT, time + 20_000, numbered(CONFIRM, number + 1))
+        return 8
+
+    setup = [(sender, parse(unit)) for sender, unit in OLDER_SETUP]
+    return write_talk(path, frames, setup, exchange)
+
+
+def write_talk(path, frames, setup, exchange):
+    """One connection: its beginning, then exchanges until it has so many frames."""
+    written = len(setup)
+    with open(path, "wb", buffering=1 << 20) as file:
+        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        time = 1_700_000_000_000_000_000
+        talk.open(time)
+        for sender, raw in setup:
+            talk.data(sender, time, raw)
+        number = 0
+        while written < frames:
+            time += 50_000
+            written += exchange(talk, number, time)
+            number += 1
+    return written

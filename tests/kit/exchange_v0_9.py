@@ -1,0 +1,174 @@
+"""Plays an exchange of the older protocols through the real model and rules.
+
+`conversation` tells how it is written; besides, `0x00*4089` is an octet, so many times. An exchange
+may begin where a common SETUP ends.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+from amqpscope.findings import Finding
+from amqpscope.model.v0_9.event import Event
+from amqpscope.protocols.talk import Talk
+from amqpscope.protocols.v0_9.protocol import PROTOCOL
+from amqpscope.rules.all import load
+from amqpscope.rules.registry import RuleSet
+from amqpscope.stream.framer import Frame
+from amqpscope.stream.types import Connection, End, Gap
+from kit.conversation import Pieces, Said, happenings, with_early
+
+CAPABILITIES: Final = """capabilities={
+        publisher_confirms=true exchange_exchange_bindings=true basic.nack=true
+        consumer_cancel_notify=true connection.blocked=true authentication_failure_close=true}"""
+START: Final = f"""
+server: connection.start version-major=0 version-minor=9 server-properties={{product="%s"
+        version="3.13.0" platform="Erlang" copyright="c" information="i" {CAPABILITIES}}}
+        mechanisms="PLAIN AMQPLAIN" locales="en_US"
+client: connection.start-ok client-properties={{product="c" version="1" platform="p" copyright="c"
+        information="i" {CAPABILITIES}}}
+        mechanism="PLAIN" response="\\0guest\\0guest" locale="en_US"
+server: connection.tune channel-max=2047 frame-max=131072 heartbeat=60
+client: connection.tune-ok channel-max=2047 frame-max=131072 heartbeat=60
+client: connection.open virtual-host="/"
+server: connection.open-ok
+"""
+OLD_START: Final = """
+server: connection.start version-major=%d version-minor=%d server-properties={product="%s"
+        version="1" platform="p" copyright="c" information="i"} mechanisms="PLAIN" locales="en_US"
+client: connection.start-ok client-properties={product="c" version="1" platform="p" copyright="c"
+        information="i"} mechanism="PLAIN" response="\\0guest\\0guest" locale="en_US"
+server: connection.tune channel-max=100 frame-max=65536 heartbeat=60
+client: connection.tune-ok channel-max=100 frame-max=65536 heartbeat=60
+client: connection.open virtual-host="/"
+server: connection.open-ok
+"""
+CHANNEL: Final = """
+client: channel.open[1]
+server: channel.open-ok[1]
+"""
+QUEUE: Final = """
+client: queue.declare[1] queue="q"
+server: queue.declare-ok[1] queue="q"
+"""
+CONSUMER: Final = """
+client: basic.consume[1] queue="q" consumer-tag="t"
+server: basic.consume-ok[1] consumer-tag="t"
+"""
+CONFIRMS: Final = """
+client: confirm.select[1]
+server: confirm.select-ok[1]
+"""
+TRANSACTION: Final = """
+client: tx.select[1]
+server: tx.select-ok[1]
+"""
+
+SETUPS: Final = {"": ""}
+# RabbitMQ, with all that it announces
+SETUPS["header"] = "client: header AMQP 0.9.1\n"
+SETUPS["remote"] = SETUPS["header"]
+SETUPS["opened"] = SETUPS["header"] + START % "RabbitMQ"
+SETUPS["channel"] = SETUPS["opened"] + CHANNEL
+SETUPS["queue"] = SETUPS["channel"] + QUEUE
+SETUPS["consuming"] = SETUPS["queue"] + CONSUMER
+SETUPS["confirming"] = SETUPS["channel"] + CONFIRMS
+SETUPS["transaction"] = SETUPS["queue"] + TRANSACTION + CONSUMER
+# a server of 0-9-1 that is nobody's
+SETUPS["plain"] = SETUPS["header"] + OLD_START % (0, 9, "a broker") + CHANNEL
+SETUPS["plain_consuming"] = SETUPS["plain"] + QUEUE + CONSUMER
+# the versions before
+SETUPS["v0_9"] = "client: header 1 1.0.9\n" + OLD_START % (0, 9, "a broker") + CHANNEL
+SETUPS["v0_8"] = "client: header 1 1.8.0\n" + OLD_START % (8, 0, "a broker") + CHANNEL
+SETUPS["v0_9_consuming"] = SETUPS["v0_9"] + QUEUE + CONSUMER
+SETUPS["v0_8_consuming"] = SETUPS["v0_8"] + QUEUE + CONSUMER
+
+_REPEATED: Final = re.compile(r"0x([0-9a-f]{2})\*(\d+)")
+
+
+class Played(NamedTuple):
+    """What came of an exchange."""
+
+    events: list[Event]
+    findings: list[Finding]
+    marked: dict[int, tuple[str, ...]]
+    """The rules that the text expects, by frame number."""
+
+
+def script(text: str, setup: str = "") -> list[Said]:
+    """An exchange as what happens, in order."""
+    whole = SETUPS[setup] + "\n" + text
+    return with_early(happenings(_REPEATED.sub(lambda m: "0x" + m[1] * int(m[2]), whole)))
+
+
+def play(text: str, setup: str = "", *, complete: bool = True) -> Played:
+    """Run an exchange; findings come in the order in which they were made.
+
+    Peers are on one machine, but for the setup `remote`: a login in clear is worth a note.
+    """
+    address = "10.0.0.2" if setup == "remote" else "127.0.0.1"
+    connection = Connection(("127.0.0.1", 50000), (address, 5672), complete)
+    said = script(text, setup)
+    player = Player(connection, said)
+    for each in said:
+        player.take(each)
+    return player.played
+
+
+@cache
+def every_rule() -> RuleSet:
+    """All rules, also those that run only when they are asked for."""
+    return RuleSet(list(load().values()))
+
+
+def talk_of(connection: Connection, first: bytes) -> Talk:
+    """A connection whose first octets may be a header."""
+    version = first[4:8] if first[:4] == b"AMQP" else b""
+    return PROTOCOL.talk(1, connection, PROTOCOL.name, version, [False, False])
+
+
+class Player(Pieces):
+    """Feeds what happens to a connection, as the analyzer does."""
+
+    def __init__(self, connection: Connection, said: list[Said]) -> None:
+        first = next((each.raw for each in said if each.raw), b"")
+        super().__init__(connection)
+        self.talk = talk_of(connection, first)
+        self.rules = every_rule()
+        self.frames = 0
+        self.played = Played([], [], {})
+
+    def take(self, said: Said) -> None:
+        sender, piece = said.sender, self.piece(said)
+        if isinstance(piece, Gap):
+            self.gap(piece)
+        elif isinstance(piece, End):
+            self.end(piece)
+        else:
+            for frame in self.talk.chunk(piece):
+                self.step(frame)
+        if said.marks:
+            # What is wrong with the end of a direction is told at its last frame.
+            last = self.talk.last_frame(sender) if said.end else None
+            self.played.marked[self.frames if last is None else last.number] = said.marks
+
+    def step(self, frame: Frame) -> None:
+        self.frames += 1
+        frame.number = self.frames
+        self.played.events.append(self.talk.take(frame, self.rules))
+        self.played.findings.extend(self.talk.findings())
+
+    def gap(self, gap: Gap) -> None:
+        frame = self.talk.gap(gap)
+        if frame is not None:
+            self.step(frame)
+        self.talk.lose(gap)
+
+    def end(self, end: End) -> None:
+        frame = self.talk.end(end)
+        if frame is not None:
+            self.step(frame)
+        self.talk.finish(end, self.rules)
+        self.played.findings.extend(self.talk.findings())
