@@ -119,7 +119,7 @@ def test_a_header_whose_end_is_missing_is_not_completed_by_what_follows():
     assert analyzer.protocols == []
 
 
-def test_a_hole_in_the_answer_of_a_1_0_server_to_an_older_client():
+def test_a_hole_in_the_answer_of_a_1_0_server_to_a_client_of_0_9_1():
     analyzer = Analyzer()
     connection = Connection(("10.0.0.1", 40000), ("10.0.0.2", 5672), True)
     begun = b"AMQP\0\x01\0\0\0\0\0\x40\x02\0\0\0\0\x53\x10"
@@ -146,7 +146,7 @@ def test_a_hole_in_the_answer_of_a_1_0_server_to_an_older_client():
         ("0101000b", "amqp-0-x"),
     ],
 )
-def test_an_older_protocol_is_recognised_by_its_header(steps, recorded, header, protocol):
+def test_a_protocol_before_1_0_is_recognised_by_its_header(steps, recorded, header, protocol):
     heartbeat = "08000000000000ce" if protocol != "amqp-10-3" else "0800000000000000ce"
     for first, rest in ((f"414d5150{header}", heartbeat), ("414d51", f"50{header}{heartbeat}")):
         found = steps(recorded(f"client: octets 0x{first}\nclient: octets 0x{rest}\n"))

@@ -1,4 +1,4 @@
-"""Plays an exchange of the older protocols through the real model and rules.
+"""Plays an exchange of AMQP 0-9 through the real model and rules.
 
 `conversation` tells how it is written; besides, `0x00*4089` is an octet, so many times. An exchange
 may begin where a common SETUP ends.

@@ -1,4 +1,4 @@
-"""Conversations of the older protocols that several tests read."""
+"""Conversations of AMQP 0-9 that several tests read."""
 
 OPENED = """
 client: header AMQP 0.9.1

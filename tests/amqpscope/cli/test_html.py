@@ -50,7 +50,7 @@ def test_a_baseline_takes_known_findings_out(amqpscope, bad, tmp_path):
     assert "Nothing found." in done.stdout
 
 
-def test_a_consumer_of_the_older_protocols_is_held_and_plotted(amqpscope, root):
+def test_a_consumer_of_0_9_1_is_held_and_plotted(amqpscope, root):
     capture = root / "captures" / "v091_pika_prefetch-rabbitmq.pcapng"
     page = amqpscope("lint", "--format", "html", capture).stdout
     assert "<b>prefetch reached</b> for 10.9 s, since frame 76 (3 of 3 unacked" in page

@@ -1,4 +1,4 @@
-"""Filters on units of the older protocols."""
+"""Filters on units of AMQP 0-9."""
 
 import pytest
 

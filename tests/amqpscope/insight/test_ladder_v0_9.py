@@ -1,4 +1,4 @@
-"""The ladder of the older protocols: publishes and deliveries joined to what settles them."""
+"""The ladder of AMQP 0-9: publishes and deliveries joined to what settles them."""
 
 import pytest
 

@@ -78,7 +78,7 @@ def test_refusals_of_1_0(opened, line, told):
          ["returned: 312 NO_ROUTE"]),
     ],
 )  # fmt: skip
-def test_refusals_of_the_older_protocols(recorded, line, told):
+def test_refusals_of_0_9_1(recorded, line, told):
     assert refusals(recorded(TALK + line)) == told
 
 
@@ -165,6 +165,6 @@ def test_a_connection_without_a_link_tells_how_far_it_came(recorded, text, kind,
     )  # fmt: skip
 
 
-def test_a_login_that_the_older_protocols_refuse_is_told(root):
+def test_a_login_that_a_server_of_0_9_1_refuses_is_told(root):
     held = held_in(root / "captures" / "v091_pika_connerr-rabbitmq.pcap")
     assert any("ACCESS_REFUSED" in one.refused.refusal.text for one in held if one.refused)

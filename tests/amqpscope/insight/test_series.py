@@ -150,12 +150,12 @@ def test_frames_that_cross_an_end_begin_no_new_series(root):
     assert sorted(link.sender for link in found.links) == ["client", "server"]
 
 
-def older(plots, kind):
+def series_of(plots, kind):
     return next(link for link in plots.links if link.kind == kind)
 
 
 def test_a_consumer_is_plotted_against_its_prefetch(recorded):
-    consumer = older(gathered(recorded(TALK)), "consumer")
+    consumer = series_of(gathered(recorded(TALK)), "consumer")
     assert (consumer.name, consumer.address, consumer.sender) == ("t", "q", "server")
     assert consumer.limit == 1
     assert values(consumer.credit) == [1, 0, 1]
@@ -166,7 +166,7 @@ def test_a_consumer_is_plotted_against_its_prefetch(recorded):
 
 
 def test_publishes_of_a_channel_are_plotted_until_their_confirms(recorded):
-    channel = older(gathered(recorded(TALK)), "channel")
+    channel = series_of(gathered(recorded(TALK)), "channel")
     assert (channel.name, channel.sender) == ("channel 1", "client")
     assert values(channel.unsettled) == [1, 0]
     assert channel.deliveries.count == 1
@@ -175,7 +175,7 @@ def test_publishes_of_a_channel_are_plotted_until_their_confirms(recorded):
 
 
 def test_without_confirms_nothing_is_unconfirmed(recorded):
-    channel = older(gathered(recorded(f"""{OPENED}
+    channel = series_of(gathered(recorded(f"""{OPENED}
     client: basic.publish[1] routing-key="q"
     client: content-header[1] class=basic body-size=0
     """)), "channel")  # fmt: skip
@@ -185,14 +185,14 @@ def test_without_confirms_nothing_is_unconfirmed(recorded):
 
 def test_without_a_prefetch_there_is_nothing_left_of_it(recorded):
     text = TALK.replace("prefetch-count=1", "prefetch-count=0")
-    consumer = older(gathered(recorded(text)), "consumer")
+    consumer = series_of(gathered(recorded(text)), "consumer")
     assert not consumer.credit.count
     assert values(consumer.unsettled) == [0, 1, 0]
 
 
 def test_a_closed_channel_ends_the_series_of_its_consumers(recorded):
     found = gathered(recorded(TALK + "@4s client: channel.close[1] reply-code=200\n"))
-    consumer = older(found, "consumer")
+    consumer = series_of(found, "consumer")
     assert consumer.credit.last is None
     assert going_on(found) == []
 
@@ -204,7 +204,7 @@ def test_a_cancelled_consumer_ends_its_series(recorded):
     server: basic.cancel-ok[1] consumer-tag="t"
     """)
     )
-    assert older(found, "consumer").unsettled.last is None
+    assert series_of(found, "consumer").unsettled.last is None
     assert going_on(found) == ["channel"]
 
 

@@ -1,4 +1,4 @@
-"""Numbers of exchanges and queues in the older protocols."""
+"""Numbers of exchanges and queues in AMQP 0-9."""
 
 import pytest
 

@@ -64,7 +64,7 @@ client: octets 0x0000001f0200000000a3103d{b"HYPERLINK(1)xyz".hex()}45
     assert sum(text.removeprefix("\\t") in cell for cell in cells) >= 4
 
 
-def test_names_of_the_older_family_are_no_formulas(show, recorded):
+def test_names_of_0_9_1_are_no_formulas(show, recorded):
     talk = TALK.replace('"amq.topic"', f'"{HYPERLINK}"').replace('queue="q"', 'queue="@q"')
     cells = [cell for row in rows(show(recorded(talk), form="csv")) for cell in row.values()]
     assert f"'{HYPERLINK}" in cells

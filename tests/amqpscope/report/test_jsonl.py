@@ -14,7 +14,7 @@ ALWAYS = [
     "size", "fields",
 ]  # fmt: skip
 SOMETIMES = ["payload", "missing", "malformed", "sections", "link", "delivery"]
-OLDER = [  # of AMQP 0-8 to 0-9-1
+V0_9 = [  # of AMQP 0-8 to 0-9-1
     "payload", "missing", "malformed", "answers", "content-of", "delivery", "queue", "publish",
     "body",
 ]  # fmt: skip
@@ -47,7 +47,7 @@ def test_every_line_of_every_capture_keeps_the_contract(objects, root):
             keys = list(line)
             assert keys[: len(ALWAYS)] == ALWAYS
             assert keys[-1] == "findings"
-            sometimes = SOMETIMES if line["protocol"] == "amqp-1.0" else OLDER
+            sometimes = SOMETIMES if line["protocol"] == "amqp-1.0" else V0_9
             assert [k for k in sometimes if k in keys] == keys[len(ALWAYS) : -1]
             assert line["frame"] == number
             assert line["from"] in {"client", "server"}
@@ -55,8 +55,8 @@ def test_every_line_of_every_capture_keeps_the_contract(objects, root):
             assert ("malformed" in keys) == (line["kind"] == "malformed")
             assert ("payload" in keys) == (line["name"] in {"transfer", "content-body"})
             kinds.add(line["kind"])
-    older = {"method", "content-header", "content-body", "heartbeat"}
-    assert kinds == {"header", "sasl", "amqp", "empty", "malformed"} | older
+    v0_9 = {"method", "content-header", "content-body", "heartbeat"}
+    assert kinds == {"header", "sasl", "amqp", "empty", "malformed"} | v0_9
 
 
 def test_a_transfer(objects, opened):

@@ -66,7 +66,7 @@ def refused(error):
     return opened() + f"server: close error=error({error})\n"
 
 
-OLDER = """
+V0_9 = """
 client: header AMQP 0.9.1
 server: connection.start version-minor=9 server-properties={server} mechanisms="PLAIN"
         locales="en_US"
@@ -82,12 +82,12 @@ server: channel.open-ok[1]
 """
 
 
-def older(work="", client='{product="c"}', server='{product="s"}'):
-    return OLDER.format(work=work, client=client, server=server, secret=SECRET)
+def v0_9(work="", client='{product="c"}', server='{product="s"}'):
+    return V0_9.format(work=work, client=client, server=server, secret=SECRET)
 
 
 def published(headers, body="x", exchange="e", key="k"):
-    return older(f"""
+    return v0_9(f"""
 client: basic.publish[1] exchange="{exchange}" routing-key="{key}"
 client: content-header[1] class=basic body-size={len(body)} headers={headers}
 client: content-body[1] "{body}"
@@ -160,22 +160,22 @@ server: detach handle=0 closed=true error=error(condition=:"x:y" description="{S
     "damaged-map": sent(f"raw 0x{DAMAGED}"),
     "damaged-key": sent(f"raw 0x{DAMAGED[12:]}"),
     "damaged-frame": opened() + f"client: octets 0x{len(DAMAGED) // 2 + 8:08x}02000000{DAMAGED}",
-    "damaged-table": older(
+    "damaged-table": v0_9(
         "client: octets 0x0100010000003400320012000a0001710000000020"
         f"0870617373776f726453000000{len(SECRET):02x}{SECRET.encode().hex()}ce"
     ),
-    # the older family
-    "client-properties": older(client=f'{{product="c" password="{SECRET}"}}'),
-    "server-properties": older(server=f'{{product="{URL}" nested={{api_key="{SECRET}"}}}}'),
-    "queue-arguments": older(
+    # AMQP 0-9
+    "client-properties": v0_9(client=f'{{product="c" password="{SECRET}"}}'),
+    "server-properties": v0_9(server=f'{{product="{URL}" nested={{api_key="{SECRET}"}}}}'),
+    "queue-arguments": v0_9(
         f'client: queue.declare[1] queue="{URL}" arguments={{x-token="{SECRET}"}}'
     ),
-    "consumer": older(f'client: basic.consume[1] queue="{URL}" consumer-tag="{SAS}"'),
+    "consumer": v0_9(f'client: basic.consume[1] queue="{URL}" consumer-tag="{SAS}"'),
     "headers": published(f'{{Authorization="{SECRET}" a="b"}}'),
     "headers-in-a-list": published(f'{{list=[{{pwd="{SECRET}"}} "Bearer {SECRET}"]}}'),
     "routing-key": published("{}", exchange=URL, key=SAS),
-    "older-body": published("{}", body=f"see {URL}"),
-    "reply-text": older(f'server: connection.close reply-code=320 reply-text="{SAS}"'),
+    "v0_9-body": published("{}", body=f"see {URL}"),
+    "reply-text": v0_9(f'server: connection.close reply-code=320 reply-text="{SAS}"'),
 }  # fmt: skip
 
 

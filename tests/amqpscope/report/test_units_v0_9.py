@@ -1,4 +1,4 @@
-"""Units of the older protocols as JSON, lines, trees and state."""
+"""Units of AMQP 0-9 as JSON, lines, trees and state."""
 
 import json
 

@@ -131,7 +131,7 @@ def test_a_protocol_that_is_not_read_is_named(show, recorded):
     assert "amqp-0-10" in shown.told[0]
 
 
-def test_the_older_protocols_are_read(show, root):
+def test_amqp_0_9_1_is_read(show, root):
     shown = show(root / "captures" / "v091_pika_basic-rabbitmq.pcap")
     assert shown.told == []
     assert sum("basic.publish" in line for line in shown.lines) == 10

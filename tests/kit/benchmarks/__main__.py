@@ -79,8 +79,8 @@ def reassemble_seconds(path):
 
 def measure(directory, frames):
     """All rows of the table, one by one: what, figure, memory, comparison."""
-    names = ("all", "quarter", "few", "rich", "older")
-    path, part, few, rich, older = (os.path.join(directory, name) for name in names)
+    names = ("all", "quarter", "few", "rich", "v0_9")
+    path, part, few, rich, v0_9 = (os.path.join(directory, name) for name in names)
     frames = write_capture(path, frames)
     full = write_capture(rich, frames, rich=True)
     quarter = write_capture(part, frames // 4)
@@ -109,7 +109,7 @@ def measure(directory, frames):
     times += f"{checked.megabytes / theirs.megabytes:.2f} x the memory"
     yield rate(f"tshark -T fields, {frames:,} frames", frames, theirs, times)
     yield from compared("rich messages", rich, full, "amqp.performative")
-    yield from compared("0-9-1", older, write_v0_9(older, frames), "amqp.method.method")
+    yield from compared("0-9-1", v0_9, write_v0_9(v0_9, frames), "amqp.method.method")
     slow = run(sys.executable, "-c", PYSHARK, few)
     ratio = (frames / own.seconds) / (little / slow.seconds)
     yield rate(f"pyshark, {little:,} frames", little, slow, f"amqpscope: {ratio:,.0f} x the speed")

@@ -1,7 +1,7 @@
 """Captures of any length, as a busy queue makes them.
 
 Small ones have transfers of a few octets and their dispositions, and credit now and then; rich ones
-have messages of four sections, and a flow with every disposition. Older ones are 0-9-1: messages
+have messages of four sections, and a flow with every disposition. Those of 0-9-1 have messages
 published with confirms, and delivered to a consumer that acknowledges each.
 """
 
@@ -66,7 +66,7 @@ CREDIT_EVERY = 500
 """Deliveries after which a small capture has a flow."""
 
 
-OLDER_SETUP = (
+SETUP_V0_9 = (
     (CLIENT, "header AMQP 0.9.1"),
     (
         SERVER,
@@ -121,7 +121,7 @@ def write_v0_9(path, frames):
         talk.data(CLIENT, time + 20_000, numbered(CONFIRM, number + 1))
         return 8
 
-    setup = [(sender, parse(unit)) for sender, unit in OLDER_SETUP]
+    setup = [(sender, parse(unit)) for sender, unit in SETUP_V0_9]
     return write_talk(path, frames, setup, exchange)
 
 

@@ -38,7 +38,7 @@ class Operator(NamedTuple):
     """A way to make a frame illegal."""
 
     name: str
-    older: bool
+    v0_9: bool
     units: frozenset
     rules: frozenset
     make: object
@@ -51,7 +51,7 @@ class Operator(NamedTuple):
     def apply(self, talk, place):
         """The mutant of a connection at one place; None where it cannot be had there."""
         each = talk.said[place]
-        if each.end or talk.older != self.older or not fits(self.units, each):
+        if each.end or talk.v0_9 != self.v0_9 or not fits(self.units, each):
             return None
         scene = scene_of(talk, place)
         if scene.over:
@@ -82,30 +82,30 @@ def next_of(talk, place):
     return next(at for at in later if talk.said[at].sender == sender)
 
 
-def operator(how, units, rules, older, mild):
+def operator(how, units, rules, v0_9, mild):
     def register(make):
         name = make.__name__.replace("_", "-")
         words = frozenset(units.split()), frozenset(rules.split())
-        OPERATORS.append(Operator(name, older, *words, make, how, mild))
+        OPERATORS.append(Operator(name, v0_9, *words, make, how, mild))
         return make
 
     return register
 
 
-def changes(units, rules, *, older=False, mild=False):
-    return operator("change", units, rules, older, mild)
+def changes(units, rules, *, v0_9=False, mild=False):
+    return operator("change", units, rules, v0_9, mild)
 
 
-def adds(units, rules, *, older=False, mild=False):
-    return operator("add", units, rules, older, mild)
+def adds(units, rules, *, v0_9=False, mild=False):
+    return operator("add", units, rules, v0_9, mild)
 
 
-def drops(units, rules, *, older=False, mild=False):
-    return operator("drop", units, rules, older, mild)
+def drops(units, rules, *, v0_9=False, mild=False):
+    return operator("drop", units, rules, v0_9, mild)
 
 
-def leads(units, rules, *, older=False, mild=False):
-    return operator("lead", units, rules, older, mild)
+def leads(units, rules, *, v0_9=False, mild=False):
+    return operator("lead", units, rules, v0_9, mild)
 
 
 class Scene:

@@ -13,8 +13,8 @@ from kit.sharpness import mutation
 FAR = 4711
 """More than any tag or channel that is used."""
 
-changes = partial(mutation.changes, older=True)
-adds = partial(mutation.adds, older=True)
+changes = partial(mutation.changes, v0_9=True)
+adds = partial(mutation.adds, v0_9=True)
 
 
 # helpers of operators

@@ -60,7 +60,7 @@ class Talk:
         self.said = said
 
     @property
-    def older(self):
+    def v0_9(self):
         return self.protocol != "amqp-1.0"
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Who ended a connection, channel or consumer of the older family, when, and with which error."""
+"""Who ended a connection, channel or consumer of AMQP 0-9, when, and with which error."""
 
 import pytest
 

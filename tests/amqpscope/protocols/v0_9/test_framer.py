@@ -1,4 +1,4 @@
-"""Streams of the older protocols cut into frames, with holes and damage in them."""
+"""Streams of AMQP 0-9 cut into frames, with holes and damage in them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What follows from one peer's violation is no error of the other, in the older protocols too."""
+"""What follows from one peer's violation is no error of the other, in AMQP 0-9 too."""
 
 import pytest
 

@@ -10,10 +10,10 @@ from amqpscope.rules.documents import Exchange, documents
 from amqpscope.rules.v0_9 import FAMILY
 from kit.exchange_v0_9 import play
 
-OLDER = [id for id, rule in load().items() if rule.family.name == FAMILY]
+RULES = [id for id, rule in load().items() if rule.family.name == FAMILY]
 CASES = [
     pytest.param(id, exchange, id=f"{id}-{'good' if exchange.good else 'bad'}-{place}")
-    for id in OLDER
+    for id in RULES
     for place, exchange in enumerate(documents()[id].exchanges)
 ]
 
@@ -36,12 +36,12 @@ def test_example_is_judged_as_it_says(id: str, exchange: Exchange) -> None:
     assert others == []
 
 
-OFF = [id for id in OLDER if not load()[id].default]
+OFF = [id for id in RULES if not load()[id].default]
 """Rules that run only when they are asked for: legal exchanges may break them."""
 
 
 def test_every_rule_has_a_bad_and_a_good_exchange() -> None:
-    for id in OLDER:
+    for id in RULES:
         exchanges = documents()[id].exchanges
         assert {exchange.good for exchange in exchanges} == {True, False}, id
         assert documents()[id].summary.endswith("."), id

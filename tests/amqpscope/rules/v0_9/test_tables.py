@@ -34,7 +34,7 @@ def frame(table: str) -> str:
         ("plain", "{a=1'U}", [("A09-TBL-05", "info")]),
         # products have x, the text has not
         ("plain", "{a=0x00ff}", [("A09-TBL-04", "warning")]),
-        # the older texts have few letters
+        # the texts before 0-9-1 have few letters
         ("v0_9", '{a=1 b="x" c=null d={e=1}}', []),
         ("v0_9", "{a=1'l}", [("A09-TBL-04", "error")]),
         ("v0_8", "{a=null}", [("A09-TBL-04", "error")]),

@@ -4,7 +4,7 @@ import pytest
 
 from amqpscope.check.selection import Choice
 from amqpscope.rules.all import load
-from amqpscope.rules.v0_9 import consequences as older
+from amqpscope.rules.v0_9 import consequences as v0_9
 from amqpscope.rules.v1_0.consequences import (
     HARMLESS,
     ON_CONNECTION,
@@ -23,9 +23,9 @@ TABLES = {
     "ON_LINK": ON_LINK,
     "ON_TERMS": ON_TERMS,
     "HARMLESS": HARMLESS,
-    "older OWN": older.OWN,
-    "older ON_CONNECTION": older.ON_CONNECTION,
-    "older HARMLESS": older.HARMLESS,
+    "v0_9 OWN": v0_9.OWN,
+    "v0_9 ON_CONNECTION": v0_9.ON_CONNECTION,
+    "v0_9 HARMLESS": v0_9.HARMLESS,
 }
 
 SECOND_BEGIN = """

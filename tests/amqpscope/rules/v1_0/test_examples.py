@@ -10,12 +10,12 @@ from amqpscope.rules.documents import Exchange, documents
 from amqpscope.rules.registry import RULES
 from kit.exchange import play
 
-OLDER = "A09"
-"""Rules of the older protocols, which have tests of their own."""
+V0_9 = "A09"
+"""Rules of AMQP 0-9, which have tests of their own."""
 CASES = [
     pytest.param(id, exchange, id=f"{id}-{'good' if exchange.good else 'bad'}-{place}")
     for id, document in documents().items()
-    if not id.startswith(OLDER)
+    if not id.startswith(V0_9)
     for place, exchange in enumerate(document.exchanges)
 ]
 

@@ -41,7 +41,7 @@ def test_a_connection_tells_of_its_frames(root, drive):
     assert "transfer 10" in opened(root, drive, script, "demo.pcapng", "/queue/rt", size=(120, 40))
 
 
-def test_queues_and_exchanges_of_the_older_protocols_are_counted_too(root, drive):
+def test_queues_and_exchanges_of_0_9_1_are_counted_too(root, drive):
     async def script(driver):
         return {one.link.kind for one in driver.app.view.counts.counted if one.link is not None}
 
