@@ -1,8 +1,8 @@
 """Compile the hot modules with mypyc while hatchling builds the wheel.
 
-The modules are listed in pyproject.toml, under `[tool.hatch.build.targets.wheel.hooks.custom]`.
-They become one shared library, so that calls between them stay C calls. Their `.py` files stay
-in the wheel beside the extensions: Python prefers the extension, tracebacks show the source.
+Which modules these are, compile.py reads from pyproject.toml. They become one shared library, so
+that calls between them stay C calls. Their `.py` files stay in the wheel beside the extensions:
+Python prefers the extension, tracebacks show the source.
 
 AMQPSCOPE_BUILD chooses:
 
@@ -76,21 +76,17 @@ class CompileHook(BuildHookInterface):
         if version == "editable":
             raise CannotCompileError("an editable install runs the sources")
         self.require_compiler()
-        modules: list[str] = self.config["modules"]
-        missing = [module for module in modules if not Path(self.root, module).is_file()]
-        if missing:
-            raise SystemExit(f"pyproject.toml lists modules that are not there: {missing}")
         for package in PACKAGES:
             ignore = shutil.ignore_patterns("__pycache__", "*.so")
             shutil.copytree(Path(self.root, package), scratch / package, ignore=ignore)
-        self.run_mypyc(modules, scratch)
+        self.run_mypyc(scratch)
         return sorted(scratch.glob("*.so")) + sorted(
             path for package in PACKAGES for path in (scratch / package).rglob("*.so")
         )
 
-    def run_mypyc(self, modules: list[str], scratch: Path) -> None:
+    def run_mypyc(self, scratch: Path) -> None:
         """Compile in a process of its own: mypyc ends the process when it finds an error."""
-        command = [sys.executable, str(Path(self.root, ".ci", "compile.py")), *modules]
+        command = [sys.executable, str(Path(self.root, ".ci", "compile.py"))]
         done = subprocess.run(
             command,
             cwd=scratch,

@@ -7,14 +7,13 @@ import re
 import resource
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-COMPILED = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]["modules"]
+from kit import ROOT
+from kit.project import compiled_modules, load_compiler
+
 EXPECT = os.environ.get("AMQPSCOPE_EXPECT")
 
 HEAVY = {"click", "cryptography", "pyshark", "pyspark", "rich", "scapy", "textual"}
@@ -55,11 +54,17 @@ def imported(node):
 
 
 @pytest.mark.skipif(EXPECT is None, reason="AMQPSCOPE_EXPECT does not say which build this is")
-@pytest.mark.parametrize("path", COMPILED)
-def test_this_run_is_of_the_build_it_claims(path):
-    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+@pytest.mark.parametrize("name", compiled_modules())
+def test_this_run_is_of_the_build_it_claims(name):
     suffix = Path(importlib.import_module(name).__file__).suffix
     assert suffix == {"compiled": ".so", "pure": ".py"}[EXPECT]
+
+
+def test_a_pattern_that_names_no_module_to_compile_is_an_error():
+    compiler = load_compiler()
+    assert "amqpscope/model/serial.py" in compiler.matching(["amqpscope/model/**/*.py"])
+    with pytest.raises(SystemExit, match=r"amqpscope/moddel"):
+        compiler.matching(["amqpscope/model/*.py", "amqpscope/moddel/*.py"])
 
 
 @pytest.mark.skipif(EXPECT != "compiled", reason="only the installed package has a build")

@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import tomllib
 
 from amqpscope.protocols.talk import Talk
 from amqpscope.rules.registry import Reporter
@@ -10,6 +9,7 @@ from amqpscope.spark import state_templates as blanks
 from amqpscope.spark.state_templates import BLANKS, layout
 from amqpscope.stream.framer import Framer
 from dissectors.v1_0.body import Body
+from kit.project import compiled_modules
 
 ELSEWHERE = ("amqpscope.capture.", "amqpscope.proxy.", "amqpscope.report.", ".json", "snapshot")
 """Modules that a replay has nothing of, but for what is in the table."""
@@ -27,21 +27,18 @@ PASSING = {
 }  # fmt: skip
 
 
-def classes(root):
+def classes():
     """The classes of the compiled modules."""
-    project = tomllib.loads((root / "pyproject.toml").read_text())
-    hook = project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
-    for path in hook["modules"]:
-        name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    for name in compiled_modules():
         for found in vars(importlib.import_module(name)).values():
             if inspect.isclass(found) and found.__module__ == name:
                 yield found
 
 
-def test_each_class_that_may_be_kept_has_its_row(root):
+def test_each_class_that_may_be_kept_has_its_row():
     missing = [
         f"{found.__module__}.{found.__name__}"
-        for found in classes(root)
+        for found in classes()
         if found not in BLANKS
         and found not in BASES
         and found.__name__ not in PASSING
