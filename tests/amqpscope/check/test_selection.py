@@ -17,11 +17,12 @@ from amqpscope.check.selection import (
 from amqpscope.rules.catalogue import catalogue
 from amqpscope.rules.coverage import NOT_YET, status
 from amqpscope.rules.registry import Rule
+from amqpscope.rules.v1_0 import OF_1_0
 
 
 def made(id, *, default=True):
     return Rule(
-        id, "name", "1.1", "MUST", "error", "first", default, print, "tests", "amqp-1.0", ()
+        id, "name", "1.1", "MUST", "error", "first", default, print, "tests", OF_1_0, (), 0, 0, ()
     )
 
 
