@@ -17,30 +17,7 @@ Tests
   or one that is not true, write !(settled == true), or just !settled.
   The defaults of the specification are not assumed: absent is absent.
 
-Fields of the protocol, by the specification's names
-  transfer.delivery-id            of this performative only
-  delivery-id                     of the frame's performative, whichever it is
-  attach.source.filter.color      on into composites and maps
-  open.properties["a.b"]          a key that is no word; [0] is an item of a list or array
-  error.condition                 of an error anywhere in the frame; also source. target. rejected.
-  state, outcome                  the delivery state by name; outcome also within a transaction
-  declare, discharge              transfers with such a message
-
-AMQP 0-9-1 (and 0-8, 0-9)
-  basic.publish                   frames with this method; basic alone: of this class
-  basic.publish.routing-key       one of its arguments; routing-key alone: of any method
-  exchange, queue, routing-key    also on the frames of the content, and on its ack
-  content-header.priority         a content property; also without content-header.
-  headers.color                   on into tables
-  method, content-header, content-body, heartbeat   kinds of frame
-
-Messages, on the transfer that completes them
-  message, message.size           there is one; its octets
-  properties, message-annotations, application-properties, data, amqp-value, footer, ...
-                                  it has such a section (the header section: message.header)
-  header.durable, properties.message-id, application-properties.color, annotations.x-opt-a
-  body                            all that its body holds
-
+{families}
 Frames and where they belong
   frame, frame.number, frame.size, frame.missing, packet, time (seconds since the first frame),
   from (client or server), connection, protocol, kind, name (performative, else kind; that of
@@ -75,13 +52,16 @@ from amqpscope.analysis import Step
 from amqpscope.filter.compiler import compile_test
 from amqpscope.filter.completion import complete
 from amqpscope.filter.errors import FilterError
-from amqpscope.filter.facts import FACTS, Fact
+from amqpscope.filter.facts import FACTS
 from amqpscope.filter.verdicts import Test
 from amqpscope.filter.view import View
+from amqpscope.protocols.names import Fact
+from amqpscope.protocols.registry import PROTOCOLS
 
 __all__ = ["FACTS", "HELP", "Fact", "Filter", "FilterError", "compile_filter", "complete"]
 
-HELP: Final = __doc__ or ""
+FAMILIES: Final = "\n\n".join(filter(None, (each.voice.filter_help() for each in PROTOCOLS)))
+HELP: Final = (__doc__ or "").replace("{families}", f"{FAMILIES}\n")
 """The language, for people."""
 
 

@@ -1,37 +1,31 @@
 """What is known of a frame beside what the protocol says: one row each.
 
-What depends on the protocol is asked of the family's voice.
+What depends on the protocol is asked of the family's voice, which may have rows of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from amqpscope.filter.view import View
 from amqpscope.protocols import names
-from amqpscope.protocols.names import Getter, one_or_all
+from amqpscope.protocols.names import Fact, Getter, one_or_all
 from amqpscope.protocols.registry import PROTOCOLS
-from amqpscope.protocols.shapes import BINARY, BOOLEAN, NUMBER, TEXT, Shape, composite, one_of
-from amqpscope.protocols.v1_0.filter_names import OUTCOMES, PERFORMATIVES
+from amqpscope.protocols.shapes import BINARY, BOOLEAN, NUMBER, TEXT, Shape, one_of
 from amqpscope.stream.types import CLIENT, PEERS, SERVER
 from dissectors.errors import Damage
-from dissectors.v1_0.tables import RESTRICTED_TYPE
-from dissectors.v1_0.values import Value
+from dissectors.values import Value
 from dissectors.wire import PROTOCOL_IDS
 
 Read: TypeAlias = Callable[[View], Value]
 
 _KIND: Final = one_of(*dict.fromkeys(kind for each in PROTOCOLS for kind in each.voice.kinds))
-_PERFORMATIVE: Final = one_of(*(row.name for row in PERFORMATIVES))
 _NAME: Final = one_of(
     *dict.fromkeys(name for each in PROTOCOLS for name in each.voice.frame_names())
 )
 _PEER: Final = one_of(*PEERS)
-_ROLE: Final = Shape(BOOLEAN.holds, RESTRICTED_TYPE["role"].choices)
 _ID: Final = Shape(NUMBER.holds, tuple((name, code) for code, name in PROTOCOL_IDS.items()))
-_OUTCOME: Final = composite(*sorted(OUTCOMES))
-_ERROR: Final = composite("error")
 _DAMAGE: Final = one_of(*(kind.value for kind in Damage))
 _SEVERITY: Final = one_of("error", "warning", "info")
 _CERTAINTY: Final = one_of("sure", "suspect")
@@ -48,13 +42,9 @@ class Own(Getter):
         return self.read(cast(View, view))
 
 
-class Fact(NamedTuple):
-    """One field of our own."""
-
-    name: str
-    summary: str
-    shape: Shape
-    read: Read
+def fact(name: str, summary: str, shape: Shape, read: Read) -> Fact:
+    """A row that reads from a Step."""
+    return Fact(name, summary, shape, Own(read))
 
 
 def asked(name: str) -> Read:
@@ -154,59 +144,56 @@ def either_end(index: int) -> Read:
 
 
 FACTS: Final = (
-    Fact("frame", "number of the frame in the capture, from 1", NUMBER, number),
-    Fact("frame.number", "the same", NUMBER, number),
-    Fact("frame.size", "octets of the frame", NUMBER, size),
-    Fact("frame.missing", "octets that the capture lacks", NUMBER, missing),
-    Fact("frame.lost-before", "frames may be lost before it", BOOLEAN, lost_before),
-    Fact("frame.type", "its type octet", NUMBER, asked("frame.type")),
-    Fact("frame.doff", "its data offset", NUMBER, asked("frame.doff")),
-    Fact("packet", "number of the packet that completed it", NUMBER, lambda v: v.step.frame.packet),
-    Fact("time", "seconds since the first frame", NUMBER, seconds),
-    Fact("connection", "its number, from 1", NUMBER, lambda v: v.step.conversation.number),
-    Fact("from", "client or server", _PEER, lambda v: PEERS[v.step.frame.sender]),
-    Fact("ip", "address of either peer", TEXT, either_end(0)),
-    Fact("port", "TCP port of either peer", NUMBER, either_end(1)),
-    Fact("client.ip", "address of the client", TEXT, end_of(CLIENT, 0)),
-    Fact("client.port", "TCP port of the client", NUMBER, end_of(CLIENT, 1)),
-    Fact("server.ip", "address of the server", TEXT, end_of(SERVER, 0)),
-    Fact("server.port", "TCP port of the server", NUMBER, end_of(SERVER, 1)),
-    Fact("protocol", "amqp-1.0, amqp-0-9-1, ...", TEXT, lambda v: v.step.conversation.protocol),
-    Fact("kind", "header, amqp, sasl, empty, method, ...", _KIND, lambda v: v.unit.kind),
-    Fact("name", "performative or method, else kind", _NAME, lambda v: v.unit.name),
-    Fact("performative", "its name", _PERFORMATIVE, asked("performative")),
-    Fact("channel", "channel of an AMQP frame", NUMBER, asked("channel")),
-    Fact("payload", "octets of message in a transfer or body", NUMBER, asked("payload")),
-    Fact("protocol-header", "it as text: AMQP 1.0.0", TEXT, protocol_header),
-    Fact("protocol-header.id", "AMQP, TLS or SASL", _ID, header("id")),
-    Fact("protocol-header.major", "version", NUMBER, header("major")),
-    Fact("protocol-header.minor", "version", NUMBER, header("minor")),
-    Fact("protocol-header.revision", "version", NUMBER, header("revision")),
-    Fact("link", "name of the frame's link", TEXT, asked("link.name")),
-    Fact("link.name", "the same", TEXT, asked("link.name")),
-    Fact("link.address", "where it goes to or comes from", TEXT, asked("link.address")),
-    Fact("link.handle", "the sending peer's handle of it", NUMBER, asked("link.handle")),
-    Fact("link.role", "the sending peer's role on it", _ROLE, asked("link.role")),
-    Fact(
+    fact("frame", "number of the frame in the capture, from 1", NUMBER, number),
+    fact("frame.number", "the same", NUMBER, number),
+    fact("frame.size", "octets of the frame", NUMBER, size),
+    fact("frame.missing", "octets that the capture lacks", NUMBER, missing),
+    fact("frame.lost-before", "frames may be lost before it", BOOLEAN, lost_before),
+    fact("frame.type", "its type octet", NUMBER, asked("frame.type")),
+    fact("frame.doff", "its data offset", NUMBER, asked("frame.doff")),
+    fact("packet", "number of the packet that completed it", NUMBER, lambda v: v.step.frame.packet),
+    fact("time", "seconds since the first frame", NUMBER, seconds),
+    fact("connection", "its number, from 1", NUMBER, lambda v: v.step.conversation.number),
+    fact("from", "client or server", _PEER, lambda v: PEERS[v.step.frame.sender]),
+    fact("ip", "address of either peer", TEXT, either_end(0)),
+    fact("port", "TCP port of either peer", NUMBER, either_end(1)),
+    fact("client.ip", "address of the client", TEXT, end_of(CLIENT, 0)),
+    fact("client.port", "TCP port of the client", NUMBER, end_of(CLIENT, 1)),
+    fact("server.ip", "address of the server", TEXT, end_of(SERVER, 0)),
+    fact("server.port", "TCP port of the server", NUMBER, end_of(SERVER, 1)),
+    fact("protocol", f"{PROTOCOLS[0].name}, ...", TEXT, lambda v: v.step.conversation.protocol),
+    fact("kind", "header, amqp, sasl, empty, method, ...", _KIND, lambda v: v.unit.kind),
+    fact("name", "performative or method, else kind", _NAME, lambda v: v.unit.name),
+    fact("channel", "channel of an AMQP frame", NUMBER, asked("channel")),
+    fact("payload", "octets of message in a transfer or body", NUMBER, asked("payload")),
+    fact("protocol-header", "it as text: AMQP 1.0.0", TEXT, protocol_header),
+    fact("protocol-header.id", "AMQP, TLS or SASL", _ID, header("id")),
+    fact("protocol-header.major", "version", NUMBER, header("major")),
+    fact("protocol-header.minor", "version", NUMBER, header("minor")),
+    fact("protocol-header.revision", "version", NUMBER, header("revision")),
+    fact("link", "name of the frame's link", TEXT, asked("link.name")),
+    fact("link.name", "the same", TEXT, asked("link.name")),
+    fact("link.address", "where it goes to or comes from", TEXT, asked("link.address")),
+    fact("link.handle", "the sending peer's handle of it", NUMBER, asked("link.handle")),
+    fact(
         "delivery", "id of a transfer's, or of all of a disposition", NUMBER, asked("delivery.id")
     ),
-    Fact("delivery.id", "the same", NUMBER, asked("delivery.id")),
-    Fact("delivery.tag", "its tag, on every transfer of it", BINARY, asked("delivery.tag")),
-    Fact("delivery.size", "octets of message so far", NUMBER, asked("delivery.size")),
-    Fact("delivery.transfers", "transfers so far", NUMBER, asked("delivery.transfers")),
-    Fact("outcome", "the state if it is one, also in a transaction", _OUTCOME, asked("outcome")),
-    Fact("error", "errors anywhere in the frame", _ERROR, asked("error")),
-    Fact("message", "the frame completes a message", BOOLEAN, message),
-    Fact("message.size", "octets of the message", NUMBER, message_size),
-    Fact("fault", "what is malformed", TEXT, faults),
-    Fact("fault.kind", "kind of damage", _DAMAGE, fault("kind")),
-    Fact("fault.path", "damaged field", TEXT, fault("path")),
-    Fact("finding", "ids of the rules that were broken", TEXT, finding("rule")),
-    Fact("finding.rule", "the same", TEXT, finding("rule")),
-    Fact("finding.name", "names of these rules", TEXT, finding("name")),
-    Fact("finding.severity", "error, warning or info", _SEVERITY, finding("severity")),
-    Fact("finding.certainty", "sure or suspect", _CERTAINTY, finding("certainty")),
-    Fact("finding.peer", "client or server, who is at fault", _PEER, finding("peer")),
-    Fact("finding.message", "what it says", TEXT, finding("message")),
-    Fact("finding.path", "field that it is about", TEXT, finding("path")),
+    fact("delivery.id", "the same", NUMBER, asked("delivery.id")),
+    fact("delivery.tag", "its tag, on every transfer of it", BINARY, asked("delivery.tag")),
+    fact("delivery.size", "octets of message so far", NUMBER, asked("delivery.size")),
+    fact("delivery.transfers", "transfers so far", NUMBER, asked("delivery.transfers")),
+    fact("message", "the frame completes a message", BOOLEAN, message),
+    fact("message.size", "octets of the message", NUMBER, message_size),
+    fact("fault", "what is malformed", TEXT, faults),
+    fact("fault.kind", "kind of damage", _DAMAGE, fault("kind")),
+    fact("fault.path", "damaged field", TEXT, fault("path")),
+    fact("finding", "ids of the rules that were broken", TEXT, finding("rule")),
+    fact("finding.rule", "the same", TEXT, finding("rule")),
+    fact("finding.name", "names of these rules", TEXT, finding("name")),
+    fact("finding.severity", "error, warning or info", _SEVERITY, finding("severity")),
+    fact("finding.certainty", "sure or suspect", _CERTAINTY, finding("certainty")),
+    fact("finding.peer", "client or server, who is at fault", _PEER, finding("peer")),
+    fact("finding.message", "what it says", TEXT, finding("message")),
+    fact("finding.path", "field that it is about", TEXT, finding("path")),
+    *(row for each in PROTOCOLS for row in each.voice.facts()),
 )

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.filter.errors import FilterError, did_you_mean
-from amqpscope.filter.facts import FACTS, Own
+from amqpscope.filter.facts import FACTS
 from amqpscope.filter.parser import Part, Path
 from amqpscope.protocols.names import Inside, Known
 from amqpscope.protocols.registry import PROTOCOLS
-from amqpscope.protocols.shapes import ANY, NOTHING, Holds, Shape, merge, shape_of
+from amqpscope.protocols.shapes import ANY, NOTHING, Holds, parts
 from amqpscope.stream.types import PEERS
-from dissectors.v1_0.rows import Field
-from dissectors.v1_0.tables import COMPOSITE
 
 WIRESHARK: Final = "amqp"
 """A first name that says nothing: `amqp.channel` is `channel`."""
@@ -26,7 +24,7 @@ def add_own_names(roots: dict[str, Known]) -> None:
     """Add the facts."""
     for fact in FACTS:
         root, _, name = fact.name.partition(".")
-        known = Known(Own(fact.read), fact.shape)
+        known = Known(fact.getter, fact.shape)
         known.reserved = True
         if name:
             roots.setdefault(root, Known(None, NOTHING)).children[name] = known
@@ -79,9 +77,9 @@ def child(text: str, known: Known, said: str, part: Part) -> Known:
         return known.children[name]
     if known.getter is not None:
         inside = Inside(known.getter, name)
-        fields = fields_of(shape, name)
-        if fields:
-            return Known(inside, merge([shape_of(field) for field in fields]))
+        field = parts(shape).get(name)
+        if field is not None:
+            return Known(inside, field)
         if Holds.ANY in shape.holds:
             return Known(inside, ANY)
         if shape.several and name.isdigit():
@@ -90,21 +88,10 @@ def child(text: str, known: Known, said: str, part: Part) -> Known:
     if not names:
         raise FilterError(text, part.position, part.length, f"{said} has no parts")
     near = did_you_mean(name, names)
-    hint = "" if near or said != "properties" else f"; of a performative: open.properties.{name}"
-    message = f"{said} has no field {name!r}{near or hint}"
+    message = f"{said} has no field {name!r}{near or known.hint.format(name)}"
     raise FilterError(text, part.position, part.length, message)
-
-
-def fields_of(shape: Shape, name: str) -> list[Field]:
-    """The fields of this name in the composites that a shape allows."""
-    return [
-        field for row in shape.composites for field in COMPOSITE[row].fields if field.name == name
-    ]
 
 
 def parts_of(known: Known) -> list[str]:
     """The names that may follow a dot, as far as they are known."""
-    names = dict.fromkeys(known.children)
-    for row in known.shape.composites:
-        names.update(dict.fromkeys(field.name for field in COMPOSITE[row].fields))
-    return list(names)
+    return list(dict.fromkeys((*known.children, *parts(known.shape))))

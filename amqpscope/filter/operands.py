@@ -15,7 +15,7 @@ from amqpscope.filter.errors import FilterError, did_you_mean
 from amqpscope.filter.lexer import Is
 from amqpscope.filter.parser import Literal
 from amqpscope.protocols.shapes import Holds, Shape, describe
-from dissectors.v1_0.values import Float, Timestamp, Uuid, Value
+from dissectors.values import Float, Timestamp, Uuid, Value
 
 LESS: Final = -1
 SAME: Final = 0

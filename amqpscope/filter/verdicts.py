@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from amqpscope.filter.operands import LESS, MORE, SAME, Operand
 from amqpscope.filter.view import leaves
 from amqpscope.protocols.names import Getter, View
-from dissectors.v1_0.values import Uuid, Value
+from dissectors.values import Uuid, Value
 
 
 class Match(ABC):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from amqpscope.analysis import Step
 from amqpscope.protocols import names
-from dissectors.v1_0.bodies import Body
-from dissectors.v1_0.values import Array, Described, Map, Value
+from dissectors.composite import Composite
+from dissectors.values import Array, Described, Map, Value
 
 
 class View(names.View):
@@ -26,8 +26,8 @@ def leaves(value: Value, found: list[Value]) -> None:
     """
     if value is None:
         return
-    if isinstance(value, Body):
-        found.append(value.row.name)
+    if isinstance(value, Composite):
+        found.append(value.type_name())
     elif isinstance(value, Map):
         for _, item in value:
             leaves(item, found)

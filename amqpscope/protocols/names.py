@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from amqpscope.model.event import Event
 from amqpscope.protocols.shapes import NOTHING, Shape, merge
-from dissectors.v1_0.bodies import Body
-from dissectors.v1_0.values import Array, Described, Map, Value
+from dissectors.composite import Composite
+from dissectors.values import Array, Described, Map, Value
 
 
 class View:
@@ -38,17 +37,6 @@ class Kind(Getter):
     def get(self, view: View) -> Value:
         """True, or None."""
         return True if view.unit.kind == self.kind else None
-
-
-class Read(Getter):
-    """What a function reads from the frame's event."""
-
-    def __init__(self, read: Callable[[Event], Value]) -> None:
-        self.read = read
-
-    def get(self, view: View) -> Value:
-        """Ask the function."""
-        return self.read(view.event)
 
 
 class Inside(Getter):
@@ -90,6 +78,17 @@ class Known:
         """A fact of our own, which keeps its one meaning in all families."""
         self.gives_way = False
         """It means something else as soon as a field is called so."""
+        self.hint = ""
+        """What else may be meant by a name behind it that it does not have: `{}` is that name."""
+
+
+class Fact(NamedTuple):
+    """A field of our own: what is known of a frame beside what the protocol says."""
+
+    name: str
+    summary: str
+    shape: Shape
+    getter: Getter
 
 
 def add_name(roots: dict[str, Known], name: str, getter: Getter, shape: Shape) -> None:
@@ -121,11 +120,8 @@ def one_or_all(values: list[Value]) -> Value:
 
 def part(value: Value, name: str) -> Value:
     """What a container holds under a name, key or index; None when there is no such thing."""
-    if isinstance(value, Body):
-        for place, field in enumerate(value.row.fields):
-            if field.name == name:
-                return value.wire(place)
-        return None
+    if isinstance(value, Composite):
+        return value.part_named(name)
     if isinstance(value, Map):
         return one_or_all([item for key, item in value if key_text(key) == name])
     if isinstance(value, Described):

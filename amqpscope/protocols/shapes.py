@@ -6,11 +6,9 @@ spec's names for values (`role == receiver`) and know which names may follow a d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Final, NamedTuple
-
-from dissectors.v1_0.rows import Field
-from dissectors.v1_0.tables import COMPOSITE, COMPOSITES, RESTRICTED_TYPE, primitive
 
 
 class Holds(StrEnum):
@@ -26,6 +24,10 @@ class Holds(StrEnum):
     NOTHING = "no value"
 
 
+Fields = Callable[[], "dict[str, Shape]"]
+"""The fields of a composite type, asked for only when one of them is named."""
+
+
 class Shape(NamedTuple):
     """The kinds of value of one field."""
 
@@ -34,23 +36,11 @@ class Shape(NamedTuple):
     """Names that stand for values."""
     closed: bool = False
     """There is no other text than the choices."""
-    composites: tuple[str, ...] = ()
-    """The composite types that may stand here; their fields may follow a dot."""
+    composites: tuple[Fields, ...] = ()
+    """What has the fields of the composite types that this may be; they may follow a dot."""
     several: bool = False
     """It may be an array, so an index may follow."""
 
-
-PRIMITIVES: Final = {
-    "boolean": Holds.BOOLEAN,
-    "string": Holds.TEXT,
-    "symbol": Holds.TEXT,
-    "binary": Holds.BINARY,
-    "timestamp": Holds.TIME,
-    "map": Holds.ANY,
-    "list": Holds.ANY,
-    "*": Holds.ANY,
-}
-"""The rest are numbers."""
 
 ANY: Final = Shape(frozenset((Holds.ANY,)))
 NUMBER: Final = Shape(frozenset((Holds.NUMBER,)))
@@ -66,24 +56,6 @@ def one_of(*names: str) -> Shape:
     return Shape(TEXT.holds, tuple((name, name) for name in names), closed=True)
 
 
-def composite(*names: str) -> Shape:
-    """A value of one of these composite types; it compares by the type's name."""
-    choices = tuple((name, name) for name in names)
-    return Shape(frozenset((Holds.COMPOSITE,)), choices, closed=True, composites=names)
-
-
-def shape_of(field: Field) -> Shape:
-    """The shape of a row's field."""
-    if field.type in COMPOSITE:
-        return composite(field.type)
-    if field.type == "*":
-        names = [row.name for row in COMPOSITES if field.requires in row.provides]
-        return composite(*names) if names else ANY
-    row = RESTRICTED_TYPE.get(field.requires) or RESTRICTED_TYPE.get(field.type)
-    holds = PRIMITIVES.get(primitive(field.type), Holds.NUMBER)
-    return Shape(frozenset((holds,)), () if row is None else row.choices, several=field.multiple)
-
-
 def merge(shapes: list[Shape]) -> Shape:
     """The shape of a field that is one of several."""
     first, *rest = shapes
@@ -96,6 +68,15 @@ def merge(shapes: list[Shape]) -> Shape:
             first.several or shape.several,
         )
     return first
+
+
+def parts(shape: Shape) -> dict[str, Shape]:
+    """The fields that a value of this shape may have."""
+    found: dict[str, list[Shape]] = {}
+    for fields in shape.composites:
+        for name, part in fields().items():
+            found.setdefault(name, []).append(part)
+    return {name: merge(shapes) for name, shapes in found.items()}
 
 
 def describe(shape: Shape) -> str:

@@ -10,7 +10,7 @@ from dissectors.native import mypyc_attr
 from dissectors.tree import Node
 
 if TYPE_CHECKING:
-    from amqpscope.protocols.names import Known
+    from amqpscope.protocols.names import Fact, Known
 
 ALWAYS: Final = 0
 """Of how many frames that are alike a ladder draws: all."""
@@ -107,7 +107,37 @@ class Voice:
 
     def fact(self, event: Event, name: str) -> Any:
         """What a filter's field of our own stands for in this family; None: nothing."""
-        return None
+        unit, carried = event.frame.unit, event.carries
+        if name == "channel":
+            return unit.channel if unit.header is None else None
+        if name == "frame.type":
+            return unit.type if unit.head else None
+        if name == "payload":
+            return self.payload(event) or None
+        if name == "link.name":
+            return self.link(event)
+        if name == "link.address":
+            return self.address(event) or None
+        if name == "delivery.id":
+            return self.delivery_id(event)
+        if carried is None:
+            return None
+        if name == "delivery.tag":
+            return carried.delivery_tag
+        if name == "delivery.size":
+            return carried.size
+        return carried.transfers if name == "delivery.transfers" else None
+
+    def facts(self) -> list[Fact]:
+        """The fields of our own that a filter knows of this family alone."""
+        return []
+
+    def filter_help(self) -> str:
+        """The part of the filter language's help that is about this family; empty: there is none.
+
+        A heading, and the lines below it with two spaces before each.
+        """
+        return ""
 
     def add_frame_names(self, roots: dict[str, Known]) -> None:
         """Add the kinds and names of frames to what a filter knows."""

@@ -18,6 +18,7 @@ from dissectors.values import (
     Int,
     Long,
     Map,
+    PosixTime,
     Short,
     Ubyte,
     Uint,
@@ -92,13 +93,6 @@ class FieldArray(list[Value]):
 
     def __repr__(self) -> str:
         return f"FieldArray({list(self)!r}, {self.letters!r})"
-
-
-class PosixTime(int):
-    """Seconds since the Unix epoch, UTC."""
-
-    __slots__ = ()
-    type: ClassVar = "posix-time"
 
 
 class ScaledDecimal:

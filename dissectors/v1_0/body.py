@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
+from dissectors import composite
 from dissectors.v1_0.rows import Composite
 from dissectors.v1_0.values import Value, same
 
@@ -18,7 +19,7 @@ NO_WRONG: Final[dict[int, Value]] = {}
 """What a body has whose fields are all of their declared types; shared, so never added to."""
 
 
-class Body:
+class Body(composite.Composite):
     """A composite value; it does not change once it is made."""
 
     type: ClassVar[str] = "composite"
@@ -57,3 +58,14 @@ class Body:
         """The value at a position as it was on the wire, of whatever type."""
         found: Value = self.wrong.get(position)
         return self.values[position] if found is None else found
+
+    def type_name(self) -> str:
+        """What the specification calls its type."""
+        return self.row.name
+
+    def part_named(self, name: str) -> Value:
+        """The field of a name as it was on the wire; None where it is absent, or there is none."""
+        for place, field in enumerate(self.row.fields):
+            if field.name == name:
+                return self.wire(place)
+        return None

@@ -19,6 +19,16 @@ from amqpscope.protocols.shapes import ANY, BINARY, BOOLEAN, NOTHING, NUMBER, TE
 from dissectors.v0_9.dialects import NAMES, dialect
 from dissectors.v0_9.values import Value
 
+HELP: Final = """\
+AMQP 0-9-1 (and 0-8, 0-9)
+  basic.publish                   frames with this method; basic alone: of this class
+  basic.publish.routing-key       one of its arguments; routing-key alone: of any method
+  exchange, queue, routing-key    also on the frames of the content, and on its ack
+  content-header.priority         a content property; also without content-header.
+  headers.color                   on into tables
+  method, content-header, content-body, heartbeat   kinds of frame"""
+"""What the help of the filter language says of this family."""
+
 KINDS: Final = ("method", "content-header", "content-body", "heartbeat", "trace")
 """Kinds of frame that 1.0 has not."""
 _WORDS: Final = Shape(TEXT.holds | BINARY.holds)

@@ -69,6 +69,10 @@ class Voice(voice.Voice):
             return unit.type if unit.head else None
         return unit.head or None if name == "frame.doff" else None
 
+    def filter_help(self) -> str:
+        """The part of the filter language's help that is about 0-9."""
+        return filter_names.HELP
+
     def add_frame_names(self, roots: dict[str, Known]) -> None:
         """Add kinds of frame."""
         filter_names.frame_names(roots)

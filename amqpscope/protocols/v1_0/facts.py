@@ -6,11 +6,29 @@ from collections.abc import Callable
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
-from amqpscope.protocols.names import one_or_all, part
-from amqpscope.protocols.v1_0.filter_names import OUTCOMES, bodies
+from amqpscope.protocols.names import Fact, Getter, View, one_or_all, part
+from amqpscope.protocols.shapes import BOOLEAN, Shape, one_of
+from amqpscope.protocols.v1_0.filter_names import OUTCOMES, PERFORMATIVES, bodies
+from amqpscope.protocols.v1_0.shapes import composite
+from dissectors.v1_0.tables import RESTRICTED_TYPE
 from dissectors.v1_0.values import Value
 
 ERRORS: Final = frozenset(("error",))
+_PERFORMATIVE: Final = one_of(*(row.name for row in PERFORMATIVES))
+_ROLE: Final = Shape(BOOLEAN.holds, RESTRICTED_TYPE["role"].choices)
+_OUTCOME: Final = composite(*sorted(OUTCOMES))
+_ERROR: Final = composite("error")
+
+
+class Read(Getter):
+    """What a function reads from a frame of 1.0."""
+
+    def __init__(self, read: Callable[[Event], Value]) -> None:
+        self.read = read
+
+    def get(self, view: View) -> Value:
+        """Ask the function; None for a frame of another family."""
+        return self.read(view.event) if isinstance(view.event, Event) else None
 
 
 def performative(event: Event) -> Value:
@@ -61,6 +79,11 @@ def delivery_id(event: Event) -> Value:
     return [first, last]
 
 
+def role(event: Event) -> Value:
+    """The sending peer's role on the frame's link."""
+    return None if event.link is None else event.link.role
+
+
 def error(event: Event) -> Value:
     """Errors anywhere in the frame."""
     found: list[Value] = []
@@ -82,18 +105,23 @@ def outcome(event: Event) -> Value:
 FACTS: Final[dict[str, Callable[[Event], Value]]] = {
     "frame.type":         frame_type,
     "frame.doff":         lambda event: event.unit.doff or None,
-    "performative":       performative,
     "channel":            channel,
     "payload":            payload,
     "link.name":          lambda event: None if event.link is None else event.link.name,
     "link.address":       link_address,
     "link.handle":        lambda event: None if event.link is None else event.link.handle,
-    "link.role":          lambda event: None if event.link is None else event.link.role,
     "delivery.id":        delivery_id,
     "delivery.tag":       lambda event: None if event.delivery is None else event.delivery.tag,
     "delivery.size":      lambda event: None if event.delivery is None else event.octets,
     "delivery.transfers": lambda event: None if event.delivery is None else event.transfers,
-    "outcome":            outcome,
-    "error":              error,
 }
 # fmt: on
+"""What every family is asked for, as 1.0 answers it."""
+
+OWN_FACTS: Final = [
+    Fact("performative", "its name", _PERFORMATIVE, Read(performative)),
+    Fact("link.role", "the sending peer's role on it", _ROLE, Read(role)),
+    Fact("outcome", "the state if it is one, also in a transaction", _OUTCOME, Read(outcome)),
+    Fact("error", "errors anywhere in the frame", _ERROR, Read(error)),
+]
+"""What only 1.0 has."""

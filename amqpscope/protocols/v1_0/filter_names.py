@@ -11,7 +11,8 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.protocols.names import Getter, Inside, Kind, Known, Several, View, one_or_all, part
-from amqpscope.protocols.shapes import ANY, BINARY, NOTHING, Shape, composite, merge, shape_of
+from amqpscope.protocols.shapes import ANY, BINARY, NOTHING, Shape, merge
+from amqpscope.protocols.v1_0.shapes import composite, shape_of
 from dissectors.v1_0.bodies import Body
 from dissectors.v1_0.message import AMQP_SEQUENCE, AMQP_VALUE, DATA, Section, read_section, walk
 from dissectors.v1_0.rows import Composite
@@ -212,6 +213,7 @@ def section_names(roots: dict[str, Known]) -> None:
             }
         else:
             roots[name] = known
+    roots["properties"].hint = "; of a performative: open.properties.{}"
     both = ("delivery-annotations", "message-annotations")
     roots["annotations"] = Known(Sections(*(SECTION_CODES[name] for name in both)), ANY)
     body = roots["body"] = Known(Sections(DATA, AMQP_SEQUENCE, AMQP_VALUE), ANY)

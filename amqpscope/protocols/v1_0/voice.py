@@ -7,9 +7,10 @@ from typing import Any, Final, cast
 from amqpscope.model import event as shared
 from amqpscope.model.v1_0.event import Event
 from amqpscope.protocols import voice
-from amqpscope.protocols.names import Known
+from amqpscope.protocols.names import Fact, Known
 from amqpscope.protocols.v1_0 import filter_names, ladder, tree
-from amqpscope.protocols.v1_0.facts import FACTS
+from amqpscope.protocols.v1_0.facts import FACTS, OWN_FACTS
+from amqpscope.protocols.v1_0.filter_help import HELP
 from amqpscope.protocols.v1_0.json import full_name, put_content
 from amqpscope.protocols.v1_0.summary import summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
@@ -68,6 +69,14 @@ class Voice(voice.Voice):
         """What a filter's field of our own stands for; None: nothing."""
         read = FACTS.get(name)
         return None if read is None else read(cast(Event, event))
+
+    def facts(self) -> list[Fact]:
+        """The fields of our own that only 1.0 has."""
+        return OWN_FACTS
+
+    def filter_help(self) -> str:
+        """The part of the filter language's help that is about 1.0."""
+        return HELP
 
     def add_frame_names(self, roots: dict[str, Known]) -> None:
         """Add kinds of frame, performatives, and their fields under them."""
