@@ -27,6 +27,12 @@ class Node(NamedTuple):
     value: Value
     """The Python value, None also where it could not be read."""
     children: tuple[Node, ...] = ()
+    encoding: str = ""
+    """How the value was encoded, where its family has several ways: `smalluint`, `list8`."""
+    composite: bool = False
+    """`type` is the name of a type with fields of its own."""
+    text: str = ""
+    """The value with what it means, where the specification has a name for it: `1 = second`."""
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Node]]:
         """This node and all below it with their depth, in the order of the octets."""

@@ -14,15 +14,21 @@ from amqpscope.protocols.voice import Tree
 from amqpscope.protocols.words import escaped
 from amqpscope.report.jsonl import seconds
 from amqpscope.stream.types import PEERS
+from dissectors.composite import Composite
 from dissectors.masking import SECRET, Cover
 from dissectors.secrets import MASK, Spans
 from dissectors.tree import Node
-from dissectors.v0_9.values import PosixTime
-from dissectors.v1_0.bodies import Body
-from dissectors.v1_0.encodings import label as encoding_label
-from dissectors.v1_0.names import descriptor_name
-from dissectors.v1_0.tables import COMPOSITE, choice
-from dissectors.v1_0.values import Array, Char, Described, Map, Symbol, Timestamp, Uuid, Value
+from dissectors.values import (
+    Array,
+    Char,
+    Described,
+    Map,
+    PosixTime,
+    Symbol,
+    Timestamp,
+    Uuid,
+    Value,
+)
 
 MAX_VALUE: Final = 400
 """Characters of one value in the tree; the whole is in the hex view and in JSON."""
@@ -159,7 +165,7 @@ def size_line(step: Step) -> str:
 
 def name_of(node: Node) -> str:
     """The composite's name, or the label: what secrets are known by."""
-    return node.type if node.type in COMPOSITE else node.label
+    return node.type if node.composite else node.label
 
 
 def caption(node: Node, path: list[str]) -> str:
@@ -167,8 +173,8 @@ def caption(node: Node, path: list[str]) -> str:
     label = escaped(node.label)
     if node.type == SECRET:
         return f"{label}: {MASK} ({node.end - node.start} octets)"
-    kind = node.type if node.code < 0 else encoding_label(node.code)
-    if node.type in COMPOSITE:
+    kind = node.encoding or node.type
+    if node.composite:
         return label if label == node.type else f"{label}: {node.type}"
     if node.children:
         if node.type == "described":
@@ -176,26 +182,15 @@ def caption(node: Node, path: list[str]) -> str:
         return f"{label}: {node.type}" + (f" ({kind})" if kind != node.type else "")
     if label == "payload" and not path:
         return f"payload: {node.end - node.start} octets"
-    value = describe(node, path)
-    if node.code < 0:
+    value = describe(node)
+    if not node.encoding:
         return f"{label}: {value}" if value else label
     return f"{label}: {value} ({kind})"
 
 
-def describe(node: Node, path: list[str]) -> str:
-    """A leaf's value, with its meaning where the rows or the known names have one."""
-    value = node.value
-    if node.label == "descriptor" and node.type in {"ulong", "symbol"} and value is not None:
-        known = descriptor_name(value)
-        number = f"0x{int(value):02x}" if node.type == "ulong" else str(value)
-        return f"{number} = {known}" if known and known != number else number
-    row = COMPOSITE.get(path[-1]) if path else None
-    if row is not None:
-        declared = next((field.type for field in row.fields if field.name == node.label), "")
-        label = choice(declared, value)
-        if label:
-            return f"{show(value)} = {label}"
-    text = show(value)
+def describe(node: Node) -> str:
+    """A leaf's value, with its meaning where the specification has a name for it."""
+    text = node.text or show(node.value)
     return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}... ({len(text)} characters)"
 
 
@@ -219,7 +214,7 @@ def show(value: Value) -> str:
         return octets(value)
     if isinstance(value, Map | Array | list):
         return "empty" if not value else f"{len(value)} items"
-    if isinstance(value, Body | Described):
+    if isinstance(value, Composite | Described):
         return escaped(repr(value))
     return str(value)
 

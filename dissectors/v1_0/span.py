@@ -18,9 +18,12 @@ from dissectors.v1_0.bodies import Body
 from dissectors.v1_0.codec import Reader
 from dissectors.v1_0.compounds import MAX_EMPTY_ELEMENTS
 from dissectors.v1_0.encodings import BY_CODE, DESCRIBED
+from dissectors.v1_0.encodings import label as encoding_label
 from dissectors.v1_0.framing import Unit, decode_unit
 from dissectors.v1_0.message import Section, reader_of, walk
+from dissectors.v1_0.names import descriptor_name
 from dissectors.v1_0.plans import Plan, field_name, plan_of
+from dissectors.v1_0.tables import COMPOSITE, choice
 from dissectors.v1_0.values import Array, Described, Map, Value
 from dissectors.wire import HEADER_SIZE
 
@@ -118,15 +121,17 @@ class _Builder:
         """What follows a constructor; `start` is the constructor, or an array element's begin."""
         kind = BY_CODE[code].type if code in BY_CODE else "unknown"
         end = self.reach(at, code, stop)
+        how = encoding_label(code)
         if code < 0xC0:
-            return Node(name, kind, code, start, end, self.leaf(code, at, end, value))
+            found = self.leaf(code, at, end, value)
+            return Node(name, kind, code, start, end, found, encoding=how)
         if code >= 0xE0:
             children = self.array(at, code, end, value)
         elif kind == "map":
             children = self.pairs(end, value)
         else:
             children = self.items(end, value)
-        return Node(name, kind, code, start, end, value, tuple(children))
+        return Node(name, kind, code, start, end, value, tuple(children), how)
 
     def reach(self, at: int, code: int, stop: int) -> int:
         """Where a value ends, cut at what contains it."""
@@ -177,9 +182,7 @@ class _Builder:
             element = self.raw[place]
             if element == DESCRIBED and self.traced(end):
                 hint = known.descriptors if known is not None else ()
-                yield self.value(
-                    "descriptor", end, hint[described] if described < len(hint) else None
-                )
+                yield self.descriptor(end, hint[described] if described < len(hint) else None)
                 described += 1
         if element == DESCRIBED:
             return
@@ -206,19 +209,30 @@ class _Builder:
         count = int.from_bytes(self.raw[at + width : at + 2 * width], "big")
         return count if count <= MAX_EMPTY_ELEMENTS else 0
 
+    def descriptor(self, stop: int, value: Value) -> Node:
+        """A descriptor, with the name of what it describes."""
+        node = self.value("descriptor", stop, value)
+        if node.type != "ulong" or node.value is None:
+            return node
+        number = f"0x{int(node.value):02x}"
+        known = descriptor_name(node.value)
+        return node._replace(text=f"{number} = {known}" if known != number else number)
+
     def described(self, name: str, start: int, stop: int, value: Value) -> Node:
         """A descriptor and what it describes."""
         hint = value.descriptor if isinstance(value, Described) else None
+        how = encoding_label(DESCRIBED)
         if not self.traced(stop):
-            return Node(name, "described", DESCRIBED, start, stop, value)
-        descriptor = self.value("descriptor", stop, hint)
+            return Node(name, "described", DESCRIBED, start, stop, value, encoding=how)
+        descriptor = self.descriptor(stop, hint)
         if not self.traced(stop) or self.trace[self.next] != descriptor.end:
-            return Node(name, "described", DESCRIBED, start, stop, value, (descriptor,))
+            return Node(name, "described", DESCRIBED, start, stop, value, (descriptor,), how)
         plan = plan_of(descriptor.value)
         if plan is not None and self.raw[descriptor.end] in _LISTS:
             return self.composite(name, start, descriptor, plan, stop, value)
         inner = self.value("value", stop, value.value if isinstance(value, Described) else None)
-        return Node(name, "described", DESCRIBED, start, inner.end, value, (descriptor, inner))
+        both = (descriptor, inner)
+        return Node(name, "described", DESCRIBED, start, inner.end, value, both, how)
 
     def composite(
         self, name: str, start: int, descriptor: Node, plan: Plan, stop: int, value: Value
@@ -233,5 +247,16 @@ class _Builder:
         while self.traced(end):
             place = len(children) - 1
             item = body.wire(place) if body is not None and place < len(body) else None
-            children.append(self.value(field_name(plan, place), end, item))
-        return Node(name, plan.name, code, start, end, value, tuple(children))
+            children.append(meant(self.value(field_name(plan, place), end, item), plan, place))
+        how = encoding_label(code)
+        return Node(name, plan.name, code, start, end, value, tuple(children), how, composite=True)
+
+
+def meant(node: Node, plan: Plan, place: int) -> Node:
+    """A field of a composite, with the name that the specification has for its value."""
+    fields = COMPOSITE[plan.name].fields
+    label = choice(fields[place].type, node.value) if place < len(fields) else ""
+    if not label:
+        return node
+    said = str(node.value)
+    return node._replace(text=f"{said.lower() if isinstance(node.value, bool) else said} = {label}")

@@ -121,4 +121,4 @@ def test_a_descriptor_that_is_cut_off_is_shown_as_what_is_left_of_it():
     from amqpscope.report.tree import describe
     from dissectors.tree import Node
 
-    assert describe(Node("descriptor", "ulong", 0x53, 9, 10, None), ["body"]) == "null"
+    assert describe(Node("descriptor", "ulong", 0x53, 9, 10, None)) == "null"
