@@ -17,6 +17,8 @@ from amqpscope.model.mark import Mark
 
 EVERYTHING: Final = (1 << 62) - 1  # the largest that mypyc keeps without an object
 """An offset past every stream: the sender may have known all that passed before."""
+GRACE: Final = 1_000_000_000
+"""Nanoseconds after which a frame that its receiver has not reacted to was probably read."""
 MAX_UNREAD: Final = 1024
 """Frames of a peer whose ends are remembered until its partner has provably read them."""
 MAX_GRANTS: Final = 32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v1_0.connection import Fault
+from amqpscope.model.fault import Fault
 from amqpscope.stream.types import PEERS
 
 EARLIER: Final = "the violation that it may follow from"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.fault import MAX_FAULTS, Breaches, Fault
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.v0_9.channel import Channel, Closed
 from amqpscope.model.v0_9.declared import Declared
 from amqpscope.model.v0_9.publishes import Publish
 from amqpscope.model.v0_9.staging import Staging
-from amqpscope.model.v1_0.connection import MAX_FAULTS, Breaches, Fault
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.plans import Dialect
 from dissectors.v0_9.values import Table

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.model.knowledge import EVERYTHING
+from amqpscope.model.knowledge import EVERYTHING, GRACE
 from amqpscope.model.v0_9 import connection as stages
 from amqpscope.model.v0_9 import contents, handshake, messages, replies
 from amqpscope.model.v0_9 import event as kinds
@@ -23,7 +23,6 @@ from amqpscope.model.v0_9.methods import METHODS
 from amqpscope.model.v0_9.odd_tables import looks
 from amqpscope.model.v0_9.odd_values import odd_properties, odd_values
 from amqpscope.model.v0_9.roles import Role, roles
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.stream.types import BEYOND
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.dialects import dialect

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model import fault
+from amqpscope.model.fault import MAX_FAULTS, Breaches
 from amqpscope.model.mark import Mark
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.v1_0 import states
@@ -26,24 +28,18 @@ MAX_UNPAIRED: Final = 4096
 MAX_NAMES: Final = 10_000
 """Link names that are remembered after their links are gone."""
 MAX_RIVALS: Final = 64
-MAX_FAULTS: Final = 64
 NOTE: Final = "info"
-MAX_BREACHES: Final = 64
-"""Places in which a peer has broken the protocol and that are kept apart."""
 
-# What a violation has touched, beside the channel of a session and a link's number (`of_link`).
+# What a violation has touched, beside the channel of a session, a link's number (`of_link`), and
+# what `model.fault` has for all families.
 CONNECTION: Final = -1
 """Versions, authentication and the limits of `open`."""
-EVERYTHING: Final = -2
-"""A frame that nobody can place may have been meant for any session."""
 TRANSACTIONS: Final = -3
 """Which transactions there are, and what belongs to them."""
 TERMS: Final = 1 << 60
 """What is added to the number of a link for its termini and outcomes alone."""
 SOME_HANDLE: Final = 0xFFFFFFFF
 """A link of the session, but it is not known which."""
-NOTHING: Final = -4
-"""What the partner does next does not depend on it."""
 
 
 class SeenHeader:
@@ -65,15 +61,11 @@ class Rivals:
         self.used_new: list[Mark | None] = [None, None]
 
 
-class Fault:
-    """A finding, as far as other rules have to know of it."""
+class Fault(fault.Fault):
+    """A finding, as far as other rules of 1.0 have to know of it."""
 
     def __init__(self, rule: str, sure: bool, peer: int, mark: Mark) -> None:
-        self.rule = rule
-        self.sure = sure
-        self.peer = peer
-        """Who is at fault."""
-        self.mark = mark
+        super().__init__(rule, sure, peer, mark)
         self.session: SessionEnd | None = None
         """The end of the session of who is at fault."""
         self.link: LinkEnd | None = None
@@ -85,29 +77,6 @@ class Fault:
         """The partner's reaction was judged."""
         self.frames = 0
         """Frames of both peers on the connection until it was found."""
-
-
-class Breaches:
-    """What each peer's proven violations have touched.
-
-    From there on the two peers may see the shared state differently, and ours is a guess: nothing
-    that rests on it proves anything against the partner.
-    """
-
-    def __init__(self) -> None:
-        self.touched: list[dict[int, Fault]] = [{}, {}]
-        """By the guilty peer: its first violation of each place."""
-
-    def touch(self, place: int, fault: Fault, since: int) -> None:
-        """Remember a proven violation of a place that is there since a frame."""
-        if place == NOTHING:
-            return
-        touched = self.touched[fault.peer]
-        if len(touched) >= MAX_BREACHES and place not in touched:
-            place = EVERYTHING
-        first = touched.get(place)
-        if first is None or first.mark.frame < since:
-            touched[place] = fault
 
 
 def of_link(channel: int, handle: int) -> int:

@@ -131,9 +131,6 @@ ODD_FLOW:     Final = 1 << 53
 NO_DELIVERIES: Final[list[Delivery]] = []
 """What nearly all events cover; shared, so never added to."""
 
-GRACE: Final = 1_000_000_000
-"""Nanoseconds after which a frame that its receiver has not reacted to was probably read."""
-
 
 class Event(shared.Event):
     """One frame, who sent it, and what it belongs to; or the end of a direction."""

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
 
-from amqpscope.model.knowledge import EVERYTHING
+from amqpscope.model.knowledge import EVERYTHING, GRACE
 from amqpscope.model.v1_0 import event as kinds
 from amqpscope.model.v1_0 import flows, link_pairing, session_pairing, settlement, states, transfers
 from amqpscope.model.v1_0.connection import AMQP_LAYER, SASL_LAYER, Connection, ConnectionEnd
-from amqpscope.model.v1_0.event import GRACE, Event
+from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.field_checks import unfit
 from amqpscope.model.v1_0.session import SessionEnd
 from dissectors.v1_0.bodies import (

@@ -20,9 +20,9 @@ from typing import Final, cast
 
 from amqpscope.findings import ERROR, INFO, SURE, SUSPECT, WARNING
 from amqpscope.model import event as shared
+from amqpscope.model.fault import Fault
 from amqpscope.model.mark import Mark
 from amqpscope.model.v0_9.event import KIND, Event
-from amqpscope.model.v1_0.connection import Fault
 from amqpscope.rules import registry
 from amqpscope.rules.consequences import EARLIER, consequence
 from amqpscope.rules.registry import (

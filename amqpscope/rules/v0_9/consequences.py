@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.fault import EVERYTHING, NOTHING, Fault
 from amqpscope.model.v0_9.event import MALFORMED, UNOPENED, Event
-from amqpscope.model.v1_0.connection import EVERYTHING, NOTHING, Fault
 
 STATELESS: Final = (
     "A09-TBL", "A09-FRM-07", "A09-FRM-08", "A09-FRM-1", "A09-FRM-2", "A09-FRM-49", "A09-FRM-50",

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.fault import EVERYTHING, NOTHING
+from amqpscope.model.fault import Fault as Violation
 from amqpscope.model.v1_0.connection import (
     CONNECTION,
-    EVERYTHING,
-    NOTHING,
     SOME_HANDLE,
     TERMS,
     TRANSACTIONS,
@@ -107,7 +107,7 @@ def end_of(session: SessionEnd | None, peer: int) -> SessionEnd | None:
     return session if session is None or session.owner.peer == peer else session.pair
 
 
-def cause_of(event: Event, fault: Fault) -> Fault | None:
+def cause_of(event: Event, fault: Fault) -> Violation | None:
     """The partner's violation that may have led to this one; None when nothing was touched."""
     touched = event.connection.breaches.touched[1 - fault.peer]
     rule = fault.rule
@@ -128,7 +128,7 @@ def authored(fault: Fault) -> bool:
     )
 
 
-def on_session(touched: dict[int, Fault], fault: Fault) -> Fault | None:
+def on_session(touched: dict[int, Violation], fault: Fault) -> Violation | None:
     """The partner's violation in the session that an accusation is about, or on its link."""
     own = end_of(fault.session, fault.peer)
     other = None if own is None else own.pair
@@ -143,7 +143,7 @@ def on_session(touched: dict[int, Fault], fault: Fault) -> Fault | None:
     return on_link(touched, fault, other)
 
 
-def on_link(touched: dict[int, Fault], fault: Fault, other: SessionEnd) -> Fault | None:
+def on_link(touched: dict[int, Violation], fault: Fault, other: SessionEnd) -> Violation | None:
     """The partner's violation on a link; on any of the session when it is not known which."""
     link = fault.link
     pair = None if link is None else link if link.session is other else link.pair

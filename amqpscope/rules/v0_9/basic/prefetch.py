@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.deliveries import Consumer, Qos
 from amqpscope.model.v0_9.event import Event
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import ADVISORY, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.channel.replies import ENDS, passed_over, tell
 from amqpscope.stream.types import CLIENT, SERVER

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import PEERS
 from dissectors.v0_9.codec import Method

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.event import Event
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import ERROR, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import PEERS
 

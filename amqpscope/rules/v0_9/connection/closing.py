@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9 import connection as stages
 from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.stream.types import PEERS
 from dissectors.v0_9.codec import Method

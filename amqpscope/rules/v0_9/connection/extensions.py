@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9.event import Event
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import ADVISORY, IMPLIED, INFO, WARNING, Reporter, rule
 from amqpscope.stream.types import CLIENT, SERVER
 

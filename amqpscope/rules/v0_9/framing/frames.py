@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9 import connection as stages
 from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.event import Event
-from amqpscope.model.v1_0.event import GRACE
+from amqpscope.rules.foreign import speaks_otherwise
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.versions import rabbit_since
-from amqpscope.rules.v1_0.foreign import speaks_otherwise
 from amqpscope.stream.types import CLIENT, PEERS
 from dissectors.errors import Damage
 from dissectors.v0_9.framing import FRAME_END

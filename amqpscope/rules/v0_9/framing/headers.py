@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9 import connection as stages
 from amqpscope.model.v0_9.event import Event
-from amqpscope.model.v1_0.event import GRACE
+from amqpscope.rules.foreign import speaks_otherwise
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.foreign import speaks_otherwise
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.versions import DIALECT_OF
 

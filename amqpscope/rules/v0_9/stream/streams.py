@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9 import deliveries as states
 from amqpscope.model.v0_9.channel import MAX_GONE, Channel
 from amqpscope.model.v0_9.deliveries import Consumer, Qos
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import text
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import ADVISORY, ERROR, IMPLIED, INFO, MUST, Reporter, rule
 from amqpscope.rules.v0_9.basic.consuming import TAG
 from amqpscope.rules.v0_9.file.consuming import exclusive_code, tag_in_use

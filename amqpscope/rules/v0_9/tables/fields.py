@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.handshake import refined_by
 from amqpscope.model.v0_9.odd_tables import DEEPEST, LATEST, LONGEST_NAME
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import (
     ADVISORY,
     ERROR,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
 from amqpscope.model.v0_9.publishes import Publish
-from amqpscope.model.v1_0.event import GRACE
 from amqpscope.rules.v0_9 import (
     ADVISORY,
     ERROR,

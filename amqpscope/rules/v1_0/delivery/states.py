@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.serial import wire
 from amqpscope.model.v1_0.delivery import Delivery
-from amqpscope.model.v1_0.event import FINISHED, GRACE, TICK, Event
+from amqpscope.model.v1_0.event import FINISHED, TICK, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.model.v1_0.terms import FIRST, SECOND, SENDER, SETTLED, UNSETTLED

@@ -7,10 +7,11 @@ interval; it is judged by the kinder end.
 
 from __future__ import annotations
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.mark import Mark
 from amqpscope.model.serial import unwrap, wire
 from amqpscope.model.v1_0.credit import known_count, sender_count
-from amqpscope.model.v1_0.event import GRACE, Event
+from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.terms import RECEIVER
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.serial import wire
-from amqpscope.model.v1_0.event import GRACE, Event
+from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.flows import incoming_id, known_transfers
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule

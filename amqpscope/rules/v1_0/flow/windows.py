@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.serial import wire
-from amqpscope.model.v1_0.event import GRACE, WRONG, Event
+from amqpscope.model.v1_0.event import WRONG, Event
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from dissectors.v1_0.bodies import Flow

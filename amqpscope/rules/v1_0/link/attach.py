@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v1_0.event import FINISHED, GRACE, TICK, Event
+from amqpscope.model.knowledge import GRACE
+from amqpscope.model.v1_0.event import FINISHED, TICK, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import MIXED, RECEIVER, SENDER

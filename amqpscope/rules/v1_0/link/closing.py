@@ -6,7 +6,8 @@ so what it owes is only certain when the session or the connection is over.
 
 from __future__ import annotations
 
-from amqpscope.model.v1_0.event import FINISHED, GRACE, Event
+from amqpscope.model.knowledge import GRACE
+from amqpscope.model.v1_0.event import FINISHED, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.rules.v1_0 import ERROR, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.overdue import ANSWER, seconds

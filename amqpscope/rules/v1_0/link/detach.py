@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v1_0.delivery import Delivery
-from amqpscope.model.v1_0.event import GRACE, Event
+from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import SENDER

@@ -6,7 +6,8 @@ detaches at once, with the reason.
 
 from __future__ import annotations
 
-from amqpscope.model.v1_0.event import FINISHED, GRACE, TICK, Event
+from amqpscope.model.knowledge import GRACE
+from amqpscope.model.v1_0.event import FINISHED, TICK, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, Reporter, rule

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.mark import Mark
-from amqpscope.model.v1_0.event import GRACE, Event
+from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.sasl import CLIENT, SERVER, Sasl
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from dissectors.v1_0.bodies import (

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v1_0.event import GRACE, KIND, Event
+from amqpscope.model.knowledge import GRACE
+from amqpscope.model.v1_0.event import KIND, Event
 from amqpscope.model.v1_0.sasl import CLIENT, SERVER
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.sasl.exchange import NAMES, followed

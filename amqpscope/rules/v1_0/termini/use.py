@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from amqpscope.model.v1_0.event import GRACE, Event
+from amqpscope.model.knowledge import GRACE
+from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.expectations import Filter
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.link_pairing import attached_still

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v1_0.delivery import Delivery
-from amqpscope.model.v1_0.event import GRACE, KIND, Event
+from amqpscope.model.v1_0.event import KIND, Event
 from amqpscope.model.v1_0.transaction import GONE, LIVE, Transaction, capabilities, txn_id
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.transactions.controller import call, control_message

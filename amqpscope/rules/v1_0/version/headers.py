@@ -10,10 +10,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
+from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v1_0.connection import ConnectionEnd, SeenHeader
-from amqpscope.model.v1_0.event import GRACE, Event
+from amqpscope.model.v1_0.event import Event
+from amqpscope.rules.foreign import speaks_otherwise
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.foreign import speaks_otherwise
 from dissectors.wire import PROTOCOL_IDS, Header, u32
 
 CLIENT: Final = 0

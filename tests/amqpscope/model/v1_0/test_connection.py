@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from amqpscope.model.fault import EVERYTHING, MAX_BREACHES, MAX_FAULTS, Breaches
 from amqpscope.model.mark import NOWHERE, Mark
-from amqpscope.model.v1_0.connection import (
-    EVERYTHING,
-    MAX_BREACHES,
-    MAX_FAULTS,
-    Breaches,
-    Connection,
-    ConnectionEnd,
-    Fault,
-)
+from amqpscope.model.v1_0.connection import Connection, ConnectionEnd, Fault
 from dissectors.v1_0.bodies import Close, Error, Open
 from dissectors.v1_0.values import Symbol
 
