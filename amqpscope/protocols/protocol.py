@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+import sys
+from functools import partial
+from typing import Any, Final
 
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.voice import Voice
@@ -57,3 +59,19 @@ class Protocol:
         `version` is empty where no header was seen; `holes` says of which peers octets were missed.
         """
         raise NotImplementedError
+
+    # the state of its connections, where that is kept for later
+
+    def state_templates(self) -> list[partial[Any]]:
+        """How to make each object of a compiled class that a state holds, to be filled."""
+        return []
+
+    def state_classes(self) -> list[Any]:
+        """The classes and functions of its own that a state may name: those of its module."""
+        module = type(self).__module__
+        found = vars(sys.modules[module]).values()
+        return [each for each in found if getattr(each, "__module__", "") == module]
+
+    def interned(self) -> dict[str, object]:
+        """What every process has of its own, by name, so that a state leaves it out."""
+        return {}

@@ -23,18 +23,15 @@ from wsproto import frame_protocol
 
 from amqpscope import model
 from amqpscope.capture import decrypt, handshake, tls, websocket
+from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.spark.state_templates import BLANKS, blank
 from amqpscope.spark.unpickling import Allowed, allowed
 from dissectors import errors, values, wire
-from dissectors.v0_9 import values as values_v0_9
-from dissectors.v1_0 import bodies
-from dissectors.v1_0 import values as values_v1_0
 
 PLAIN: Final = (tuple, list, int, float, str, bytes, Decimal, Enum)
 """Classes below these are values: to make one does nothing else."""
 OTHERS: Final = (
     blank,
-    bodies.restore,
     deque,
     decrypt.Decryptor,
     errors.Malformed,
@@ -43,8 +40,7 @@ OTHERS: Final = (
     tls.Records,
     tls.Tls,
     tls.TlsStream,
-    values_v0_9.ScaledDecimal,
-    values_v1_0.Described,
+    values.Described,
     websocket.WebSocket,
     websocket._Deflate,
     websocket._Direction,
@@ -54,16 +50,27 @@ OTHERS: Final = (
 def state_classes() -> Allowed:
     """All that a state may name, but for what `state_codec` itself puts into it."""
     rebuild: Any = array("q").__reduce_ex__(5)[0]
-    things = [*BLANKS, *OTHERS, *_values(), *_of_model(), *_defined(frame_protocol)]
+    families = (thing for protocol in PROTOCOLS for thing in protocol.state_classes())
+    things = [*BLANKS, *OTHERS, *families, *_values(), *_of_model(), *_defined(frame_protocol)]
     found: dict[tuple[str, str], Any] = dict(allowed(things))
     found[rebuild.__module__, rebuild.__name__] = rebuild
     return found | {("array", "array"): array}
 
 
+def interpreted_classes() -> list[type]:
+    """The classes of families that are plain Python and build on compiled ones."""
+    things = [thing for protocol in PROTOCOLS for thing in protocol.state_classes()]
+    return [
+        thing
+        for thing in things
+        if isinstance(thing, type) and hasattr(thing, "__mypyc_attrs__") and thing not in BLANKS
+    ]
+
+
 def _values() -> Iterator[type]:
     """The classes of values in the modules that have rows or values."""
     names = {kind.__module__ for kind in BLANKS}
-    names.update(module.__name__ for module in (errors, values, values_v0_9, values_v1_0, wire))
+    names.update(module.__name__ for module in (errors, values, wire))
     for name in sorted(names):
         yield from (found for found in _defined(sys.modules[name]) if issubclass(found, PLAIN))
 

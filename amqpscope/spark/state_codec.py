@@ -18,7 +18,7 @@ from amqpscope.spark.gather import MINUTE, Block
 from amqpscope.spark.interned import Known
 from amqpscope.spark.numbering import octets_of
 from amqpscope.spark.replay import Replay
-from amqpscope.spark.state_classes import state_classes
+from amqpscope.spark.state_classes import interpreted_classes, state_classes
 from amqpscope.spark.state_templates import BLANKS, blank, layout
 from amqpscope.spark.unpickling import Restricted
 from amqpscope.spark.work import Work
@@ -99,8 +99,14 @@ def _reduced(obj: Any) -> tuple[Any, ...]:
     return blank, (type(obj),), obj.__getstate__()
 
 
+def _reduced_subclass(obj: Any) -> tuple[Any, ...]:
+    # What plain Python adds to a compiled class is not in the state that the class gives.
+    return blank, (type(obj),), {**(obj.__getstate__() or {}), **vars(obj)}
+
+
 DISPATCH: Final = {
     **copyreg.dispatch_table,
+    **dict.fromkeys(interpreted_classes(), _reduced_subclass),
     **dict.fromkeys(BLANKS, _reduced),
     type(zlib.decompressobj()): lambda obj: (LostWindow, ()),
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from amqpscope.protocols.protocol import Protocol
 from amqpscope.protocols.talk import Talk
@@ -45,6 +46,24 @@ class Amqp10(Protocol):
     ) -> Talk:
         """A connection of 1.0."""
         return Talk10(number, connection, protocol, holes, self.voice)
+
+    def state_templates(self) -> list[partial[Any]]:
+        """How to make each object of the model, of the framers and of the talk."""
+        from amqpscope.protocols.v1_0.templates import ROWS
+
+        return ROWS
+
+    def state_classes(self) -> list[Any]:
+        """The values, and what makes them."""
+        from amqpscope.protocols.v1_0.templates import CLASSES
+
+        return CLASSES
+
+    def interned(self) -> dict[str, object]:
+        """What is found by its name in every process."""
+        from amqpscope.protocols.v1_0.templates import INTERNED
+
+        return INTERNED
 
 
 PROTOCOL: Final = Amqp10((NAME,), VOICE)
