@@ -23,8 +23,8 @@ def build() -> str:
     from importlib.resources import files
     from importlib.util import find_spec
 
-    codec = find_spec("dissectors.v1_0.codec")
-    if codec is not None and codec.origin is not None and not codec.origin.endswith(".py"):
+    core = find_spec("amqpscope.analysis")
+    if core is not None and core.origin is not None and not core.origin.endswith(".py"):
         return "compiled"
     note = files(__name__).joinpath("build.txt")
     if not note.is_file():

@@ -236,6 +236,8 @@ class Lint:
 
     def tell(self, checked: Checked) -> None:
         """What the user should know about a capture beside the findings."""
+        from amqpscope.protocols.registry import is_header_only
+
         self.failed = self.failed or checked.unreadable
         for line in checked.told():
             complain(line)
@@ -243,7 +245,7 @@ class Lint:
             places = "1 place" if checked.gaps == 1 else f"{checked.gaps} places"
             complain(f"{checked.path}: octets are missing at {places}; less can be proved there")
         for protocol in checked.protocols:
-            if protocol == "amqp-0-10":
+            if is_header_only(protocol):
                 complain(f"{checked.path}: {protocol} is not checked beyond its protocol header")
         if checked.more and self.options["form"] not in ("text", "json"):
             left = sum(checked.more.values())

@@ -22,11 +22,26 @@ def parse_decode_as(
     for value in values:
         port, _, protocol = value.partition("=")
         if not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
-            raise click.BadParameter(f"{value!r}: expected PORT=PROTOCOL, as in 5673=amqp-1.0")
+            raise click.BadParameter(f"{value!r}: expected PORT=PROTOCOL, as in 5673={names()[0]}")
         if protocol not in names():
             raise click.BadParameter(f"{protocol!r}: expected one of {', '.join(names())}")
         ports[int(port)] = protocol
     return ports
+
+
+class DecodeAs(click.Option):
+    """`--decode-as`, whose help names the protocols that there are."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option, and what it is for."""
+        from amqpscope.protocols.registry import names
+
+        self.help = (
+            "What to read on a port where the capture begins in the middle of a connection, as in "
+            f"5673={names()[0]}. A protocol header counts more. PROTOCOL is one of "
+            f"{', '.join(names())}."
+        )
+        return super().get_help_record(ctx)
 
 
 def parse_filter(context: click.Context, parameter: click.Parameter, value: str | None) -> object:
@@ -57,8 +72,7 @@ def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="PORT=PROTOCOL",
             multiple=True,
             callback=parse_decode_as,
-            help="What to read on a port where the capture begins in the middle of a connection: "
-            "5673=amqp-1.0, 5673=amqp-0-9-1. A protocol header counts more.",
+            cls=DecodeAs,
         ),
         click.option(
             "--show-secrets", is_flag=True, help="Show passwords, tokens and signatures too."

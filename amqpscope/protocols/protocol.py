@@ -39,6 +39,14 @@ class Protocol:
         """What a version is called that this family reads, also one that never was; else empty."""
         raise NotImplementedError
 
+    def header_only(self) -> list[str]:
+        """What versions are called of which nothing but the header is read."""
+        return []
+
+    def specification(self, section: str) -> str:
+        """Where the specification can be read, as near to a section as it goes; empty: nowhere."""
+        return ""
+
     def may_begin(self, version: bytes) -> bool:
         """Whether a version of this family begins with these octets, of which more should come."""
         return False

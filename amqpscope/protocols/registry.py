@@ -45,6 +45,11 @@ def named(name: str) -> Protocol | None:
     return None
 
 
+def is_header_only(name: str) -> bool:
+    """Whether nothing but the header is read of what is called so."""
+    return any(name in protocol.header_only() for protocol in PROTOCOLS)
+
+
 def may_become_header(data: bytes) -> bool:
     """Whether octets are the beginning of a header that is not whole yet."""
     if len(data) >= HEADER_SIZE:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import amqpscope
 from amqpscope.check.baseline import fingerprint
+from amqpscope.protocols.registry import PROTOCOLS, named
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
 
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
-SPEC: Final = "https://docs.oasis-open.org/amqp/core/v1.0/os/amqp-core-"
-PARTS: Final = {
-    # by the part of the specification that a section is in
-    "1": "types",
-    "2": "transport",
-    "3": "messaging",
-    "4": "transactions",
-    "5": "security",
-}
 
 
 def sarif_text(captures: Sequence[Checked]) -> str:
@@ -47,7 +39,7 @@ def sarif(captures: Sequence[Checked]) -> dict[str, Any]:
     driver = {
         "name": "amqpscope",
         "semanticVersion": amqpscope.__version__,
-        "informationUri": help_uri(""),
+        "informationUri": PROTOCOLS[0].specification(""),
         "rules": [descriptor(id) for id in used],
     }
     run = {
@@ -74,9 +66,11 @@ def invocation(captures: Sequence[Checked]) -> dict[str, Any]:
     return {"executionSuccessful": complete, "toolExecutionNotifications": notices}
 
 
-def help_uri(section: str) -> str:
-    """The part of the specification that a section is in."""
-    return f"{SPEC}{PARTS.get(section[:1], 'overview')}-v1.0-os.html"
+def help_uri(family: str, section: str) -> dict[str, str]:
+    """Where the specification of a family says what a section is about, if that is known."""
+    protocol = named(family)
+    address = "" if protocol is None else protocol.specification(section)
+    return {"helpUri": address} if address else {}
 
 
 def results(captures: Sequence[Checked], used: list[str]) -> Iterator[dict[str, Any]]:
@@ -102,7 +96,7 @@ def descriptor(id: str) -> dict[str, Any]:
         "shortDescription": {"text": document.summary},
         "fullDescription": {"text": help_text},
         "help": {"text": help_text, "markdown": help_text},
-        "helpUri": help_uri(rule.section),
+        **help_uri(rule.family.name, rule.section),
         "defaultConfiguration": {"level": LEVELS[rule.severity], "enabled": rule.default},
         "properties": {"tags": [rule.level, f"section {rule.section}"], "section": rule.section},
     }

@@ -7,13 +7,9 @@ for `proxied` (`NotChecked`) and for the pytest fixture.
 
 from __future__ import annotations
 
-from typing import Final
-
 from amqpscope.check.result import Checked
+from amqpscope.protocols.registry import is_header_only
 from amqpscope.proxy.relay import Status
-
-ONLY_HEADERS: Final = "amqp-0-10"
-"""The protocol of which nothing but the header is checked."""
 
 
 def emptiness(checked: Checked, status: Status, *, answered: bool) -> str:
@@ -47,8 +43,8 @@ def shortfalls(
     if checked.error is not None:
         short.append(f"{checked.path}: {checked.error}")
     short.extend(f"{checked.path}: {note}" for note in checked.notes)
-    if ONLY_HEADERS in checked.protocols:
-        short.append(f"{ONLY_HEADERS} is not checked beyond its protocol header")
+    for protocol in filter(is_header_only, checked.protocols):
+        short.append(f"{protocol} is not checked beyond its protocol header")
     return short
 
 

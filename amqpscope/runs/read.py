@@ -17,12 +17,12 @@ from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.ring import Readable
 from amqpscope.capture.source import CaptureError
 from amqpscope.check.selection import Choice
+from amqpscope.protocols.registry import is_header_only
 from amqpscope.report.csv import CsvLines
 from amqpscope.report.jsonl import JsonLines
 from amqpscope.report.text import TextLines
 from amqpscope.report.tree import Detail
 from amqpscope.stream.types import Piece
-from dissectors.versions import AMQP_0_10
 
 if TYPE_CHECKING:
     from amqpscope.filter import Filter
@@ -181,7 +181,7 @@ class Reading:
         if analyzer.gaps:
             self.complain(f"{path}: octets are missing at {analyzer.gaps} places")
         for protocol in analyzer.protocols:
-            if protocol == AMQP_0_10.protocol:
+            if is_header_only(protocol):
                 self.complain(f"{path}: of {protocol} only the protocol header is decoded")
         if not analyzer.frames and not pieces.notes and (capture.packets or not capture.problem):
             self.complain(

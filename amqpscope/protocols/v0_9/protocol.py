@@ -18,6 +18,7 @@ from dissectors.versions import VERSION_OF
 from dissectors.wire import YES
 
 NAMES: Final = tuple(dict.fromkeys(version.protocol for version in VERSIONS))
+SPECIFICATION: Final = "https://www.rabbitmq.com/resources/specs/amqp0-9-1.pdf"
 USUAL_HEAD: Final = 7
 """Octets of a frame's header, but in early drafts."""
 
@@ -40,6 +41,10 @@ class Amqp09(Protocol):
         if version in VERSION_OF or version[:2] not in (b"\x00\x00", b"\x01\x01"):
             return ""
         return UNKNOWN
+
+    def specification(self, section: str) -> str:
+        """The specification of 0-9-1, which has no address for a section."""
+        return SPECIFICATION
 
     def finds_frame(self, data: bytes) -> bool:
         """Whether frames begin in octets of which the start was not seen."""

@@ -15,6 +15,16 @@ from dissectors.v1_0.resync import find_frame, judge_frame
 from dissectors.v1_0.versions import NUMBERS
 from dissectors.wire import YES
 
+SPECIFICATION: Final = "https://docs.oasis-open.org/amqp/core/v1.0/os/amqp-core-"
+PARTS: Final = {
+    # by the first number of a section
+    "1": "types",
+    "2": "transport",
+    "3": "messaging",
+    "4": "transactions",
+    "5": "security",
+}
+
 
 class Amqp10(Protocol):
     """AMQP 1.0, and what is recognised by its header alone."""
@@ -28,6 +38,14 @@ class Amqp10(Protocol):
         if version in HEADER_ONLY:
             return HEADER_ONLY[version]
         return self.name if version[1:] == NUMBERS else ""
+
+    def header_only(self) -> list[str]:
+        """AMQP 0-10, which has frames and types of its own."""
+        return list(HEADER_ONLY.values())
+
+    def specification(self, section: str) -> str:
+        """The part of the specification that a section is in."""
+        return f"{SPECIFICATION}{PARTS.get(section[:1], 'overview')}-v1.0-os.html"
 
     def may_begin(self, version: bytes) -> bool:
         """Whether version 1.0.0 begins with these octets, of which the first is the layer."""

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from amqpscope.protocols.registry import names
+
 COMMAND = [sys.executable, "-m", "amqpscope"]
 
 
@@ -177,6 +179,58 @@ def test_decode_as(amqpscope, recorded):
     assert amqpscope("read", path).stdout == ""
     done = amqpscope("read", "--decode-as", "9999=amqp-1.0", path)
     assert len(done.stdout.splitlines()) == 3
+
+
+METHODS = """
+client: basic.publish[1] exchange="e" routing-key="k"
+client: content-header[1] class=basic body-size=2
+client: content-body[1] "hi"
+server: basic.ack[1] delivery-tag=1
+"""
+
+
+def protocols(shown):
+    return {json.loads(line)["protocol"] for line in shown.splitlines()}
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [("amqp-0-9-1", {"amqp-0-9-1"}), ("amqp-0-8", {"amqp-0-8"}), ("amqp-1.0", set())],
+)
+def test_the_protocol_that_is_named_for_a_port_is_the_one_that_is_read(
+    amqpscope, recorded, named, found
+):
+    path = recorded(METHODS, handshake=False, port=9999)
+    done = amqpscope("read", "--format", "jsonl", "--decode-as", f"9999={named}", path)
+    assert protocols(done.stdout) == found
+    assert ("no AMQP in" in done.stderr) is not bool(found)
+
+
+def test_a_protocol_header_counts_more_than_the_protocol_that_is_named(amqpscope, recorded):
+    text = 'client: header AMQP 1.0.0\nclient: open container-id="c"\n'
+    path = recorded(text, port=9999)
+    done = amqpscope("read", "--format", "jsonl", "--decode-as", "9999=amqp-0-9-1", path)
+    assert protocols(done.stdout) == {"amqp-1.0"}
+
+
+@pytest.mark.parametrize("command", ["lint", "state", "stats", "ladder"])
+def test_every_command_reads_a_port_as_the_protocol_that_is_named(amqpscope, recorded, command):
+    path = recorded(METHODS, handshake=False, port=9999)
+    done = amqpscope(command, "--decode-as", "9999=amqp-0-9-1", path)
+    assert "no AMQP" not in done.stdout + done.stderr
+    done = amqpscope(command, "--decode-as", "9999=amqp-1.0", path)
+    assert "no AMQP" in done.stdout + done.stderr
+
+
+def test_the_help_names_the_protocols(amqpscope):
+    shown = " ".join(amqpscope("read", "--help").stdout.split())
+    assert f"PROTOCOL is one of {', '.join(names())}." in shown
+
+
+def test_a_protocol_that_there_is_not_is_refused_with_those_that_there_are(amqpscope):
+    done = amqpscope("read", "--decode-as", "5673=mqtt", "x")
+    assert done.returncode == 2
+    assert f"'mqtt': expected one of {', '.join(names())}" in done.stderr
 
 
 # ---------------------------------------------------------------- terminals

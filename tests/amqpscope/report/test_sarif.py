@@ -121,4 +121,10 @@ def test_paths_become_relative_uris(path, expected, tmp_path, monkeypatch):
      ("5.3", "security"), ("Paper 2", "overview"), ("", "overview")],
 )  # fmt: skip
 def test_help_leads_to_the_part_of_the_specification(section, part):
-    assert help_uri(section).endswith(f"/amqp-core-{part}-v1.0-os.html")
+    found = help_uri("amqp-1.0", section)
+    assert found["helpUri"].endswith(f"/amqp-core-{part}-v1.0-os.html")
+
+
+def test_a_rule_leads_to_the_specification_of_its_own_family():
+    assert help_uri("amqp-0-9-1", "4.1")["helpUri"].endswith("/amqp0-9-1.pdf")
+    assert help_uri("of nobody", "4.1") == {}
