@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dissectors.errors import Damage, Malformed
+from dissectors.native import mypyc_attr
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -77,6 +78,7 @@ class Header(NamedTuple):
         return f"{name} {self.major}.{self.minor}.{self.revision}"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Unit:
     """One protocol header or frame, decoded."""
 

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from amqpscope.findings import ERROR, SEVERITIES, SURE, WARNING, Finding
+from amqpscope.protocols import registry as _families  # noqa: F401 - they bring rules along
 from amqpscope.rules.all import load
 from amqpscope.rules.catalogue import catalogue
 from amqpscope.rules.coverage import CHECKED, status

@@ -12,9 +12,8 @@ class View(names.View):
     """A Step, and what was already read of its message."""
 
     def __init__(self, step: Step, start: int) -> None:
-        super().__init__(step.event)
+        super().__init__(step.event, step.talk.voice)
         self.step = step
-        self.voice = step.talk.voice
         self.start = start
         """The time of the first frame, in nanoseconds."""
 

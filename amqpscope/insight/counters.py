@@ -174,8 +174,8 @@ class LinkNumbers:
     @property
     def unsettled(self) -> int:
         """Deliveries of a link that were neither settled nor aborted, as far as was seen."""
-        if self.kind != "link":
-            return 0
+        if self.kind == "exchange" or self.kind == "queue":
+            return 0  # each message is two: one to the exchange, one from the queue
         over = sum(self.outcomes.values()) + self.presettled + self.aborted
         return max(self.deliveries - over, 0)
 

@@ -1,7 +1,8 @@
 """Where messages go on one connection, and how much of them may still go there.
 
 A `Place` is what a family moves messages over or counts them by: a link or a session (1.0), an
-exchange, a queue, a consumer or a channel (0-9). Sinks know a place by its `kind` alone.
+exchange, a queue, a consumer or a channel (0-9). Sinks know a place by its `kind` alone, and have
+usual words for kinds that they do not know.
 """
 
 from __future__ import annotations

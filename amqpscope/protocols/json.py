@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from json.encoder import encode_basestring_ascii
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from amqpscope.stream.framer import Frame
 from dissectors.errors import Malformed
+from dissectors.masking import masked
+from dissectors.secrets import MASK, harmless, secret_key
 from dissectors.wire import Header
 
 if TYPE_CHECKING:
@@ -62,6 +64,14 @@ def malformed(fault: Malformed) -> str:
     return (
         f'{{"offset": {fault.offset}, "path": {text(fault.path)}, "reason": {text(fault.reason)}}}'
     )
+
+
+def masked_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a frame without their secrets."""
+    return {
+        name: MASK if secret_key(name) and not harmless(value) else masked(value)
+        for name, value in fields.items()
+    }
 
 
 def header_text(header: Header) -> str:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amqpscope.model.event import Event
 from amqpscope.protocols.shapes import NOTHING, Shape, merge
 from dissectors.composite import Composite
 from dissectors.values import Array, Described, Map, Value
 
+if TYPE_CHECKING:
+    from amqpscope.protocols.voice import Voice
+
 
 class View:
     """A frame as filters see it; what was read of its message is kept for the next question."""
 
-    def __init__(self, event: Event) -> None:
+    def __init__(self, event: Event, voice: Voice) -> None:
         self.event = event
+        self.voice = voice
         self.unit = event.frame.unit
         self.kept: dict[object, Any] = {}
 
@@ -37,6 +41,18 @@ class Kind(Getter):
     def get(self, view: View) -> Value:
         """True, or None."""
         return True if view.unit.kind == self.kind else None
+
+
+class Said(Getter):
+    """A field of frames of one family, by the name that its voice has for it."""
+
+    def __init__(self, voice: Voice, name: str) -> None:
+        self.voice = voice
+        self.name = name
+
+    def get(self, view: View) -> Value:
+        """The field's value; None in a frame that does not have it, or is of another family."""
+        return self.voice.fields(view.event).get(self.name) if view.voice is self.voice else None
 
 
 class Inside(Getter):

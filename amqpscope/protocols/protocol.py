@@ -19,12 +19,17 @@ HEADER_SIZE: Final = 8
 class Protocol:
     """One family."""
 
-    def __init__(self, names: tuple[str, ...], voice: Voice, magic: bytes = b"AMQP") -> None:
+    def __init__(
+        self, names: tuple[str, ...], voice: Voice, magic: bytes = b"AMQP",
+        versions: dict[bytes, str] | None = None,
+    ) -> None:  # fmt: skip
         self.names = names
         """What `--decode-as` takes; the first is the family's own name."""
         self.voice = voice
         self.magic = magic
         """The first four octets of a header."""
+        self.versions = {} if versions is None else versions
+        """What versions are called, by the four octets that end a header."""
 
     @property
     def name(self) -> str:
@@ -33,11 +38,11 @@ class Protocol:
 
     def knows(self, version: bytes) -> bool:
         """Whether this is a version of the family: the four octets that end a header."""
-        raise NotImplementedError
+        return version in self.versions
 
     def announced(self, version: bytes) -> str:
         """What a version is called that this family reads, also one that never was; else empty."""
-        raise NotImplementedError
+        return self.versions.get(version, "")
 
     def header_only(self) -> list[str]:
         """What versions are called of which nothing but the header is read."""
@@ -53,7 +58,7 @@ class Protocol:
 
     def finds_frame(self, data: bytes) -> bool:
         """Whether frames begin in octets of which the start was not seen."""
-        raise NotImplementedError
+        return False
 
     def starts(self, data: bytes) -> bool:
         """Whether a connection begins with a whole frame, and no header."""

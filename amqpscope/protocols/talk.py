@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.findings import Finding
-from amqpscope.model.ending import Ending
+from amqpscope.model.ending import CONNECTION, Ending, finished_at, tcp_ending, tcp_over
 from amqpscope.model.event import Event
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Ended, Level, Place
-from amqpscope.protocols.state import StateNode
+from amqpscope.protocols.state import ENDED, StateNode
 from amqpscope.protocols.stuck import NO_LINK, Bound, Held, Refused
-from amqpscope.rules.registry import RuleSet
-from amqpscope.stream.framer import Frame
-from amqpscope.stream.types import Chunk, Connection, End, Gap
+from amqpscope.rules.registry import Dispatcher, Reporter, RuleSet
+from amqpscope.stream.framer import Frame, Framer
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection, End, Gap
 from dissectors.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -48,31 +48,73 @@ class Talk:
         self.newest: list[Frame | None] = [None, None]
         """The newest frame of each peer."""
 
+        client, server = connection.anchored
+        self.peers = [PeerEnd(CLIENT, client), PeerEnd(SERVER, server)]
+        """How much was seen of each peer, where the model has no ends of its own."""
+        self.framers: list[Framer] = []
+        """What cuts each peer's octets into frames, client first."""
+        self.reporter = Reporter(number, connection.guessed)
+        """Takes what the rules report."""
+        self.dispatcher: Dispatcher | None = None
+        """The rules of the family that run."""
+
     # octets to frames
 
     def chunk(self, chunk: Chunk) -> list[Frame]:
         """The frames that octets complete."""
-        raise NotImplementedError
+        return self.framers[chunk.sender].feed(chunk)
+
+    def begin(self, chunk: Chunk) -> None:
+        """The first octets of a peer are a header, so that frames begin there."""
+        self.framers[chunk.sender].lost = False
 
     def gap(self, gap: Gap) -> Frame | None:
         """Octets are missing; returns the frame that was begun."""
-        raise NotImplementedError
+        return self.framers[gap.sender].lose(gap.size, gap.packet, gap.time)
 
     def lose(self, gap: Gap) -> None:
         """What was missed may have said anything; asked when the frame begun was taken."""
 
     def end(self, end: End) -> Frame | None:
         """A direction is over; returns the frame that was begun."""
-        raise NotImplementedError
+        return self.framers[end.sender].finish(end.packet, end.time, end.reason == "fin")
 
     # frames to events
 
     def take(self, frame: Frame, rules: RuleSet | None) -> Event:
         """Place a numbered frame in the model and let the rules look at it."""
+        event = self.locate(frame)
+        if rules is not None:
+            self.check(event, rules)
+        self.apply(event)
+        self.newest[frame.sender] = frame
+        return event
+
+    def locate(self, frame: Frame) -> Event:
+        """Say what a frame means, as the model is before it."""
         raise NotImplementedError
 
+    def apply(self, event: Event) -> None:
+        """Let the model learn what a frame says."""
+        end = self.peers[event.peer]
+        end.frames += 1
+        end.last_mark = event.mark
+
+    def check(self, event: Event, rules: RuleSet) -> None:
+        """Let the rules look at an event."""
+        if self.dispatcher is None:
+            self.dispatcher = rules.of(self.family)
+        self.dispatcher.check(event, event.name, self.reporter)
+
     def finish(self, end: End, rules: RuleSet | None) -> None:
-        """Let the rules look for what should have come before a direction ended."""
+        """A direction ended: let the rules look for what should have come before."""
+        partner = self.peers[1 - end.sender]
+        self.peers[end.sender].finish(end.reason, end.time, end.packet, partner)
+
+    @property
+    def family(self) -> str:
+        """What the rules call the family."""
+        return self.protocol
 
     def last_frame(self, sender: int) -> Frame | None:
         """The newest frame of a peer, or else of its partner."""
@@ -81,10 +123,7 @@ class Talk:
 
     def findings(self) -> list[Finding]:
         """What the rules have reported since this was last asked."""
-        return NO_FINDINGS
-
-    def begin(self, chunk: Chunk) -> None:
-        """The first octets of a peer are a header, so that frames begin there."""
+        return self.reporter.take() if self.reporter.findings else NO_FINDINGS
 
     def hear_header(self, asked: Frame) -> None:
         """Learn the header of a client that asked for another family, which a server answers."""
@@ -94,7 +133,7 @@ class Talk:
     @property
     def ends(self) -> list[PeerEnd]:
         """Both peers, client first."""
-        raise NotImplementedError
+        return self.peers
 
     @property
     def is_open(self) -> bool:
@@ -103,15 +142,24 @@ class Talk:
 
     def ending(self) -> Ending | None:
         """How the connection ended; None while it goes on, or where the capture ends first."""
-        return None
+        return tcp_ending(self.ends)
 
     def over_at(self) -> int:
         """When the connection was over, or else the capture, in nanoseconds; 0 while it goes on."""
-        return 0
+        ends = self.ends
+        return tcp_over(ends) or finished_at(ends)
 
     def state(self) -> StateNode:
         """Both peers' state, as it is now."""
-        raise NotImplementedError
+        ending = self.ending()
+        ongoing = "" if ending is not None else "open" if self.is_open else "opening"
+        title = f"connection {self.number}  {self.protocol}"
+        return StateNode(
+            CONNECTION,
+            f"{title}  {ongoing}" if ongoing else title,
+            {"connection": self.number, "protocol": self.protocol, "state": ongoing, ENDED: None},
+            ending=ending,
+        )
 
     def held(self) -> list[Held]:
         """What holds each link, channel and consumer; none where the connection has none."""

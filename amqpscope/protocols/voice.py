@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import json
+from typing import Any, Final, NamedTuple
 
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
+from amqpscope.protocols.json import masked_fields, put_damage
+from amqpscope.protocols.names import Fact, Kind, Known, Said, add_name
+from amqpscope.protocols.shapes import NOTHING, Shape
+from amqpscope.protocols.words import escaped, printable
 from dissectors.native import mypyc_attr
-from dissectors.tree import Node
-
-if TYPE_CHECKING:
-    from amqpscope.protocols.names import Fact, Known
+from dissectors.tree import Node, header_tree, octets_node, plain_node
 
 ALWAYS: Final = 0
 """Of how many frames that are alike a ladder draws: all."""
@@ -76,9 +78,20 @@ class Voice:
         """What a frame is coloured as: the name of a 1.0 frame with such a part."""
         return event.name
 
+    def fields(self, event: Event) -> dict[str, Any]:
+        """What a frame says, by the specification's names, as it was on the wire."""
+        return {}
+
+    def field_shapes(self) -> dict[str, Shape]:
+        """The fields that a filter may name, and what they can hold."""
+        return {}
+
     def summary(self, event: Event, show_secrets: bool = False) -> str:
         """What a frame says, on one line."""
-        return ""
+        fields = self.fields(event)
+        shown = fields if show_secrets else masked_fields(fields)
+        said = ", ".join([f"{name} {value}" for name, value in shown.items()])
+        return escaped(said) if show_secrets else printable(said)
 
     def place(self, event: Event) -> str:
         """What a frame is about, for the column of links; as it was on the wire."""
@@ -90,7 +103,8 @@ class Voice:
 
     def address(self, event: Event) -> str:
         """The node, queue or exchange that a frame is about; empty where there is none."""
-        return ""
+        about = self.about(event)
+        return "" if about is None else about.place.address
 
     def about(self, event: Event) -> Delivery | None:
         """The delivery that a frame is part of, or hands back."""
@@ -103,7 +117,7 @@ class Voice:
 
     def payload(self, event: Event) -> int:
         """Octets of a message in a frame."""
-        return 0
+        return event.carried_octets
 
     def fact(self, event: Event, name: str) -> Any:
         """What a filter's field of our own stands for in this family; None: nothing."""
@@ -141,21 +155,35 @@ class Voice:
 
     def add_frame_names(self, roots: dict[str, Known]) -> None:
         """Add the kinds and names of frames to what a filter knows."""
+        for kind in self.kinds:
+            roots.setdefault(kind, Known(Kind(kind), NOTHING))
 
     def add_field_names(self, roots: dict[str, Known]) -> None:
         """Add the fields of frames and messages to what a filter knows."""
+        for name, shape in self.field_shapes().items():
+            add_name(roots, name, Said(self, name), shape)
 
     def put_content(self, out: list[str], event: Event, show_secrets: bool) -> None:
         """Write, as JSON, what a frame says: the value of `fields`, and the members behind it."""
-        out.append("{}")
+        fields = self.fields(event)
+        out.append(json.dumps(fields if show_secrets else masked_fields(fields), default=str))
+        put_damage(out, event.frame)
 
     def trees(self, event: Event) -> list[Tree]:
         """A frame, and the message that it completes, field by field."""
-        return []
+        frame = event.frame
+        raw, header = frame.raw, frame.unit.header
+        if header is None:
+            octets = [octets_node("octets", raw, 0, len(raw))]
+            node = plain_node("frame", 0, len(raw), None, octets)
+        else:
+            node = header_tree(raw, header)
+        return [Tree("frame", node, raw, NOTHING_HIDDEN, b"", 0)]
 
     def bodies(self, event: Event) -> list[BodyPart]:
         """The application data of the message that a frame completes."""
-        return []
+        message = event.message
+        return [BodyPart(message, "", 0, len(message))] if message else []
 
     # what a ladder asks
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from amqpscope.protocols import registry as _families  # noqa: F401 - they bring rules along
 from amqpscope.report.columns import wrap
 from amqpscope.rules.all import load
 from amqpscope.rules.catalogue import catalogue

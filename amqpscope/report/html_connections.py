@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.insight.endings import explained
 from amqpscope.model.ending import CONNECTION, LINK
+from amqpscope.model.place import EXCHANGE, QUEUE
 from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.endings import explained_words, full_words, held_words
 from amqpscope.report.html_plot import Span, link_plots
 from amqpscope.report.ladder_svg import svg_inline
 from amqpscope.report.lint_text import count
-from amqpscope.report.stats import WORDS, latency, stalls
+from amqpscope.report.stats import latency, stalls, words_of
 from amqpscope.stream.types import PEERS
 from dissectors.secrets import clean_name
 
@@ -105,7 +106,7 @@ class ConnectionsPart:
         held = holding(self.shown.states.get(numbers.number), self.shown.last)
         yield (
             '<div class="wide" tabindex="0"><table class="links">\n<caption>'
-            f"{'Links' if numbers.links[0].kind == 'link' else 'Exchanges and queues'}</caption>"
+            f"{table_title(numbers.links[0].kind)}</caption>"
             "<thead><tr><th>link<th>address<th>sender<th class=n>deliveries<th>outcomes"
             "<th>settled after<th>stalls, and how it ends</tr></thead>\n<tbody>\n"
         )
@@ -140,7 +141,8 @@ class ConnectionsPart:
             title = f"{address} ({name})" if address and address != name else name or address
             yield (
                 f'<details class="plots"{" open" if place < 2 else ""}><summary>'
-                f"{TITLES[link.kind]} <q>{escape(title)}</q> over time, "
+                f"{TITLES.get(link.kind, link.kind.capitalize())} <q>{escape(title)}</q>"
+                " over time, "
                 f"sent by the {link.sender}</summary>\n"
                 '<div class="grid">\n'
             )
@@ -169,6 +171,11 @@ class ConnectionsPart:
         return f"#{name}" if name in self.named else f"#rule-{note.rule}"
 
 
+def table_title(kind: str) -> str:
+    """What the table of places is called that begins with one of a kind."""
+    return "Exchanges and queues" if kind in (EXCHANGE, QUEUE) else f"{kind.capitalize()}s"
+
+
 def shows(link: LinkSeries) -> bool:
     """Whether there is anything to be seen of a link over time."""
     return bool(link.credit.count if link.kind == "link" else link.deliveries.count)
@@ -185,7 +192,7 @@ def link_row(link: LinkNumbers, held: str) -> str:
     outcomes += [f"{link.presettled:,} sent settled"] if link.presettled else []
     outcomes += [f"{link.aborted:,} aborted"] if link.aborted else []
     outcomes += [f"{link.unsettled:,} not settled"] if link.unsettled else []
-    stalled = stalls(link.credit, WORDS[link.kind].credit).removeprefix(", ")
+    stalled = stalls(link.credit, words_of(link.kind).credit).removeprefix(", ")
     told = "; ".join(filter(None, (stalled, held)))
     cells = (
         printable(link.name) or "(no name)",

@@ -35,6 +35,13 @@ WORDS: Final = {
     "exchange": Words("messages", "body frames", "", "confirmed", "blocked"),
     "queue": Words("messages", "body frames", "without ack", "acked", "prefetch reached"),
 }
+"""By kind of place."""
+USUAL_WORDS: Final = Words("messages", "frames", "sent settled", "settled", "held up")
+
+
+def words_of(kind: str) -> Words:
+    """What the numbers of a kind of place are called."""
+    return WORDS.get(kind, USUAL_WORDS)
 
 
 def stats_lines(connections: list[ConnectionNumbers]) -> Iterator[str]:
@@ -83,8 +90,8 @@ def session_lines(session: SessionNumbers) -> Iterator[str]:
 
 def link_lines(link: LinkNumbers, title: str) -> Iterator[str]:
     """One link or address."""
-    words = WORDS[link.kind]
-    published = link.kind != "link" and link.sender == "client"
+    words = words_of(link.kind)
+    published = link.kind == "exchange" and link.sender == "client"
     other = link.name and link.address and link.kind == "link"
     address = f"  {printable(link.address)}" if other else ""
     kind = "" if link.name or link.kind == "link" else f"{link.kind} "

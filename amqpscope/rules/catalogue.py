@@ -6,6 +6,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from amqpscope.rules.registry import RULES
+
 
 class Entry(NamedTuple):
     """One row of the catalogue."""
@@ -23,9 +25,23 @@ class Entry(NamedTuple):
     """`elsewhere` where another rule reports its breach."""
 
 
-@cache
 def catalogue() -> dict[str, Entry]:
-    """All rows by id."""
+    """All rows by id, and one for each rule of a family that somebody else has registered."""
+    own = table()
+    others = {
+        rule.id: Entry(
+            rule.id, rule.name, rule.family.name, rule.id.rpartition("-")[0], rule.section,
+            rule.level, rule.severity, "yes", "on" if rule.default else "off", "here",
+        )
+        for rule in RULES.values()
+        if rule.id not in own
+    }  # fmt: skip
+    return own | others if others else own
+
+
+@cache
+def table() -> dict[str, Entry]:
+    """The rows of the table by id."""
     text = files("amqpscope.rules").joinpath("catalogue.tsv").read_text(encoding="utf-8")
     rows = (Entry(*line.split("\t")) for line in text.splitlines()[1:])
     return {row.id: row for row in rows}

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from inspect import cleandoc
+from pathlib import Path
 from typing import Final
 
-from amqpscope.rules.all import modules
+from amqpscope.rules.all import load, modules
 
 _HEADING: Final = re.compile(r"^(Bad|Good)(?: \((\w+)\))?:\s*$", re.MULTILINE)
 
@@ -44,14 +46,18 @@ class Document:
 def documents() -> dict[str, Document]:
     """All of them by the rule's id."""
     found: dict[str, Document] = {}
-    for module in modules():
-        package, _, name = module.rpartition(".")
-        source = files(package).joinpath(f"{name}.py").read_text(encoding="utf-8")
-        for node in ast.parse(source).body:
+    for module in dict.fromkeys((*modules(), *(rule.module for rule in load().values()))):
+        for node in ast.parse(_source(module)).body:
             if isinstance(node, ast.FunctionDef):
                 for id in _ids(node):
                     found[id] = _document(id, ast.get_docstring(node) or "")
     return found
+
+
+def _source(module: str) -> str:
+    package, _, name = module.rpartition(".")
+    place = files(package) if package else Path(sys.modules[module].__file__ or "").parent
+    return place.joinpath(f"{name}.py").read_text(encoding="utf-8")
 
 
 def _ids(function: ast.FunctionDef) -> list[str]:

@@ -30,6 +30,7 @@ KINDS: Final = {
     "channel":  Kind("", "", "unconfirmed publishes", "unconfirmed"),
 }
 # fmt: on
+USUAL_KIND: Final = Kind("may be sent", "nothing may be sent", "unsettled messages", "unsettled")
 
 
 class LinkSeries:
@@ -62,7 +63,7 @@ class LinkSeries:
     @property
     def names(self) -> Kind:
         """What its numbers are called."""
-        return KINDS[self.kind]
+        return KINDS.get(self.kind, USUAL_KIND)
 
 
 class Gathered:

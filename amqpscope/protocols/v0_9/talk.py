@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from amqpscope.findings import Finding
 from amqpscope.model import event as shared
 from amqpscope.model.ending import Ending
 from amqpscope.model.peer import PeerEnd
@@ -16,13 +15,12 @@ from amqpscope.model.v0_9.tracker import Tracker
 from amqpscope.protocols import talk
 from amqpscope.protocols.state import StateNode
 from amqpscope.protocols.stuck import Bound, Held, Refused
-from amqpscope.protocols.talk import NO_FINDINGS
 from amqpscope.protocols.v0_9.framer import DialectGuess, Framer
 from amqpscope.protocols.v0_9.places import HALTS, ended_places, levels
 from amqpscope.protocols.v0_9.state import connection_node
 from amqpscope.protocols.v0_9.stuck import held_channels, opening
 from amqpscope.protocols.voice import Voice
-from amqpscope.rules.registry import Dispatcher, RuleSet
+from amqpscope.rules.registry import RuleSet
 from amqpscope.rules.v0_9 import FAMILY, Reporter
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import Chunk, Connection, End, Gap
@@ -83,7 +81,6 @@ class Talk(talk.Talk):
         if not (model.ends[0].anchored and model.ends[1].anchored):
             model.stage = "unknown"
         self.reporter = Reporter(number, connection.guessed)
-        self.rules: Dispatcher | None = None
         self.fitting = 0
         """Methods in a row that fit a dialect which was guessed."""
 
@@ -95,19 +92,11 @@ class Talk(talk.Talk):
             framer.lost = chunk.data[:4] != MAGIC or chunk.data[4:8] not in DIALECT_OF
         return framer.feed(chunk)
 
-    def gap(self, gap: Gap) -> Frame | None:
-        """Octets are missing; returns the frame that was begun."""
-        return self.framers[gap.sender].lose(gap.size, gap.packet, gap.time)
-
     def lose(self, gap: Gap) -> None:
         """What was missed may have said anything."""
         if self.framers[gap.sender].gap:
             # At once, and not with this peer's next frame: its partner may answer what is missing.
             self.tracker.lose(gap.sender, gap.time)
-
-    def end(self, end: End) -> Frame | None:
-        """A direction is over; returns the frame that was begun."""
-        return self.framers[end.sender].finish(end.packet, end.time, end.reason == "fin")
 
     def take(self, frame: Frame, rules: RuleSet | None) -> shared.Event:
         """Place a numbered frame in the model and let the rules look at it."""
@@ -146,13 +135,14 @@ class Talk(talk.Talk):
         if self.fitting >= PROOF:
             self.tracker.connection.announced = self.spoken.sure = True
 
-    def check(self, event: Event, rules: RuleSet) -> None:
+    def check(self, event: shared.Event, rules: RuleSet) -> None:
         """Let the rules look at an event."""
-        found = self.rules
+        found = self.dispatcher
         if found is None:
-            found = self.rules = rules.of(FAMILY)
-        dialect = event.connection.dialect.name
-        found.check(event, event.method_name, self.reporter, dialect)
+            found = self.dispatcher = rules.of(FAMILY)
+        own = cast(Event, event)
+        dialect = own.connection.dialect.name
+        found.check(event, own.method_name, self.reporter, dialect)
 
     def finish(self, end: End, rules: RuleSet | None) -> None:
         """Let the rules look for what should have come before a direction ended."""
@@ -163,10 +153,6 @@ class Talk(talk.Talk):
         event = self.tracker.finish(end.sender, end.reason, end.time, end.packet, last, unit)
         if rules is not None:
             self.check(event, rules)
-
-    def findings(self) -> list[Finding]:
-        """What the rules have reported since this was last asked."""
-        return self.reporter.take() if self.reporter.findings else NO_FINDINGS
 
     @property
     def ends(self) -> list[PeerEnd]:

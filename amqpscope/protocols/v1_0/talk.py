@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from amqpscope.findings import Finding
 from amqpscope.model import event as shared
 from amqpscope.model.ending import Ending
 from amqpscope.model.peer import PeerEnd
@@ -16,14 +15,13 @@ from amqpscope.model.v1_0.tracker import Tracker
 from amqpscope.protocols import talk
 from amqpscope.protocols.state import StateNode
 from amqpscope.protocols.stuck import Bound, Held, Refused
-from amqpscope.protocols.talk import NO_FINDINGS
 from amqpscope.protocols.v1_0.framer import Framer, frame_of
 from amqpscope.protocols.v1_0.places import closed_places, ended_places, levels, opened_places
 from amqpscope.protocols.v1_0.state import connection_node
 from amqpscope.protocols.v1_0.stuck import held_links, opening
 from amqpscope.protocols.v1_0.versions import is_foreign
 from amqpscope.protocols.voice import Voice
-from amqpscope.rules.registry import Dispatcher, RuleSet
+from amqpscope.rules.registry import RuleSet
 from amqpscope.rules.v1_0 import FAMILY, Reporter
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection, End, Gap
@@ -53,7 +51,6 @@ class Talk(talk.Talk):
             # A peer whose beginning was not captured may have said anything.
             end.anchored = connection.anchored[end.peer] and not holes[end.peer]
         self.reporter = Reporter(number, connection.guessed)
-        self.rules: Dispatcher | None = None
 
     def chunk(self, chunk: Chunk) -> list[Frame]:
         """The frames that octets complete; behind a header of another family nothing is read."""
@@ -65,14 +62,6 @@ class Talk(talk.Talk):
                 return NO_FRAMES
         return self.framers[chunk.sender].feed(chunk)
 
-    def begin(self, chunk: Chunk) -> None:
-        """The first octets of a peer are a header, so that frames begin there."""
-        self.framers[chunk.sender].lost = False
-
-    def gap(self, gap: Gap) -> Frame | None:
-        """Octets are missing; returns the frame that was begun."""
-        return self.framers[gap.sender].lose(gap.size, gap.packet, gap.time)
-
     def lose(self, gap: Gap) -> None:
         """What was missed may have said anything."""
         if self.framers[gap.sender].gap:
@@ -80,10 +69,6 @@ class Talk(talk.Talk):
             self.tracker.lose(gap.sender, gap.time)
         elif not gap.snapped:
             self.tracker.shake(gap.sender)
-
-    def end(self, end: End) -> Frame | None:
-        """A direction is over; returns the frame that was begun."""
-        return self.framers[end.sender].finish(end.packet, end.time, end.reason == "fin")
 
     def take(self, frame: Frame, rules: RuleSet | None) -> shared.Event:
         """Place a numbered frame in the model and let the rules look at it."""
@@ -103,13 +88,13 @@ class Talk(talk.Talk):
             self.may_be_refused = True
         return event
 
-    def check(self, event: Event, rules: RuleSet) -> None:
+    def check(self, event: shared.Event, rules: RuleSet) -> None:
         """Let the rules look at an event."""
-        found = self.rules
+        found = self.dispatcher
         if found is None:
-            found = self.rules = rules.of(FAMILY)
+            found = self.dispatcher = rules.of(FAMILY)
         if event.message is not None:
-            look_into(event)
+            look_into(cast(Event, event))
         found.check(event, event.frame.unit.name, self.reporter)
 
     def finish(self, end: End, rules: RuleSet | None) -> None:
@@ -120,10 +105,6 @@ class Talk(talk.Talk):
         event = self.tracker.finish(end.sender, end.reason, end.time, end.packet, last)
         if rules is not None:
             self.check(event, rules)
-
-    def findings(self) -> list[Finding]:
-        """What the rules have reported since this was last asked."""
-        return self.reporter.take() if self.reporter.findings else NO_FINDINGS
 
     def hear_header(self, asked: Frame) -> None:
         """Learn the header of a client that asked for another family, which a server answers."""
