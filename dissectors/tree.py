@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dissectors.values import Value
-from dissectors.wire import PROTOCOL_IDS, Header
+from dissectors.wire import MAGIC, PROTOCOL_IDS, Header
 
 
 class Node(NamedTuple):
@@ -71,10 +71,11 @@ def number_nodes(raw: bytes, layout: Sequence[tuple[str, int, int]], at: int = 0
 
 
 def header_tree(raw: bytes, header: Header | None) -> Node:
-    """The tree of a protocol header."""
+    """The tree of a protocol header; only those of AMQP have ids that mean something."""
+    name = PROTOCOL_IDS.get(raw[4], raw[4])
     children = (
         octets_node("protocol", raw, 0, 4),
-        plain_node("id", 4, 5, PROTOCOL_IDS.get(raw[4], raw[4])),
+        plain_node("id", 4, 5, name if raw[:4] == MAGIC else raw[4]),
         *number_nodes(raw, (("major", 5, 6), ("minor", 6, 7), ("revision", 7, 8))),
     )
     return plain_node("header", 0, len(raw), header, children)

@@ -80,10 +80,10 @@ class Protocol:
         return []
 
     def state_classes(self) -> list[Any]:
-        """The classes and functions of its own that a state may name: those of its module."""
+        """What of its own a state may name: the classes of its module."""
         module = type(self).__module__
         found = vars(sys.modules[module]).values()
-        return [each for each in found if getattr(each, "__module__", "") == module]
+        return [each for each in found if isinstance(each, type) and each.__module__ == module]
 
     def interned(self) -> dict[str, object]:
         """What every process has of its own, by name, so that a state leaves it out."""
