@@ -55,7 +55,7 @@ TABLES: Final = {
         last_ns           bigint              of the last frame
         client            string              address and port
         server            string              address and port
-        protocol          string              amqp-1.0, amqp-0-9-1, ...
+        protocol          string              its name, as --decode-as takes it
         client_container  string              container-id of the client's open
         server_container  string              container-id of the server's open
         client_product    string              product of the client's open
@@ -141,7 +141,7 @@ TABLES: Final = {
         time        timestamp      of that packet
         time_ns     bigint         the same in nanoseconds
         sender      string         client or server
-        protocol    string         amqp-1.0, amqp-0-9-1, ...
+        protocol    string         its name, as --decode-as takes it
         kind        string         header, amqp, sasl, empty or malformed
         channel     int            null for a protocol header
         name        string         of the performative
