@@ -4,7 +4,6 @@ import importlib
 import inspect
 
 from amqpscope.protocols.talk import Talk
-from amqpscope.rules.registry import Reporter
 from amqpscope.spark import state_templates as blanks
 from amqpscope.spark.state_templates import BLANKS, layout
 from amqpscope.stream.framer import Framer
@@ -13,7 +12,7 @@ from kit.project import compiled_modules
 
 ELSEWHERE = ("amqpscope.capture.", "amqpscope.proxy.", "amqpscope.report.", ".json", "snapshot")
 """Modules that a replay has nothing of, but for what is in the table."""
-BASES = (Framer, Reporter, Talk)
+BASES = (Framer, Talk)
 """Classes of which only those below them are made, one in each protocol family."""
 PASSING = {
     # gone before the next segment
@@ -21,9 +20,9 @@ PASSING = {
     "Recent",
     # one for all replays of a process: see `interned`
     "Rule", "Condition", "RuleSet", "Dispatcher", "Voice", "Protocol", "Amqp10", "Amqp09", "Plan",
-    "ContentPlan", "Dialect", "Fitness", "Machine",
+    "ContentPlan", "Dialect", "Fitness", "Machine", "Family", "Parameter",
     # never made, or never for a stream
-    "Body", "Composite", "Places", "Slices", "Finding", "Unit", "PrimitiveReader", "CompoundReader",
+    "Body", "Composite", "Places", "Slices", "Finding", "PrimitiveReader", "CompoundReader",
 }  # fmt: skip
 
 
