@@ -13,6 +13,7 @@ TOOLS = {
     "benchmarks.screen":         "how quick the screen is on a large capture",
     "benchmarks.spark_pipeline": "how fast the Spark pipeline is",
     "benchmarks.wireshark":      "which violations we notice, and which Wireshark does",
+    "layers":                    "draw the layers of the page about the package again",
     "model.diagrams":            "draw the state diagrams of the page about the model again",
     "relations":                 "change real captures and see that nobody is accused for it",
     "sharpness":                 "make one frame of real captures illegal and see who is accused",
