@@ -32,7 +32,11 @@ ELSEWHERE = (
     ("amqpscope/model/v1_0", "*", "amqpscope/rules/v1_0/test_examples.py"),
     ("amqpscope/model", "*", "amqpscope/rules/v1_0/test_examples.py"),
     # What a family says of its frames is tested where it is shown.
-    ("amqpscope/protocols/**", "facts filter_names names shapes", "amqpscope/filter/test_compiler.py"),
+    (
+        "amqpscope/protocols/**",
+        "facts filter_names names shapes",
+        "amqpscope/filter/test_compiler.py",
+    ),
     ("amqpscope/protocols/v1_0", "filter_help", "amqpscope/filter/test_parser.py"),
     ("amqpscope/protocols/**", "json", "amqpscope/report/test_jsonl.py"),
     ("amqpscope/protocols/v0_9", "ladder", "amqpscope/insight/test_ladder_v0_9.py"),
