@@ -14,7 +14,8 @@ WIDEST = 100
 
 @click.command()
 @click.argument("rule")
-def explain(rule: str) -> None:
+@click.option("--full", is_flag=True, help="Show examples from the start of the connection.")
+def explain(rule: str, full: bool) -> None:
     """Say what a rule asks for, why, and how it looks broken and kept.
 
     \b
@@ -35,7 +36,8 @@ def explain(rule: str) -> None:
         complain(f"{rule!r} is a group of rules; name one of them, as {first}")
         sys.exit(UNREADABLE)
     with printing():
-        click.echo(explanation(id, min(terminal_width(sys.stdout.isatty()), WIDEST)))
+        width = min(terminal_width(sys.stdout.isatty()), WIDEST)
+        click.echo(explanation(id, width, full=full))
 
 
 @click.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from amqpscope.report.catalogue import HEADS
 from amqpscope.report.columns import wrap
@@ -12,26 +11,20 @@ from amqpscope.rules.catalogue import Entry, catalogue
 from amqpscope.rules.coverage import status
 from amqpscope.rules.documents import Document, Exchange, documents
 from amqpscope.rules.registry import Rule
-
-SETUPS: Final = {
-    # the common beginnings of exchanges, in words
-    "opened": "after both headers and opens",
-    "session": "after a session was begun on channel 0 of both peers",
-    "sending": "after the client attached a sender on handle 0 and got credit 10",
-    "receiving": "after the client attached a receiver on handle 0 and granted credit 10",
-    "control": "after the client attached a link to a transaction coordinator and got credit 10",
-    "sasl": "after both SASL headers and the server's mechanisms",
-}
+from amqpscope.rules.scenes import joined
 
 
-def explanation(id: str, width: int = 0) -> str:
-    """A rule by its id; in lines as long as they are where there is no width."""
+def explanation(id: str, width: int = 0, *, full: bool = False) -> str:
+    """A rule by its id, in lines as long as they are where there is no width.
+
+    In full, examples begin with the first unit of the connection.
+    """
     entry, rule = catalogue()[id], load().get(id)
     lines = [f"{entry.id} {entry.name}", ""]
     if rule is None:
         lines += _unchecked(entry, width)
     else:
-        lines += _checked(entry, rule, documents()[id], width)
+        lines += _checked(entry, rule, documents()[id], width, full)
     return "\n".join(lines)
 
 
@@ -42,7 +35,7 @@ def _unchecked(entry: Entry, width: int) -> Iterator[str]:
     yield from wrap(f"lint does not report it. Status: {status(entry)} ({meaning}).", width)
 
 
-def _checked(entry: Entry, rule: Rule, document: Document, width: int) -> Iterator[str]:
+def _checked(entry: Entry, rule: Rule, document: Document, width: int, full: bool) -> Iterator[str]:
     yield from wrap(document.summary, width)
     yield ""
     switch = "" if rule.default else "; runs only when it is selected"
@@ -54,25 +47,33 @@ def _checked(entry: Entry, rule: Rule, document: Document, width: int) -> Iterat
             yield from wrap(" ".join(paragraph.split()), width)
             yield ""
     for exchange in document.exchanges:
-        yield from _exchange(exchange, width)
+        yield from _exchange(exchange, rule.family.name, width, full)
         yield ""
+    yield from wrap(f"Its source: {rule.module.replace('.', '/')}.py", width)
     yield from wrap(
         f'To silence it: lint --ignore {rule.id}, or ignore = ["{rule.id}"] in amqpscope.toml.',
         width,
     )
 
 
-def _exchange(exchange: Exchange, width: int) -> Iterator[str]:
-    after = f" ({SETUPS.get(exchange.setup, exchange.setup)})" if exchange.setup else ""
-    yield from wrap(f"{'Good' if exchange.good else 'Bad'}{after}:", width)
+def heading(exchange: Exchange, family: str) -> str:
+    """What an example shows, and after what."""
+    return f"{'Good' if exchange.good else 'Bad'} ({exchange.opening(family).words}):"
+
+
+def _exchange(exchange: Exchange, family: str, width: int, full: bool) -> Iterator[str]:
+    yield from wrap(heading(exchange, family), width)
+    before = exchange.opening(family).units if full else ""
+    if before:
+        yield from _units(before, width)
+        yield "    # here the example begins"
+    yield from _units(exchange.text, width)
+
+
+def _units(text: str, width: int) -> Iterator[str]:
+    """Units in notation; where there is a width, one that is too long goes on in indented lines."""
     if not width:
-        yield from (f"    {line}" for line in exchange.text.splitlines())
+        yield from (f"    {line}" for line in text.splitlines())
         return
-    whole: list[str] = []
-    for line in exchange.text.splitlines():
-        if line.startswith(" ") and whole:
-            whole[-1] += f" {line.strip()}"
-        else:
-            whole.append(line)
-    for line in whole:
-        yield from wrap(line, width, "    ", " " * 12)
+    for unit in joined(text):
+        yield from wrap(unit, width, "    ", " " * 12)

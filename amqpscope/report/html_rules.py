@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from amqpscope.report.explain import SETUPS
+from amqpscope.report.explain import heading
 from amqpscope.rules.all import load
 from amqpscope.rules.catalogue import catalogue
 from amqpscope.rules.documents import Exchange, documents
@@ -24,19 +24,18 @@ def rule_parts(id: str) -> Iterator[str]:
     for paragraph in filter(None, document.reason.split("\n\n")):
         yield f"<p>{escape(' '.join(paragraph.split()))}</p>\n"
     for exchange in document.exchanges:
-        yield from exchange_parts(exchange)
+        yield from exchange_parts(exchange, rule.family.name)
     yield (
         f"<p>To silence it: <code>lint --ignore {escape(id)}</code>, or "
         f'<code>ignore = ["{escape(id)}"]</code> in amqpscope.toml.</p>\n</article>\n'
     )
 
 
-def exchange_parts(exchange: Exchange) -> Iterator[str]:
+def exchange_parts(exchange: Exchange, family: str) -> Iterator[str]:
     """A bad or a good conversation."""
-    word = "Good" if exchange.good else "Bad"
-    after = f" ({SETUPS.get(exchange.setup, exchange.setup)})" if exchange.setup else ""
+    kind = "good" if exchange.good else "bad"
     yield (
-        f'<div class="exchange {word.lower()}"><p>{word}{escape(after)}:</p>'
+        f'<div class="exchange {kind}"><p>{escape(heading(exchange, family))}</p>'
         f'<pre tabindex="0">{escape(exchange.text)}</pre></div>\n'
     )
 

@@ -1,8 +1,8 @@
 """What is written about each rule: read from the sources, where its function's docstring is.
 
 A docstring has a first sentence, paragraphs of why, and exchanges headed `Bad:` or `Good:`, with
-the name of a common beginning in brackets where they have one: `Bad (sending):`. A second pair of
-exchanges is allowed. Compiled functions have no docstrings, hence the sources.
+the scene that they begin after in brackets: `Bad (sending link-credit=1):` (see `scenes`). A second
+pair of exchanges is allowed. Compiled functions have no docstrings, hence the sources.
 """
 
 from __future__ import annotations
@@ -17,9 +17,19 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Final
 
+from amqpscope.rules import v0_9, v1_0
 from amqpscope.rules.all import load, modules
+from amqpscope.rules.scenes import START, Opening, Scenes
+from amqpscope.rules.v0_9 import scenes as scenes_0_9
+from amqpscope.rules.v1_0 import scenes as scenes_1_0
 
-_HEADING: Final = re.compile(r"^(Bad|Good)(?: \((\w+)\))?:\s*$", re.MULTILINE)
+SCENES: Final = {v1_0.FAMILY: scenes_1_0.SCENES, v0_9.FAMILY: scenes_0_9.SCENES}
+"""The scenes of the protocol families that have some."""
+NO_SCENES: Final = Scenes({}, START)
+
+_HEADING: Final = re.compile(
+    r"^(Bad|Good)(?: \(((?:[^\n]|\n +)*?)\))?:\s*$", re.MULTILINE
+)  # a long one goes on in indented lines
 
 
 @dataclass(frozen=True)
@@ -27,9 +37,13 @@ class Exchange:
     """A short conversation that breaks a rule, or comes close and does not."""
 
     good: bool
-    setup: str
-    """The beginning that goes unsaid: `opened`, `session`, `sending`, ..."""
+    scene: str
+    """The scene that it begins after, with its parameters, as the heading has it."""
     text: str
+
+    def opening(self, family: str) -> Opening:
+        """What has happened before it."""
+        return SCENES.get(family, NO_SCENES).opening(self.scene)
 
 
 @dataclass(frozen=True)
@@ -77,7 +91,7 @@ def _document(id: str, text: str) -> Document:
     parts = _HEADING.split(text)
     summary, _, reason = parts[0].partition("\n\n")
     exchanges = tuple(
-        Exchange(parts[i] == "Good", parts[i + 1] or "", cleandoc("\n" + parts[i + 2]))
-        for i in range(1, len(parts), 3)
+        Exchange(kind == "Good", " ".join((scene or "").split()), cleandoc(f"\n{units}"))
+        for kind, scene, units in zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
     )
     return Document(id, " ".join(summary.split()), reason.strip(), exchanges)

@@ -1,7 +1,7 @@
 """Plays an exchange of AMQP 0-9 through the real model and rules.
 
-`conversation` tells how it is written; besides, `0x00*4089` is an octet, so many times. An exchange
-may begin where a common SETUP ends.
+`conversation` says how it is written; besides, `0x00*4089` is an octet, so many times. An exchange
+may begin after a scene.
 """
 
 from __future__ import annotations
@@ -16,74 +16,10 @@ from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.v0_9.protocol import PROTOCOL
 from amqpscope.rules.all import load
 from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.v0_9.scenes import SCENES
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import Connection, End, Gap
 from kit.conversation import Pieces, Said, happenings, with_early
-
-CAPABILITIES: Final = """capabilities={
-        publisher_confirms=true exchange_exchange_bindings=true basic.nack=true
-        consumer_cancel_notify=true connection.blocked=true authentication_failure_close=true}"""
-START: Final = f"""
-server: connection.start version-major=0 version-minor=9 server-properties={{product="%s"
-        version="3.13.0" platform="Erlang" copyright="c" information="i" {CAPABILITIES}}}
-        mechanisms="PLAIN AMQPLAIN" locales="en_US"
-client: connection.start-ok client-properties={{product="c" version="1" platform="p" copyright="c"
-        information="i" {CAPABILITIES}}}
-        mechanism="PLAIN" response="\\0guest\\0guest" locale="en_US"
-server: connection.tune channel-max=2047 frame-max=131072 heartbeat=60
-client: connection.tune-ok channel-max=2047 frame-max=131072 heartbeat=60
-client: connection.open virtual-host="/"
-server: connection.open-ok
-"""
-OLD_START: Final = """
-server: connection.start version-major=%d version-minor=%d server-properties={product="%s"
-        version="1" platform="p" copyright="c" information="i"} mechanisms="PLAIN" locales="en_US"
-client: connection.start-ok client-properties={product="c" version="1" platform="p" copyright="c"
-        information="i"} mechanism="PLAIN" response="\\0guest\\0guest" locale="en_US"
-server: connection.tune channel-max=100 frame-max=65536 heartbeat=60
-client: connection.tune-ok channel-max=100 frame-max=65536 heartbeat=60
-client: connection.open virtual-host="/"
-server: connection.open-ok
-"""
-CHANNEL: Final = """
-client: channel.open[1]
-server: channel.open-ok[1]
-"""
-QUEUE: Final = """
-client: queue.declare[1] queue="q"
-server: queue.declare-ok[1] queue="q"
-"""
-CONSUMER: Final = """
-client: basic.consume[1] queue="q" consumer-tag="t"
-server: basic.consume-ok[1] consumer-tag="t"
-"""
-CONFIRMS: Final = """
-client: confirm.select[1]
-server: confirm.select-ok[1]
-"""
-TRANSACTION: Final = """
-client: tx.select[1]
-server: tx.select-ok[1]
-"""
-
-SETUPS: Final = {"": ""}
-# RabbitMQ, with all that it announces
-SETUPS["header"] = "client: header AMQP 0.9.1\n"
-SETUPS["remote"] = SETUPS["header"]
-SETUPS["opened"] = SETUPS["header"] + START % "RabbitMQ"
-SETUPS["channel"] = SETUPS["opened"] + CHANNEL
-SETUPS["queue"] = SETUPS["channel"] + QUEUE
-SETUPS["consuming"] = SETUPS["queue"] + CONSUMER
-SETUPS["confirming"] = SETUPS["channel"] + CONFIRMS
-SETUPS["transaction"] = SETUPS["queue"] + TRANSACTION + CONSUMER
-# a server of 0-9-1 that is nobody's
-SETUPS["plain"] = SETUPS["header"] + OLD_START % (0, 9, "a broker") + CHANNEL
-SETUPS["plain_consuming"] = SETUPS["plain"] + QUEUE + CONSUMER
-# the versions before
-SETUPS["v0_9"] = "client: header 1 1.0.9\n" + OLD_START % (0, 9, "a broker") + CHANNEL
-SETUPS["v0_8"] = "client: header 1 1.8.0\n" + OLD_START % (8, 0, "a broker") + CHANNEL
-SETUPS["v0_9_consuming"] = SETUPS["v0_9"] + QUEUE + CONSUMER
-SETUPS["v0_8_consuming"] = SETUPS["v0_8"] + QUEUE + CONSUMER
 
 _REPEATED: Final = re.compile(r"0x([0-9a-f]{2})\*(\d+)")
 
@@ -97,20 +33,20 @@ class Played(NamedTuple):
     """The rules that the text expects, by frame number."""
 
 
-def script(text: str, setup: str = "") -> list[Said]:
+def script(text: str, scene: str = "") -> list[Said]:
     """An exchange as what happens, in order."""
-    whole = SETUPS[setup] + "\n" + text
+    whole = SCENES.opening(scene).units + text
     return with_early(happenings(_REPEATED.sub(lambda m: "0x" + m[1] * int(m[2]), whole)))
 
 
-def play(text: str, setup: str = "", *, complete: bool = True) -> Played:
+def play(text: str, scene: str = "", *, complete: bool = True) -> Played:
     """Run an exchange; findings come in the order in which they were made.
 
-    Peers are on one machine, but for the setup `remote`: a login in clear is worth a note.
+    Peers are on one machine, unless the scene says otherwise: a login in clear is worth a note.
     """
-    address = "10.0.0.2" if setup == "remote" else "127.0.0.1"
+    address = "10.0.0.2" if SCENES.opening(scene).scene.remote else "127.0.0.1"
     connection = Connection(("127.0.0.1", 50000), (address, 5672), complete)
-    said = script(text, setup)
+    said = script(text, scene)
     player = Player(connection, said)
     for each in said:
         player.take(each)

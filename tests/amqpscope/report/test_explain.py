@@ -1,5 +1,7 @@
 """`explain`."""
 
+from importlib.resources import files
+
 import pytest
 
 from amqpscope.report.columns import columns
@@ -40,3 +42,16 @@ def test_a_rule_that_is_off_by_default_says_so():
 
 def test_folding_changes_nothing_but_line_breaks():
     assert explanation("FLW-016", 60).split() == explanation("FLW-016").split()
+
+
+def test_in_full_an_example_begins_with_the_connection():
+    short, full = explanation("FLW-016", 80), explanation("FLW-016", 80, full=True)
+    assert "client: header AMQP 1.0.0" not in short
+    assert full.index("client: header AMQP 1.0.0") < full.index("# here the example begins")
+    assert max(map(columns, full.splitlines())) <= 80
+
+
+def test_the_source_of_a_rule_is_named():
+    for rule in load().values():
+        place = explanation(rule.id).split("Its source: ")[1].split()[0]
+        assert files("amqpscope").parent.joinpath(place).is_file()

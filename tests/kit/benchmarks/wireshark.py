@@ -55,7 +55,7 @@ def write_cases(path: Path) -> list[Case]:
         writer = CaptureWriter(file)
         for rule in load().values():
             for exchange in documents()[rule.id].exchanges:
-                said = script(exchange.text, exchange.setup)
+                said = script(exchange.text, exchange.scene)
                 if any(each.end in {"END", "GAP"} for each in said):
                     continue  # about the end of a capture, or a hole in it
                 port = 10_000 + len(cases)

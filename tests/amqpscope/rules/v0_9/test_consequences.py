@@ -4,9 +4,10 @@ import pytest
 
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.check.selection import Choice
+from amqpscope.rules.v0_9.scenes import SCENES
 from amqpscope.runs.lint import Work, check
 from kit.conversation import happenings, record
-from kit.exchange_v0_9 import SETUPS, play
+from kit.exchange_v0_9 import play
 
 OPENED_TWICE = """
 client: queue.declare[1] queue="q"
@@ -73,6 +74,6 @@ def test_what_is_not_selected_is_still_known_to_be_broken(tmp_path):
     path = tmp_path / "twice.pcapng"
     with path.open("wb") as file:
         talk = Conversation(CaptureWriter(file), ("10.0.0.1", 50000), ("10.0.0.2", 5672))
-        record(happenings(SETUPS["channel"] + OPENED_TWICE), talk)
+        record(happenings(SCENES.opening("channel").units + OPENED_TWICE), talk)
     found = check(str(path), Work(Choice(select=("A09-CHN-05",)))).findings
     assert {(f.rule, f.severity) for f in found} == {("A09-CHN-05", "warning")}

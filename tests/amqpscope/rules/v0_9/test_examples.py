@@ -20,7 +20,7 @@ CASES = [
 
 @pytest.mark.parametrize(("id", "exchange"), CASES)
 def test_example_is_judged_as_it_says(id: str, exchange: Exchange) -> None:
-    played = play(exchange.text, exchange.setup)
+    played = play(exchange.text, exchange.scene)
     found = [(finding.frame, finding.rule) for finding in played.findings]
     if exchange.good:
         assert [each for each in played.findings if each.rule not in OFF] == []

@@ -98,7 +98,7 @@ def variants(said: list[Said], common: int) -> Iterator[tuple[str, list[Finding]
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_a_legal_exchange_stays_legal_when_parts_of_it_are_missing(exchange):
-    said = script(exchange.text, exchange.setup)
-    for what, findings in variants(said, len(script("", exchange.setup))):
+    said = script(exchange.text, exchange.scene)
+    for what, findings in variants(said, len(script("", exchange.scene))):
         wrong = [f for f in findings if f.severity == ERROR and f.certainty == SURE]
         assert not wrong, f"{what}: {wrong}"

@@ -6,7 +6,8 @@ import pytest
 
 from amqpscope.findings import WARNING
 from amqpscope.rules.all import load
-from kit.exchange_v0_9 import SETUPS, play
+from amqpscope.rules.v0_9.scenes import SCENES
+from kit.exchange_v0_9 import play
 
 BY_REFERENCE = """
 client: message.open[1 request=1] reference="r"
@@ -21,7 +22,7 @@ def found(text: str, setup: str = "v0_9") -> list[tuple[str, str]]:
 
 
 def test_qpid_sends_them_in_method_frames():
-    setup = SETUPS["v0_9"].replace('"a broker"', '"qpid"')
+    setup = SCENES.opening("v0_9").units.replace('"a broker"', '"qpid"')
     text = 'client: message.cancel[1] destination="a"\nserver: message.ok[1]'
     assert not found(setup + text, "")
 

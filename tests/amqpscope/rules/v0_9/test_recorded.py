@@ -25,13 +25,13 @@ def recorded(path):
             if rule.family.name != FAMILY:
                 continue
             for exchange in documents()[id].exchanges:
-                said = script(exchange.text, exchange.setup)
+                said = script(exchange.text, exchange.scene)
                 if any(each.end in {"END", "GAP"} or len(each.raw) > CUT_OFF for each in said):
                     continue
                 port = 10_000 + len(expected)
-                address = "10.0.0.2" if exchange.setup == "remote" else "127.0.0.1"
+                address = "10.0.0.2" if exchange.opening(FAMILY).scene.remote else "127.0.0.1"
                 record(said, Conversation(writer, ("127.0.0.1", port), (address, 5672)))
-                found = play(exchange.text, exchange.setup).findings
+                found = play(exchange.text, exchange.scene).findings
                 expected[port] = sorted((each.frame, each.rule) for each in found)
     return expected
 

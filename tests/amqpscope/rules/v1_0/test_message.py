@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.exchange import SETUPS, play
+from amqpscope.rules.v1_0.scenes import SCENES
+from kit.exchange import play
 
 HEAD = 'handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true'
 
@@ -113,7 +114,7 @@ def test_an_aborted_delivery_is_not_judged():
 
 def test_a_delivery_with_a_hole_is_not_judged():
     text = f"""
-    {SETUPS["sending"]}
+    {SCENES.opening("sending").units}
     client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
             settled=true | raw 0x005375a005
     client: GAP

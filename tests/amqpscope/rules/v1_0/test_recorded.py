@@ -8,9 +8,10 @@ from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
 from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.v1_0 import FAMILY
 from kit.beneath import SEALED
 from kit.conversation import record
-from kit.exchange import PORTS, play, script
+from kit.exchange import play, script
 
 
 def test_all_examples_in_one_capture_are_judged_as_one_by_one(tmp_path):
@@ -22,13 +23,13 @@ def test_all_examples_in_one_capture_are_judged_as_one_by_one(tmp_path):
             if document.id.startswith("A09"):
                 continue
             for exchange in document.exchanges:
-                said = script(exchange.text, exchange.setup)
+                said = script(exchange.text, exchange.scene)
                 if any(each.end in {"END", "GAP"} or each.raw[:3] == SEALED for each in said):
                     continue
                 port = 10_000 + len(expected)
-                server = ("10.0.0.2", PORTS.get(exchange.setup, 5672))
+                server = ("10.0.0.2", exchange.opening(FAMILY).scene.port)
                 record(said, Conversation(writer, ("10.0.0.1", port), server))
-                played = play(exchange.text, exchange.setup)
+                played = play(exchange.text, exchange.scene)
                 start = played.steps[0].frame.number if played.steps else 0
                 expected[port] = sorted((f.frame - start, f.rule) for f in played.findings)
 
