@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from dissectors.native import mypyc_attr
 
@@ -20,10 +21,11 @@ NOTHING: Final = -4
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Fault:
+class Fault(Subject):
     """A finding, as far as other rules have to know of it."""
 
     def __init__(self, rule: str, sure: bool, peer: int, mark: Mark) -> None:
+        super().__init__()
         self.rule = rule
         self.sure = sure
         self.peer = peer

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import NOWHERE
 from dissectors.native import mypyc_attr
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class PeerEnd:
+class PeerEnd(Subject):
     """How much was seen of one peer, and how its direction of TCP ended."""
 
     def __init__(self, peer: int, anchored: bool) -> None:
+        super().__init__()
         self.peer = peer
         self.anchored = anchored
         """All that this peer ever wrote was seen: what we do not know of does not exist."""

@@ -28,6 +28,7 @@ from typing import Final
 
 from amqpscope.findings import ERROR, GUESSED, SURE, SUSPECT, WARNING, Finding
 from amqpscope.model.event import Event
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.stream.types import PEERS
 from dissectors.native import mypyc_attr
@@ -232,6 +233,19 @@ class Reporter:
     ) -> None:  # fmt: skip
         """It rests on time or on what is not on the wire; never an error."""
         self.add(event, SUSPECT, message, path, related, severity, peer, mark, about)
+
+    def once(self, about: Subject, key: object = None, *, topic: str = "") -> bool:
+        """Whether the rule reports of an object for the first time; from now on it has.
+
+        With a key it does so again when the key is another: only the last one is remembered. Rules
+        that report the same in different ways name it as their common topic.
+        """
+        return about.reported.record(topic or self.running.id, key)
+
+    def has_reported(self, topic: str, about: Subject, key: object = None) -> bool:
+        """Whether a rule, or what several have in common, was reported of an object before."""
+        ledger = about.reported
+        return ledger.has(topic) and (key is None or ledger.key_of(topic) == key)
 
     def add(
         self, event: Event, certainty: str, message: str, path: str, related: Related,

@@ -23,6 +23,7 @@ from amqpscope.insight import statistics
 from amqpscope.model import knowledge
 from amqpscope.model.delivery import Delivery as AnyDelivery
 from amqpscope.model.fault import Breaches, Fault
+from amqpscope.model.ledger import Ledger
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Place
@@ -62,6 +63,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(frames.Frame, 0, 0, b"", 0, 0, 0, 0, wire.Unit("", 0, 0, 0)),
     partial(wire.Unit, "", 0, 0, 0),
     # what all models share
+    partial(Ledger),
     partial(Mark, 0, 0, 0, 0),
     partial(Place, "", "", "", 0, 0),
     partial(AnyDelivery, NOWHERE, None),

@@ -44,10 +44,13 @@ def wrapped(script: list[Said]) -> list[Said]:
     return found
 
 
-def play(text: str, scene: str = "", *, complete: bool = True, port: int = 0) -> Played:
+def play(
+    text: str, scene: str = "", *, complete: bool = True, port: int = 0,
+    rules: RuleSet | None = None,
+) -> Played:  # fmt: skip
     """Run an exchange; findings come in the order in which they were made."""
     port = port or SCENES.opening(scene).scene.port
-    analyzer = Analyzer({port: "amqp-1.0"}, RuleSet(list(load().values())))
+    analyzer = Analyzer({port: "amqp-1.0"}, rules or RuleSet(list(load().values())))
     connection = Connection(("10.0.0.1", 50000), ("10.0.0.2", port), complete)
     analyzer.speakers.add(connection.server)  # as if it had spoken AMQP before
     pieces, unwrapper = Pieces(connection), Unwrapper(Opened())

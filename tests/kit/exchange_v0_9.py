@@ -39,7 +39,9 @@ def script(text: str, scene: str = "") -> list[Said]:
     return with_early(happenings(_REPEATED.sub(lambda m: "0x" + m[1] * int(m[2]), whole)))
 
 
-def play(text: str, scene: str = "", *, complete: bool = True) -> Played:
+def play(
+    text: str, scene: str = "", *, complete: bool = True, rules: RuleSet | None = None
+) -> Played:
     """Run an exchange; findings come in the order in which they were made.
 
     Peers are on one machine, unless the scene says otherwise: a login in clear is worth a note.
@@ -47,7 +49,7 @@ def play(text: str, scene: str = "", *, complete: bool = True) -> Played:
     address = "10.0.0.2" if SCENES.opening(scene).scene.remote else "127.0.0.1"
     connection = Connection(("127.0.0.1", 50000), (address, 5672), complete)
     said = script(text, scene)
-    player = Player(connection, said)
+    player = Player(connection, said, rules)
     for each in said:
         player.take(each)
     return player.played
@@ -68,11 +70,13 @@ def talk_of(connection: Connection, first: bytes) -> Talk:
 class Player(Pieces):
     """Feeds what happens to a connection, as the analyzer does."""
 
-    def __init__(self, connection: Connection, said: list[Said]) -> None:
+    def __init__(
+        self, connection: Connection, said: list[Said], rules: RuleSet | None = None
+    ) -> None:
         first = next((each.raw for each in said if each.raw), b"")
         super().__init__(connection)
         self.talk = talk_of(connection, first)
-        self.rules = every_rule()
+        self.rules = rules or every_rule()
         self.frames = 0
         self.played = Played([], [], {})
 

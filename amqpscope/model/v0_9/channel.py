@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.v0_9.content import Assembly
 from amqpscope.model.v0_9.deliveries import Consumer, Deliveries, Qos
@@ -63,10 +64,11 @@ class Flow:
         self.ok_mark: Mark | None = None
 
 
-class Channel:
+class Channel(Subject):
     """One channel; number 0 stands for the connection's own methods."""
 
     def __init__(self, number: int, assumed: bool, mark: Mark) -> None:
+        super().__init__()
         self.number = number
         self.assumed = assumed
         """Its open was not seen."""

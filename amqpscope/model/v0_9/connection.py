@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.fault import MAX_FAULTS, Breaches, Fault
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.v0_9.channel import Channel, Closed
@@ -160,10 +161,11 @@ class Sample:
         return f"{self.channel}.{self.generation} {publish.exchange} {publish.routing_key}"
 
 
-class Connection:
+class Connection(Subject):
     """Both ends."""
 
     def __init__(self, anchored: bool, dialect: Dialect) -> None:
+        super().__init__()
         self.ends = [ConnectionEnd(0, anchored), ConnectionEnd(1, anchored)]
         self.dialect = dialect
         self.announced = True

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model import delivery as shared
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.v0_9.deliveries import Delivery
 from amqpscope.model.v0_9.publishes import Publish
@@ -132,10 +133,11 @@ class Entry:
         self.mark = mark
 
 
-class Tangle:
+class Tangle(Subject):
     """Contents of which one interrupted another: most likely two writers on one channel."""
 
     def __init__(self, mark: Mark, channel: int, peer: int) -> None:
+        super().__init__()
         self.mark = mark
         """The frame that interrupted."""
         self.channel = channel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model import delivery as shared
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
 from amqpscope.model.v0_9.places import Places
@@ -56,10 +57,11 @@ class Qos:
         """`consume-rate` in octets a second (stream class), 0 for no limit."""
 
 
-class Consumer:
+class Consumer(Subject):
     """What one basic.consume asked for."""
 
     def __init__(self, tag: str, queue: str, no_ack: bool, exclusive: bool, mark: Mark) -> None:
+        super().__init__()
         self.tag = tag
         """Empty until the server has chosen one."""
         self.queue = queue

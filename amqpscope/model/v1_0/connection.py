@@ -6,11 +6,11 @@ from typing import Final
 
 from amqpscope.model import fault
 from amqpscope.model.fault import MAX_FAULTS, Breaches
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.v1_0 import states
 from amqpscope.model.v1_0.link import LinkEnd
-from amqpscope.model.v1_0.reported import EndReported, Reported
 from amqpscope.model.v1_0.sasl import Sasl
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.transaction import Transactions
@@ -73,8 +73,6 @@ class Fault(fault.Fault):
         """The field that it is about."""
         self.severity = ""
         """`error`, `warning`, or `info` for a note about nothing that a partner would mind."""
-        self.answered = False
-        """The partner's reaction was judged."""
         self.frames = 0
         """Frames of both peers on the connection until it was found."""
 
@@ -137,7 +135,6 @@ class ConnectionEnd(PeerEnd):
         """Its first octets, where they are neither a header nor a frame."""
         self.empty_mark: Mark | None = None
         """This peer's last empty frame."""
-        self.reported = EndReported()
         self.channels: dict[int, SessionEnd] = {}
         """This peer's sessions by its own channel numbers."""
         self.ended: dict[int, SessionEnd] = {}
@@ -216,10 +213,11 @@ class ConnectionEnd(PeerEnd):
         self.proved = max(self.proved, end)
 
 
-class Connection:
+class Connection(Subject):
     """Both ends."""
 
     def __init__(self, anchored: bool) -> None:
+        super().__init__()
         # A list: compiled, a pair would be made again each time it is indexed.
         self.ends = [ConnectionEnd(0, anchored), ConnectionEnd(1, anchored)]
         self.ends[0].partner, self.ends[1].partner = self.ends[1], self.ends[0]
@@ -227,7 +225,6 @@ class Connection:
         """It was found inside TLS that began with the first octet, not by a header."""
         self.carrier: Carrier | None = None
         """The TCP connection beneath, with what was seen of its TLS and WebSocket."""
-        self.reported = Reported()
         self.sasl = Sasl()
         self.transactions = Transactions()
         self.links: dict[tuple[int, str, bool], int] = {}

@@ -48,6 +48,9 @@ def grant_credit(event: Event, link: LinkEnd, body: Flow) -> None:
     if said is not None:
         near = sender.count_peak
         receiving.last_count = said if near is None else unwrap(said, near)
+        early = not link.again and not event.ahead and not event.knew(pair.mark)
+        if early and receiving.guessed_count is None:
+            receiving.guessed_count = (said, mark)
     sender.forget_read(proved)
     credit = body.link_credit
     if credit is None:

@@ -52,10 +52,6 @@ class Delivery(shared.Delivery):
         """The frame with which the sender settled it."""
         self.sent_settled = False
         """One of its transfers was marked as settled."""
-        self.told = False
-        """It was reported that nothing comes of it any more."""
-        self.oversize = False
-        """It was reported to be larger than the receiver takes."""
         self.rcv_settled: Mark | None = None
         self.snd_state: Value = None
         """The newest state that the sender gave it."""

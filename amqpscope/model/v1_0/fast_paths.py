@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.knowledge import Grants
+from amqpscope.model.ledger import WRONG_COUNT, WRONG_INCOMING_ID
 from amqpscope.model.serial import HALF, unwrap, wire
 from amqpscope.model.v1_0 import event as kinds
 from amqpscope.model.v1_0.credit import known_count
@@ -148,7 +149,7 @@ def plain_session(event: Event, session: SessionEnd, body: Flow) -> bool:
     sender = pair.sending
     if body.next_outgoing_id != wire(own) or sender.miscounted or event.ahead:
         return False
-    if session.reported.wrong_incoming_id:
+    if session.reported.has(WRONG_INCOMING_ID):
         return False
     value = incoming_id(said, sender)
     sent = known_transfers(event, sender)
@@ -167,7 +168,9 @@ def plain_credit(event: Event, link: LinkEnd, body: Flow) -> bool:
         return False
     sender = pair.sending
     peak = sender.count_peak
-    if peak is None or sender.count_high is None or sender.miscounted or link.reported.wrong_count:
+    if peak is None or sender.count_high is None or sender.miscounted:
+        return False
+    if link.reported.has(WRONG_COUNT):
         return False
     return before <= unwrap(said, peak) <= known_count(event, sender, peak)
 

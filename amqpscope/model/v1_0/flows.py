@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.ledger import UNMET_ECHO
 from amqpscope.model.serial import unwrap
 from amqpscope.model.v1_0 import credit
 from amqpscope.model.v1_0.event import MALFORMED, WRONG, Event
@@ -82,7 +83,7 @@ def follow_echo(event: Event, session: SessionEnd, body: Flow) -> None:
     if not body.echo:
         echo.run = 0
         return
-    if echo.mark is None:
+    if echo.mark is None or session.reported.key_of(UNMET_ECHO) == echo.mark.frame:
         echo.mark, echo.link = event.mark, link
     echo.run = echo_run(event, session, body)
 

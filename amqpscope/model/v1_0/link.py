@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.model.knowledge import MAX_GRANTS, MAX_UNREAD, Grants
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import LINK, Place
 from amqpscope.model.v1_0 import states
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.expectations import Watch
-from amqpscope.model.v1_0.reported import LinkReported
 from amqpscope.model.v1_0.terms import SENDER, Terms, outlives_session
 from amqpscope.stream.types import BEYOND
 from dissectors.v1_0.bodies import Attach, Detach, Flow
@@ -171,18 +171,19 @@ class LinkReceiving:
         self.first_drain: Mark | None = None
         """The first flow that asked to drain."""
         self.breach: Mark | None = None
-        """A new delivery that came although this receiver's list of unsettled ones is incomplete;
-        None once it was judged how the receiver takes that."""
+        """The newest delivery that came although this receiver's list of unsettled ones is
+        incomplete."""
         self.txn_ids: list[bytes] = []
         """Transactions that its flows have named, for what the sender acquires."""
         self.txn_mark: Mark | None = None
         """The flow that named the newest of them first."""
 
 
-class LinkEnd:
+class LinkEnd(Subject):
     """What one peer has said of a link, from its attach to its detach."""
 
     def __init__(self, session: SessionEnd, handle: int, attach: Attach | None, mark: Mark) -> None:
+        super().__init__()
         self.session = session
         self.handle = handle
         self.attach = attach
@@ -199,7 +200,6 @@ class LinkEnd:
         initial = None if attach is None else attach.initial_delivery_count
         self.sending = LinkSending(initial if self.role is SENDER else None)
         self.receiving = LinkReceiving()
-        self.reported = LinkReported()
 
         self.pair: LinkEnd | None = None
         """The partner's end."""

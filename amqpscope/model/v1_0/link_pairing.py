@@ -44,7 +44,8 @@ def attach(event: Event, body: Attach) -> LinkEnd | None:
         link.doubtful = True
     name_link(event, link)
     if link.replied and link.terms.clear and without_address(link):
-        event.connection.nameless.append(link)
+        waiting = [each for each in event.connection.nameless if each.detach is None]
+        event.connection.nameless = [*waiting[-MAX_UNPAIRED:], link]
     return link
 
 
@@ -235,9 +236,11 @@ def half_closed(connection: Connection, link: LinkEnd) -> None:
         connection.unclosed = [
             old for old in connection.unclosed if old.name != link.name or old.role != link.role
         ]
-    owed = link.attach is not None and link.state == states.CLOSE_OWED
-    if owed and len(connection.unclosed) < MAX_UNPAIRED:
-        connection.unclosed.append(link)
+    if link.attach is not None and link.state == states.CLOSE_OWED:
+        waiting = [old for old in connection.unclosed if not old.session.is_ended]
+        if len(waiting) < MAX_UNPAIRED:
+            waiting.append(link)
+        connection.unclosed = waiting
 
 
 def doubt_partner(link: LinkEnd) -> None:

@@ -77,23 +77,6 @@ _KEYS: Final = kinds.KIND["keys"]
 _FOOTED: Final = kinds.KIND["footer"]
 
 
-class Flaw:
-    """One thing that is wrong in a message."""
-
-    def __init__(
-        self, rule: str, code: int, path: str, text: str, sure: bool = True, severity: str = ""
-    ) -> None:
-        self.rule = rule
-        """The id of the rule that says so."""
-        self.code = code
-        """The section's descriptor, or -1."""
-        self.path = path
-        self.text = text
-        self.sure = sure
-        self.severity = severity
-        """Where it is not that of the rule."""
-
-
 class Message:
     """A message by its sections."""
 
@@ -112,8 +95,6 @@ class Message:
         """How many lists and maps the value at hand is in."""
         self.values: dict[int, tuple[Value, list[Malformed]]] | None = None
         """What was decoded of it, by where a section starts."""
-        self.flaws: list[Flaw] | None = None
-        """What was found in a closer look; None before it."""
         if not self.sound():
             self.kinds |= _ODD
         if self.present & _GROUP_SEQUENCE and not self.present & _GROUP_ID:

@@ -54,8 +54,6 @@ class Sasl:
         self.response_mark: Mark | None = None
         self.outcome: SaslOutcome | None = None
         self.outcome_mark: Mark | None = None
-        self.ignored = [False, False]
-        """This peer went on after a failure, or left the exchange early: reported once."""
         self.client_messages: list[bytes] = []
         """What the client's side of the mechanism said first and second."""
         self.server_messages: list[bytes] = []

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.model.knowledge import MAX_UNREAD, Grants
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import SESSION, Place
 from amqpscope.model.serial import wire
 from amqpscope.model.v1_0 import states
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.link import LinkEnd
-from amqpscope.model.v1_0.reported import SessionReported
 from dissectors.v1_0.bodies import Begin, End, Flow
 
 if TYPE_CHECKING:
@@ -155,10 +155,11 @@ class Echo:
         """Flows in a row, of both peers, that asked for an echo and said nothing new."""
 
 
-class SessionEnd:
+class SessionEnd(Subject):
     """What one peer has said on a channel, from its begin to its end."""
 
     def __init__(self, owner: ConnectionEnd, channel: int, begin: Begin | None, mark: Mark) -> None:
+        super().__init__()
         self.owner = owner
         self.channel = channel
         self.begin = begin
@@ -171,7 +172,6 @@ class SessionEnd:
         self.receiving = SessionReceiving()
         self.deliveries = SentDeliveries()
         self.echo = Echo()
-        self.reported = SessionReported()
 
         self.pair: SessionEnd | None = None
         """The partner's end."""

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Final, cast
 
 from amqpscope.model.knowledge import EVERYTHING, GRACE
 from amqpscope.model.v1_0 import event as kinds
-from amqpscope.model.v1_0 import flows, link_pairing, session_pairing, settlement, states, transfers
+from amqpscope.model.v1_0 import (
+    flows,
+    link_pairing,
+    redelivery,
+    session_pairing,
+    settlement,
+    states,
+    transfers,
+)
 from amqpscope.model.v1_0.connection import AMQP_LAYER, SASL_LAYER, Connection, ConnectionEnd
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.field_checks import unfit
@@ -74,6 +82,9 @@ _END: Final = kinds.KIND["end"]
 _TRANSACTIONAL: Final = kinds.KIND["transactional"]
 _REVEALING: Final = _ATTACH | _FLOW | kinds.STATE
 """Frames that can show for the first time that a connection knows transactions."""
+_OUTCOME: Final = kinds.RECEIVER_DISPOSITION | settlement.ODD_STATE
+_ANSWER: Final = kinds.RECEIVER_DISPOSITION | kinds.STATE
+"""What the resource says to a declare or discharge."""
 
 
 def reveals_transactions(event: Event) -> bool:
@@ -290,6 +301,8 @@ class Tracker:
         if code == TRANSFER:
             transfers.apply_transfer(event, cast(Transfer, body))
         elif code == DISPOSITION:
+            if event.kinds & _OUTCOME == _OUTCOME:
+                redelivery.note_outcome(event, cast(Disposition, body))
             settlement.apply(event, cast(Disposition, body))
         elif code == FLOW:
             flows.apply(event, cast(Flow, body))
@@ -300,6 +313,8 @@ class Tracker:
         if self.connection.rivals:
             link_pairing.follow_rivals(event)
         if event.kinds & _TRANSACTIONAL:
+            if event.kinds & _ANSWER == _ANSWER:
+                redelivery.note_rollback(event, cast(Disposition, body))
             self.transactions.apply(event)
 
     def watch_losses(self, frame: Frame, own: ConnectionEnd) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from dissectors.v1_0.bodies import (
     Attach,
@@ -48,10 +49,11 @@ MAX_CONTROL: Final = 4096
 BODIES: Final = (DATA, AMQP_SEQUENCE, AMQP_VALUE)
 
 
-class Transaction:
+class Transaction(Subject):
     """One transaction, from its declared outcome on."""
 
     def __init__(self, id: bytes, control: LinkEnd, declare: Mark, declared: Mark) -> None:
+        super().__init__()
         self.id = id
         self.control = control
         """The controller's end of the control link."""
@@ -80,8 +82,6 @@ class Transaction:
         """It was discharged with a posting half sent."""
         self.mixed: Mark | None = None
         """The disposition that bound a delivery of it to another transaction, or the reverse."""
-        self.crossing_reported = False
-        """Its use on another session was reported."""
 
     def end(self, state: int, mark: Mark) -> None:
         """It is over; what it held is let go."""
@@ -92,18 +92,17 @@ class Transaction:
         self.links = []
 
 
-class Work:
+class Work(Subject):
     """What one delivery has to do with transactions."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.control: Declare | Discharge | None = None
         """What it says to the coordinator."""
         self.transaction: Transaction | None = None
         """Under which it was posted or acquired; of a discharge, the one that it ends."""
         self.id: bytes | None = None
         """As its first transfer named it."""
-        self.difference_reported = False
-        """A difference between its transfers was reported."""
         self.dead = False
         """The id was of no live transaction, for sure."""
         self.outcome: Value = None
@@ -168,8 +167,6 @@ class Transactions:
         """By id: live ones, and the last that ended."""
         self.lost = False
         """Ids may have been declared out of sight, or forgotten here."""
-        self.reported_attaches: set[int] = set()
-        """Attaches, by frame, of which something was reported that is reported once."""
         self.frame = 0
         self.message: ControlMessage | None = None
 
@@ -409,3 +406,38 @@ def half_sent(deliveries: dict[int, Delivery]) -> Delivery | None:
         if not link.session.is_ended and link.sending.open_delivery is delivery:
             return delivery
     return None
+
+
+def seen_whole(event: Event) -> bool:
+    """Nothing that could declare or end a transaction was missed."""
+    own, partner = event.own, event.partner
+    if not own.anchored or not partner.anchored or own.damaged or partner.damaged:
+        return False
+    return not event.connection.transactions.lost and not event.discarded and not event.ahead
+
+
+def answered(event: Event) -> list[Delivery]:
+    """The control messages that a disposition of the resource answers."""
+    if event.discarded or event.frame.unit.faults or event.frame.missing:
+        return []
+    return [
+        delivery
+        for delivery in event.covered
+        if delivery.work is not None
+        and delivery.work.control is not None
+        and coordinator_link(delivery.link)
+    ]
+
+
+def ending(event: Event) -> list[Transaction]:
+    """The transactions whose discharge a disposition answers for the first time."""
+    found: list[Transaction] = []
+    for delivery in answered(event):
+        work = delivery.work
+        if work is None or work.transaction is None or work.transaction.answer is not None:
+            continue
+        if not isinstance(work.control, Discharge):
+            continue
+        if work.transaction.discharge is not None:
+            found.append(work.transaction)
+    return found

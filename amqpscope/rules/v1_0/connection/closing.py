@@ -15,6 +15,7 @@ from amqpscope.rules.v1_0 import ERROR, INFO, MUST, SHOULD, WARNING, Reporter, r
 from amqpscope.rules.v1_0.connection.idle import silence
 from amqpscope.rules.v1_0.connection.opening import NAMES, first_frame
 from amqpscope.rules.v1_0.frame_damage import trusted
+from amqpscope.rules.v1_0.topics import SENT_AFTER_CLOSE
 from amqpscope.rules.v1_0.version.headers import differing
 from dissectors.v1_0.bodies import Close
 
@@ -168,8 +169,7 @@ def write_after_close(event: Event, report: Reporter) -> None:
 def after_close(event: Event, report: Reporter, what: str) -> None:
     """Tell of the first unit after a close."""
     own = event.own
-    if not own.reported.sent_after_close:
-        own.reported.sent_after_close = True
+    if report.once(own, topic=SENT_AFTER_CLOSE):
         report.sure(
             event,
             f"the {NAMES[event.peer]} sends {what}",
@@ -257,7 +257,7 @@ def close_answered(event: Event, report: Reporter) -> None:
 
 def owes_close(debtor: ConnectionEnd, waiting: ConnectionEnd) -> bool:
     """The partner has closed, this peer has not, and both were seen from the beginning."""
-    if debtor.close is not None or debtor.open is None or debtor.reported.close_overdue:
+    if debtor.close is not None or debtor.open is None:
         return False
     return debtor.anchored and waiting.anchored and not waiting.damaged
 
@@ -268,7 +268,8 @@ def tell_owed(
     """Say what became of the answer, if anything can be said yet."""
     name = NAMES[debtor.peer]
     if debtor.finished == "fin":
-        debtor.reported.close_overdue = True
+        if not report.once(debtor):
+            return
         text = f"the {name} closes the socket without answering its partner's close"
         # Who reads that the partner's side of the socket is gone may give up on the answer.
         level = INFO if waiting.finished or unseen(event, waiting) else WARNING
@@ -279,7 +280,8 @@ def tell_owed(
                 event, text, "close", severity=level, peer=debtor.peer, mark=waiting.close_mark
             )
     elif not debtor.finished and not waiting.finished and event.since(waiting.close_mark) > ANSWER:
-        debtor.reported.close_overdue = True
+        if not report.once(debtor):
+            return
         text = f"the {name} has not answered its partner's close for 10 s"
         report.suspect(event, text, "close", peer=debtor.peer, mark=waiting.close_mark)
 

@@ -119,9 +119,8 @@ def judge(
     if length <= limit + max(limit // 10, 100 * MILLISECOND):
         return
     level = WARNED if length > 2 * limit else NOTED
-    if quiet.reported.idle >= level:
+    if report.has_reported("CON-016", quiet, WARNED) or not report.once(quiet, level):
         return
-    quiet.reported.idle = level
     report.suspect(
         event,
         f"the {NAMES[quiet.peer]} was silent for {length / 1e9:.3f} s, its partner asked for no"

@@ -99,8 +99,7 @@ def interleaved_on_link(event: Event, report: Reporter) -> None:
         return
     broken = link.sending.interrupted
     if delivery is broken:
-        if "DLV-009" not in link.reported.rules:
-            link.reported.rules.add("DLV-009")
+        if report.once(link):
             report.sure(
                 event,
                 f"goes on with delivery {wire(delivery.number or 0)} on link {link.label()} after"
@@ -120,7 +119,7 @@ def interleaved_on_link(event: Event, report: Reporter) -> None:
     if held.rcv_settled is not None and event.knew(held.rcv_settled):
         report.suspect(event, text, "transfer.delivery-id", related)
     else:
-        link.reported.rules.add("DLV-009")
+        report.once(link)  # that the first one goes on is no news then
         report.sure(event, text, "transfer.delivery-id", related)
 
 
@@ -238,7 +237,7 @@ def message_too_large(
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0123456789")
     """
-    if delivery.oversize:
+    if report.has_reported("DLV-020", link, delivery.mark.frame):
         return
     size = delivery.size + len(event.payload)
     limit = pair.terms.max_message_size
@@ -250,7 +249,7 @@ def message_too_large(
     related = ((pair.mark, f"the receiver's attach with max-message-size {limit}"),)
     bare = bare_size(delivery, event.payload)
     if bare > limit:
-        delivery.oversize = True
+        report.once(link, delivery.mark.frame)
         text = f"{text} {bare} octets of bare message by now, and the receiver takes {limit}"
         report.sure(event, text, "transfer", related)
     elif event.kinds & LAST:

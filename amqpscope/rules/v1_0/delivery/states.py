@@ -282,14 +282,14 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
     leaving = event.link
     held = None if leaving is None else leaving.sending.open_delivery
     if isinstance(event.body, Detach) and leaving is not None and held is not None:
-        if not held.told and leaving.role is SENDER and placed(event) is not None:
+        if leaving.role is SENDER and placed(event) is not None:
             say_unfinished(event, report, held, "when its link was detached")
         return
     if not event.kinds & (TICK | FINISHED):
         return
     for link in links(event, SENDER):
         delivery = link.sending.open_delivery
-        if delivery is None or delivery.told or delivery is event.delivery:
+        if delivery is None or delivery is event.delivery:
             continue
         if event.since(delivery.last_mark) >= STALL:
             when = f"after {event.since(delivery.last_mark) / 1e9:.1f} s"
@@ -298,7 +298,8 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
 
 def say_unfinished(event: Event, report: Reporter, delivery: Delivery, when: str) -> None:
     """Report an unfinished delivery, at its last transfer."""
-    delivery.told = True
+    if not report.once(delivery.link, delivery.mark.frame):
+        return
     report.suspect(
         event,
         f"delivery {wire(delivery.number or 0)} on link {delivery.link.label()} announced more"
@@ -334,11 +335,12 @@ def unsettled_growth(event: Event, report: Reporter) -> None:
             continue
         delivery = next(iter(live.values()))
         link = delivery.link
-        if event.since(delivery.mark) < LONG_UNSETTLED or "DLV-027" in link.reported.rules:
+        if event.since(delivery.mark) < LONG_UNSETTLED:
             continue
         if not delivery.complete or link.detach is not None:
             continue
-        link.reported.rules.add("DLV-027")
+        if not report.once(link):
+            continue
         # The receiver moves first, unless it has and waits for the sender.
         waits = delivery.rcv_terminal is None
         owner = session.owner if not waits else event.connection.ends[1 - session.owner.peer]

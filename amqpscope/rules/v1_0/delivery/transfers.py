@@ -55,8 +55,7 @@ def delivery_id_missing(event: Event, report: Reporter, body: Transfer) -> None:
     if body.more and not body.aborted:
         text = f"{text}, and more transfers are to follow"
         report.sure(event, text, "transfer.delivery-id")
-    elif "DLV-001" not in link.reported.rules:
-        link.reported.rules.add("DLV-001")
+    elif report.once(link):
         milder = INFO if body.settled else WARNING
         report.sure(event, text, "transfer.delivery-id", severity=milder)
 
@@ -93,8 +92,7 @@ def delivery_tag_missing(event: Event, report: Reporter, body: Transfer) -> None
         report.sure(event, text, "transfer.delivery-tag")
     elif not body.settled and not body.aborted:
         report.sure(event, f"{text}, unsettled", "transfer.delivery-tag")
-    elif "DLV-002" not in link.reported.rules:
-        link.reported.rules.add("DLV-002")
+    elif report.once(link):
         report.sure(event, text, "transfer.delivery-tag", severity=WARNING)
 
 
@@ -125,8 +123,7 @@ def message_format_missing(event: Event, report: Reporter, body: Transfer) -> No
     if body.more:
         text = f"{text}, and more transfers are to follow"
         report.sure(event, text, "transfer.message-format", severity=ERROR)
-    elif "DLV-003" not in link.reported.rules:
-        link.reported.rules.add("DLV-003")
+    elif report.once(link):
         report.sure(event, text, "transfer.message-format", severity=INFO)
 
 

@@ -214,9 +214,8 @@ def first_mode_not_settled(event: Event, report: Reporter) -> None:
         @12s client: END
     """
     for delivery in waiting(event, second=False):
-        if "DSP-010" in delivery.link.reported.rules:
+        if not report.once(delivery.link):
             continue
-        delivery.link.reported.rules.add("DSP-010")
         stated = delivery.rcv_terminal_mark
         report.suspect(
             event,
@@ -260,9 +259,8 @@ def sender_settles_after_outcome(event: Event, report: Reporter) -> None:
         @12s client: END
     """
     for delivery in waiting(event, second=True):
-        if "DSP-011" in delivery.link.reported.rules:
+        if not report.once(delivery.link):
             continue
-        delivery.link.reported.rules.add("DSP-011")
         stated = delivery.rcv_terminal_mark
         report.suspect(
             event,

@@ -27,6 +27,7 @@ from amqpscope.rules.v1_0.errors.reactions import (
     WINDOW,
     concerns,
 )
+from amqpscope.rules.v1_0.topics import REACTION
 from dissectors.v1_0.bodies import Body, Error
 from dissectors.v1_0.tables import COMPOSITE
 
@@ -191,7 +192,7 @@ def error_from_violator(event: Event, report: Reporter) -> None:
     faults = [fault for fault in event.connection.faults if may_be_cause(event, fault)]
     if field:
         faults = [fault for fault in faults if field in fault.path]
-    if faults and not faults[0].answered:
+    if faults and not report.has_reported(REACTION, faults[0]):
         point_to_fault(event, report, error, faults[0])
     elif not faults and event.partner.anchored and event.partner.finished not in ENDED:
         point_to_frame(event, report, error, field)

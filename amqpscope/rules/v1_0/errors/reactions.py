@@ -13,6 +13,7 @@ from amqpscope.model.v1_0.event import TICK, Event
 from amqpscope.rules.v1_0 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.errors.contents import error_in
 from amqpscope.rules.v1_0.overdue import judging, owes, seconds
+from amqpscope.rules.v1_0.topics import REACTION
 from dissectors.v1_0.bodies import Detach, End
 
 FRAMING: Final = "amqp:connection:framing-error"
@@ -52,7 +53,7 @@ def reaction(
 ) -> None:
     """Compare the reaction to a fault with the one that is prescribed."""
     for fault in event.connection.faults:
-        if fault.rule not in triggers or not fault.sure or fault.answered:
+        if fault.rule not in triggers or not fault.sure or fault.reported.has(REACTION):
             continue
         if event.kinds & TICK:
             lenient(event, report, fault, condition, means)
@@ -62,7 +63,7 @@ def reaction(
         said, name = str(error.condition), event.frame.unit.name
         if said in UNRELATED or not concerns(event, fault):
             continue
-        fault.answered = True
+        report.once(fault, topic=REACTION)
         if said != condition or name not in means:
             report.suspect(
                 event,
@@ -79,7 +80,7 @@ def lenient(event: Event, report: Reporter, fault: Fault, condition: str, means:
         return
     if fault.session is not None and fault.session.pair is not None and fault.session.pair.ended:
         return
-    fault.answered = True
+    report.once(fault, topic=REACTION)
     if judge.last_mark.frame > fault.mark.frame:
         report.suspect(
             event,

@@ -60,9 +60,8 @@ def transfer_without_credit(
     best = credit.best(event.known, event.own.proved)
     if best is None or credit.unsure or best.limit > count:
         return
-    if best.limit == link.reported.overrun_limit:
+    if not report.once(link, best.limit):
         return
-    link.reported.overrun_limit = best.limit
     evidence = (
         (pair.mark, "the receiver's attach"),
         (best.mark, "the most generous credit that the sender may have known"),
@@ -115,8 +114,7 @@ def transfer_before_first_flow(
     """
     if link.attach is None:
         return
-    reported = link.reported
-    if link.role is RECEIVER or reported.overrun_limit >= 0 or "FLW-017" in reported.rules:
+    if link.role is RECEIVER or report.has_reported("FLW-016", link):
         return
     if not session.whole:
         return
@@ -131,7 +129,8 @@ def transfer_before_first_flow(
         or pair.receiving.credit.unsure
     ):
         return
-    link.reported.rules.add("FLW-017")
+    if not report.once(link):
+        return
     attached = "has not attached" if pair is None else "has not granted any"
     text = f"sender {link.label()} begins a delivery, though the receiver {attached} credit yet"
     if pair is None:
@@ -343,13 +342,14 @@ def drain_left_on(event: Event, report: Reporter, body: Flow, link: LinkEnd) -> 
         return
     pair = link.pair
     before = link.receiving.credit.latest()
-    if pair is None or before is None or not body.link_credit or "FLW-024" in link.reported.rules:
+    if pair is None or before is None or not body.link_credit:
         return
     count = pair.sending.count_low
     if count is None or count < before.limit or body.delivery_count is None:
         return
     if unwrap(body.delivery_count, before.limit) + body.link_credit > before.limit:
-        link.reported.rules.add("FLW-024")
+        if not report.once(link):
+            return
         report.suspect(
             event,
             f"receiver {link.label()} grants {body.link_credit} credit anew with drain still on,"
@@ -380,13 +380,12 @@ def available_misuse(
     """
     if not body.available:
         return
-    if "FLW-025" in link.reported.rules:
-        return
     if body.available <= pair.sending.available_peak:
         return
     if not pair.session.whole or link.again:
         return
-    link.reported.rules.add("FLW-025")
+    if not report.once(link):
+        return
     report.suspect(
         event,
         f"receiver {link.label()} states {body.available} available, the sender never more than"
@@ -414,8 +413,7 @@ def credit_ambiguous_large(event: Event, report: Reporter, body: Flow, link: Lin
     """
     if body.link_credit is None:
         return
-    if body.link_credit >= HALF and "FLW-028" not in link.reported.rules:
-        link.reported.rules.add("FLW-028")
+    if body.link_credit >= HALF and report.once(link):
         report.sure(
             event,
             f"receiver {link.label()} grants {body.link_credit} credit, half the range of the"

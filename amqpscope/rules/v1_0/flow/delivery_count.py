@@ -8,13 +8,24 @@ interval; it is judged by the kinder end.
 from __future__ import annotations
 
 from amqpscope.model.knowledge import GRACE
+from amqpscope.model.ledger import WRONG_COUNT
 from amqpscope.model.mark import Mark
 from amqpscope.model.serial import unwrap, wire
 from amqpscope.model.v1_0.credit import known_count, sender_count
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.terms import RECEIVER
-from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v1_0 import (
+    ERROR,
+    IMPLIED,
+    INFO,
+    MUST,
+    SURE,
+    SUSPECT,
+    WARNING,
+    Reporter,
+    rule,
+)
 from amqpscope.rules.v1_0.flow.windows import unreadable
 from dissectors.v1_0.bodies import Attach, Close, End, Flow
 
@@ -38,8 +49,7 @@ def sender_delivery_count_missing(
     """
     if body.delivery_count is not None:
         return
-    if not unreadable(event) and "FLW-010" not in link.reported.rules:
-        link.reported.rules.add("FLW-010")
+    if not unreadable(event) and report.once(link):
         report.sure(
             event,
             f"sender {link.label()} sends a flow without its delivery-count",
@@ -205,7 +215,6 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
         return
     if event.ahead or event.damaged or event.knew(pair.mark):
         return
-    link.receiving.guessed_count = (said, event.mark)
     say_too_early(event, report, link, said, event.mark, pair.sending.initial_count)
 
 
@@ -252,23 +261,21 @@ def say_too_early(
     wrong = initial is not None and initial != count
     if initial is None and isinstance(event.body, End | Close):
         wrong = count != 0
-    peer = link.session.owner.peer
-    once = f"FLW-012 {peer}"
-    if not wrong and once in event.connection.reported.rules:
+    owner = link.session.owner
+    if not report.once(owner) and not wrong:
         return
-    event.connection.reported.rules.add(once)
-    told = ""
+    harm = ""
     if wrong:
-        told = "; it never came" if initial is None else f"; the sender starts at {initial}"
+        harm = "; it never came" if initial is None else f"; the sender starts at {initial}"
     report.sure(
         event,
         f"receiver {link.label()} states delivery-count {count} before it can know the sender's"
-        f" attach{told}",
+        f" attach{harm}",
         "flow.delivery-count",
         ((link.mark, "the receiver's attach"), (event.mark if event.mark is not mark else None,
           "the sender's attach")),
         severity=ERROR if wrong else "",
-        peer=peer,
+        peer=owner.peer,
         mark=mark,
         about=link,
     )  # fmt: skip
@@ -301,24 +308,23 @@ def receiver_delivery_count_missing(
         return
     if pair.attach is None or unreadable(event):
         return
-    reported, once = event.connection.reported.rules, f"FLW-013 {event.peer}"
-    if once in reported:
+    if report.has_reported("FLW-013", event.own, SURE):
         return
     text = f"receiver {link.label()} sends a flow without delivery-count"
     related = ((pair.mark, "the sender's attach"), (link.flow_mark, "the receiver's flow before"))
     if link.receiving.last_count is not None or event.surely_knew(pair.mark):
         text = f"{text}, though it had the sender's attach"
-        reported.update((once, f"{once} suspect"))
+        report.once(event.own, SURE)
         report.sure(event, text, "flow.delivery-count", related)
-    elif f"{once} suspect" in reported:
+    elif report.has_reported("FLW-013", event.own):
         return
     elif link.replied and pair.mark.end <= link.known_then:
         text = f"{text}, though its own attach answers the sender's"
-        reported.add(f"{once} suspect")
+        report.once(event.own, SUSPECT)
         report.suspect(event, text, "flow.delivery-count", related)
     elif event.knew(pair.mark) and event.since(pair.mark) > GRACE:
         text = f"{text} {event.since(pair.mark) / 1e9:.1f} s after the sender's attach"
-        reported.add(f"{once} suspect")
+        report.once(event.own, SUSPECT)
         report.suspect(event, text, "flow.delivery-count", related)
 
 
@@ -352,7 +358,7 @@ def receiver_delivery_count_leads(
     """
     if body.delivery_count is None:
         return
-    if pair.sending.miscounted or link.reported.wrong_count:
+    if pair.sending.miscounted or report.has_reported(WRONG_COUNT, link):
         return
     peak = pair.sending.count_peak
     if peak is None or pair.sending.count_high is None or not event.knew(pair.mark):
@@ -369,7 +375,7 @@ def receiver_delivery_count_leads(
         if floor is None or value >= floor:
             return
         text = f"falls back behind {wire(floor)}"
-    link.reported.wrong_count = True
+    report.once(link, topic=WRONG_COUNT)
     text = f"receiver {link.label()} states delivery-count {wire(value)}, which {text}"
     related = (evidence, (pair.mark, "the sender's attach"))
     if link.again or pair.again:
@@ -412,9 +418,10 @@ def link_credit_missing(event: Event, report: Reporter, body: Flow, link: LinkEn
     """
     if body.link_credit is not None:
         return
-    if unreadable(event) or "FLW-015" in link.reported.rules:
+    if unreadable(event):
         return
-    link.reported.rules.add("FLW-015")
+    if not report.once(link):
+        return
     report.suspect(
         event,
         f"receiver {link.label()} sends a flow without link-credit, which leaves open how much the"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amqpscope.model.knowledge import GRACE
+from amqpscope.model.ledger import WRONG_INCOMING_ID
 from amqpscope.model.serial import wire
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.flows import incoming_id, known_transfers
@@ -84,7 +85,7 @@ def next_incoming_id_missing(
     if body.next_incoming_id is not None:
         return
     pair = session.pair
-    if pair is None or unreadable(event) or session.assumed or "FLW-005" in session.reported.rules:
+    if pair is None or unreadable(event) or session.assumed:
         return
     if not pair.whole:
         return  # The partner may have ended the session, after which some leave it out.
@@ -92,17 +93,17 @@ def next_incoming_id_missing(
     related = ((pair.mark, "the partner's begin"), (session.flow_mark, "the peer's flow before"))
     names = session.begin is not None and session.begin.remote_channel is not None
     if names or session.receiving.next_incoming_id is not None or event.surely_knew(pair.mark):
-        session.reported.rules.add("FLW-005")
-        report.sure(event, f"{text} had been received", "flow.next-incoming-id", related)
+        if report.once(session):
+            report.sure(event, f"{text} had been received", "flow.next-incoming-id", related)
     elif answered_attach(session):
         text = f"{text} shows in the attaches that it answered"
-        session.reported.rules.add("FLW-005")
-        report.suspect(event, text, "flow.next-incoming-id", related)
+        if report.once(session):
+            report.suspect(event, text, "flow.next-incoming-id", related)
     elif not pair.assumed and event.knew(pair.mark) and event.since(pair.mark) > GRACE:
         seconds = event.since(pair.mark) / 1e9
         text = f"{text} was sent {seconds:.1f} s before"
-        session.reported.rules.add("FLW-005")
-        report.suspect(event, text, "flow.next-incoming-id", related)
+        if report.once(session):
+            report.suspect(event, text, "flow.next-incoming-id", related)
 
 
 def answered_attach(session: SessionEnd) -> bool:
@@ -116,7 +117,9 @@ def answered_attach(session: SessionEnd) -> bool:
 def judged_incoming_id(event: Event, body: Flow) -> int | None:
     """The next-incoming-id of a flow, if it can be judged."""
     session, said = event.session, body.next_incoming_id
-    if said is None or session is None or session.reported.wrong_incoming_id or event.damaged:
+    if said is None or session is None or event.damaged:
+        return None
+    if session.reported.has(WRONG_INCOMING_ID):
         return None
     pair = session.pair
     if pair is None or event.ahead:
@@ -153,7 +156,7 @@ def next_incoming_id_leads(
     sent = None if value is None else known_transfers(event, session_pair.sending)
     if value is None or sent is None or value <= sent:
         return
-    session.reported.wrong_incoming_id = True
+    report.once(session, topic=WRONG_INCOMING_ID)
     report.sure(
         event,
         f"next-incoming-id {wire(value)} counts {value - sent} transfers more than were sent:"
@@ -204,7 +207,7 @@ def next_incoming_id_regresses(
     start = session_pair.sending.initial_outgoing_id
     if start is not None and before < start:
         return
-    session.reported.wrong_incoming_id = True
+    report.once(session, topic=WRONG_INCOMING_ID)
     report.sure(
         event,
         f"next-incoming-id {wire(value)} goes back behind {wire(before)}, which the same peer"
@@ -240,7 +243,7 @@ def next_incoming_id_not_initialised(
     value = None if start is None else judged_incoming_id(event, body)
     if start is None or value is None or value >= start:
         return
-    session.reported.wrong_incoming_id = True
+    report.once(session, topic=WRONG_INCOMING_ID)
     report.sure(
         event,
         f"next-incoming-id {wire(value)} lies before {start}, where the partner's ids start",

@@ -16,6 +16,7 @@ from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import RECEIVER, SENDER
 from amqpscope.rules.v1_0 import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.topics import UNMET_DRAIN
 
 SECOND: Final = 1_000_000_000
 ANSWER: Final = 5 * SECOND
@@ -115,7 +116,7 @@ def drain_unanswered(event: Event, report: Reporter, receiver: LinkEnd, sender: 
     """Report a drain that the sender has not answered at all."""
     asked, answer = receiver.receiving.drain_mark, sender.flow_mark
     left = undrained(receiver, sender)
-    if asked is None or receiver.reported.drain is asked:
+    if asked is None:
         return
     if without_credit(receiver):
         drain_without_credit(event, report, receiver, sender)
@@ -128,7 +129,8 @@ def drain_unanswered(event: Event, report: Reporter, receiver: LinkEnd, sender: 
         return
     if quiet(event, asked, sender.sending.last_mark, receiver.flow_mark) < ANSWER:
         return
-    receiver.reported.drain = asked
+    if not report.once(receiver, asked.frame, topic=UNMET_DRAIN):
+        return
     report.suspect(
         event,
         f"sender {sender.label()} was asked to drain and {event.since(asked) / 1e9:.1f} s later has"
@@ -156,7 +158,8 @@ def drain_without_credit(
         return
     if quiet(event, asked, sender.sending.last_mark) < ANSWER:
         return
-    receiver.reported.drain = asked
+    if not report.once(receiver, asked.frame, topic=UNMET_DRAIN):
+        return
     report.suspect(
         event,
         f"sender {sender.label()} was asked to drain with no credit left, and"
@@ -197,7 +200,7 @@ def drain_incomplete(event: Event, report: Reporter) -> None:
     """
     for receiver in links(event, RECEIVER):
         sender, asked = receiver.pair, receiver.receiving.drain_mark
-        if sender is None or asked is None or receiver.reported.drain is asked:
+        if sender is None or asked is None:
             continue
         left, answer = undrained(receiver, sender), sender.flow_mark
         if not left or answer is None or answer.frame < asked.frame or sender.flow is None:
@@ -206,7 +209,8 @@ def drain_incomplete(event: Event, report: Reporter) -> None:
             continue
         if quiet(event, answer, sender.sending.last_mark, receiver.flow_mark) < ANSWER:
             continue
-        receiver.reported.drain = asked
+        if not report.once(receiver, asked.frame, topic=UNMET_DRAIN):
+            continue
         report.suspect(
             event,
             f"sender {sender.label()} answered a drain with {left} credit left, and nothing"
@@ -241,8 +245,9 @@ def echo_answered(event: Event, report: Reporter) -> None:
         asked, link, pair = session.echo.mark, session.echo.link, session.pair
         if asked is None or pair is None or event.since(asked) < ANSWER:
             continue
-        # It is told once, and a drain that goes unanswered is told as such.
-        session.echo.mark = session.echo.link = None
+        if not report.once(session, asked.frame):
+            continue
+        # A drain that goes unanswered is reported as such.
         if link is not None:
             over = link.detach is not None or link.pair is None or link.pair.detach is not None
             if over or link.receiving.drain_mark is asked:
@@ -288,14 +293,15 @@ def session_window_stall(event: Event, report: Reporter) -> None:
         if pair is None or number is None or session.sending.miscounted:
             continue
         last = None if pair.receiving.window.unsure else pair.receiving.window.latest()
-        if last is None or last.limit > number or session.reported.stall_limit == last.limit:
+        if last is None or last.limit > number:
             continue
         if quiet(event, last.mark, session.sending.last_mark, pair.flow_mark) < STALL:
             continue
         link = creditor(session)
         if link is None:
             continue
-        session.reported.stall_limit = last.limit
+        if not report.once(session, last.limit):
+            continue
         waits = session.sending.last_mark or last.mark
         report.suspect(
             event,
@@ -347,11 +353,12 @@ def link_credit_stall(event: Event, report: Reporter) -> None:
         if last is not None and last.limit > count:
             continue
         waits = sender.flow_mark
-        if waits is None or "FLW-030" in sender.reported.rules:
+        if waits is None:
             continue
         if quiet(event, waits, receiver.flow_mark, sender.sending.last_mark, receiver.mark) < STALL:
             continue
-        sender.reported.rules.add("FLW-030")
+        if not report.once(sender):
+            continue
         report.suspect(
             event,
             f"sender {sender.label()} has {available} messages available and no credit, and"
@@ -407,11 +414,12 @@ def credit_base_when_count_null(event: Event, report: Reporter) -> None:
         count = sender.sending.count_high
         if last is None or count is None or last.limit <= count or waits is None:
             continue
-        if "FLW-034" in sender.reported.rules or window_closed(sender.session):
+        if window_closed(sender.session):
             continue
         if quiet(event, waits, receiver.flow_mark) < STALL:
             continue
-        sender.reported.rules.add("FLW-034")
+        if not report.once(sender):
+            continue
         report.suspect(
             event,
             f"sender {sender.label()} has {sender.sending.available} messages and credit from its"

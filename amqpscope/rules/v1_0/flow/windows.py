@@ -64,9 +64,8 @@ def session_window_exceeded(
     best = window.best(event.known, event.own.proved)
     if best is None or window.unsure or best.limit > transfer:
         return
-    if best.limit == session.reported.overrun_limit:
+    if not report.once(session, best.limit):
         return
-    session.reported.overrun_limit = best.limit
     over = transfer - best.limit + 1
     report.sure(
         event,
@@ -104,13 +103,14 @@ def own_outgoing_window_exceeded(event: Event, report: Reporter, session: Sessio
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
     """
-    if session.reported.overspent or session.sending.miscounted:
+    if session.sending.miscounted:
         return
     sending = session.sending
     number, start, window = sending.next_outgoing_id, sending.announced_id, sending.outgoing_window
     if number is None or start is None or window is None or number - start < window:
         return
-    session.reported.overspent = True
+    if not report.once(session):
+        return
     report.suspect(
         event,
         f"sent {number - start + 1} transfers since it announced an outgoing-window of {window}",

@@ -15,6 +15,7 @@ from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import MIXED, RECEIVER, SENDER
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.overdue import judging, owes, seconds
+from amqpscope.rules.v1_0.topics import ATTACH_UNANSWERED
 from dissectors.v1_0.bodies import Attach, End, Flow
 
 SND_MODES: Final = ("unsettled", "settled", "mixed")
@@ -52,13 +53,14 @@ def unanswered(event: Event, session: SessionEnd, report: Reporter) -> None:
     if pair is None or pair.ended is not None or not pair.whole:
         return
     for link in session.unpaired:
-        if link.refused or link.reported.attach_overdue:
+        if link.refused:
             continue
         if not owes(event, pair.owner, link.mark):
             break
         if same_role(pair, link) is not None or reattaching(pair, link):
             continue
-        link.reported.attach_overdue = True
+        if not report.once(link, topic=ATTACH_UNANSWERED):
+            continue
         report.suspect(
             event,
             f"attach of link {link.label()} has no answer after {seconds(event, link.mark)}",
@@ -125,13 +127,14 @@ def attach_reply_role(event: Event, report: Reporter) -> None:
             if other is None:
                 continue
             first, second = (link, other) if link.mark.frame < other.mark.frame else (other, link)
-            if first.refused or first.reported.attach_overdue:
+            if first.refused or report.has_reported(ATTACH_UNANSWERED, first):
                 continue
             if first.mark.end > second.known_then:
                 continue
             if event.kinds & TICK and not owes(event, second.session.owner, first.mark):
                 continue
-            first.reported.attach_overdue = second.reported.attach_overdue = True
+            report.once(first, topic=ATTACH_UNANSWERED)
+            report.once(second, topic=ATTACH_UNANSWERED)
             role = "receiver" if link.role else "sender"
             report.suspect(
                 event,
@@ -205,9 +208,10 @@ def receiver_without_target_grants(
     """
     if link.may_answer or not body.link_credit:
         return
-    if "LNK-016" in link.reported.rules or not link.terms.no_terminus:
+    if not link.terms.no_terminus:
         return
-    link.reported.rules.add("LNK-016")
+    if not report.once(link):
+        return
     report.sure(
         event,
         f"receiver {link.label()} grants {body.link_credit} credit although it attached with a"

@@ -11,6 +11,7 @@ from amqpscope.model.v1_0.event import FINISHED, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.rules.v1_0 import ERROR, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.overdue import ANSWER, seconds
+from amqpscope.rules.v1_0.topics import HALF_CLOSED
 from dissectors.v1_0.bodies import Detach, End
 
 
@@ -57,12 +58,9 @@ def closing_detach_answered_closed(event: Event, report: Reporter) -> None:
     if not connection.unclosed:
         return
     for link in connection.unclosed:
-        if not isinstance(body, End) or of_session(event, link):
+        over = not isinstance(body, End) or of_session(event, link)
+        if over and report.once(link, topic=HALF_CLOSED):
             never_closed(event, report, link)
-    gone = connection.unclosed
-    connection.unclosed = [
-        link for link in gone if isinstance(body, End) and not of_session(event, link)
-    ]
 
 
 def answered_late(event: Event, report: Reporter, body: Detach) -> None:
@@ -71,14 +69,15 @@ def answered_late(event: Event, report: Reporter, body: Detach) -> None:
     if link is None or link.pair is None or event.damaged or body.closed or link.attach is None:
         return
     pair, session = link.pair, event.session
-    if pair.detach is None or not pair.detach.closed or "LNK-024" in link.reported.rules:
+    if pair.detach is None or not pair.detach.closed:
         return
     if not event.knew(pair.detach_mark) or event.partner.close is not None:
         return
     if session is None or session.pair is None or session.pair.ended is not None:
         return
     if event.since(pair.detach_mark) >= GRACE:
-        link.reported.rules.add("LNK-024")
+        if not report.once(link):
+            return
         report.suspect(
             event,
             f"the closing detach of link {link.label()} is answered by a detach that does not"
@@ -97,13 +96,14 @@ def of_session(event: Event, link: LinkEnd) -> bool:
 def never_closed(event: Event, report: Reporter, link: LinkEnd) -> None:
     """Report a link that is left half closed when it is too late to close it."""
     pair, owner, mark = link.pair, link.session.owner, link.detach_mark
-    if pair is None or mark is None or "LNK-024" in link.reported.rules or owner.damaged:
+    if pair is None or mark is None or owner.damaged:
         return
     if not owner.anchored or not link.session.whole or link.detach is None or link.detach.wrong:
         return
     if event.connection.attached.get((owner.peer, link.name, bool(link.role))):
         return
-    link.reported.rules.add("LNK-024")
+    if not report.once(link):
+        return
     asked = pair.detach_mark
     text = (
         f"the closing detach of link {link.label()} is answered by a detach that does not close it"

@@ -51,11 +51,12 @@ def still_attached(event: Event, session: SessionEnd, report: Reporter) -> None:
     """Links of a session whose partner has detached long ago."""
     for link in session.handles.values():
         pair = link.pair
-        if pair is None or pair.detach is None or pair.reported.detach_overdue:
+        if pair is None or pair.detach is None:
             continue
         if not owes(event, session.owner, pair.detach_mark):
             continue
-        pair.reported.detach_overdue = True
+        if not report.once(pair):
+            continue
         closing = bool(pair.detach.closed)
         report.suspect(
             event,
@@ -147,9 +148,10 @@ def errant_link_input(event: Event, report: Reporter) -> None:
         return
     if not read(event, gone):
         return
-    if "LNK-026" in gone.reported.rules or event.discarded:
+    if event.discarded:
         return
-    gone.reported.rules.add("LNK-026")
+    if not report.once(gone):
+        return
     name = event.frame.unit.name
     report.suspect(
         event,

@@ -192,9 +192,8 @@ def transfer_by_receiver(event: Event, report: Reporter, link: LinkEnd) -> None:
     """
     if link.role is not RECEIVER:
         return
-    if "LNK-028" in link.reported.rules:
+    if not report.once(link):
         return
-    link.reported.rules.add("LNK-028")
     report.sure(
         event,
         f"transfer on handle {link.handle}, on which this peer is the receiver"

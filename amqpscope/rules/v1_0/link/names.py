@@ -13,6 +13,7 @@ from amqpscope.model.v1_0.event import FINISHED, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.link_pairing import awaits_partner
 from amqpscope.rules.v1_0 import ERROR, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.topics import USED_TWICE
 from dissectors.v1_0.bodies import Detach
 
 
@@ -78,9 +79,8 @@ def twice(event: Event, report: Reporter, other_session: bool) -> None:
             continue
         if (both.old.session is not both.new.session) != other_session:
             continue
-        if "twice" in both.new.reported.rules:
+        if not report.once(both.new, topic=USED_TWICE):
             continue
-        both.new.reported.rules.add("twice")
         role = "receiver" if both.new.role else "sender"
         where = " on another session" if other_session else ""
         report.sure(
@@ -181,11 +181,10 @@ def link_stolen_closed(event: Event, report: Reporter) -> None:
         used = both.used_old[peer]
         if used is None or answer is None or user(both) is not None:
             continue
-        if "stolen" in answer.reported.rules:
-            continue
         if not ending(event, both) or not accepted(both):
             continue
-        answer.reported.rules.add("stolen")
+        if not report.once(answer):
+            continue
         report.suspect(
             event,
             f"link {answer.label()} was attached a second time and accepted, but its first"

@@ -52,7 +52,7 @@ def refuse_then_detach(event: Event, report: Reporter) -> None:
     """
     body, link = event.body, event.link
     using = isinstance(body, Transfer) or (isinstance(body, Flow) and bool(body.link_credit))
-    if using and link is not None and refused(link) and "LNK-012" not in link.reported.rules:
+    if using and link is not None and refused(link):
         used_after_refusal(event, link, report)
     if event.kinds & (TICK | FINISHED) and judging(event):
         for end in event.connection.ends:
@@ -64,7 +64,8 @@ def used_after_refusal(event: Event, link: LinkEnd, report: Reporter) -> None:
     """A transfer or credit on a link that its sender has refused."""
     if event.discarded or link.pair is None:
         return
-    link.reported.rules.add("LNK-012")
+    if not report.once(link):
+        return
     terminus = "target" if link.role else "source"
     doing = "grants credit" if link.role else "sends a message"
     text = f"{doing} on link {link.label()}, which it refused by a null {terminus} in its attach"
@@ -82,13 +83,14 @@ def kept_after_refusal(event: Event, session: SessionEnd, report: Reporter) -> N
     if not session.whole or (session.pair is not None and session.pair.ended is not None):
         return
     for link in session.handles.values():
-        if not refused(link) or "LNK-012" in link.reported.rules:
+        if not refused(link):
             continue
         if not owes(event, session.owner, link.mark):
             continue
         if link.pair is None or link.pair.mark.end > link.known_then:
             continue
-        link.reported.rules.add("LNK-012")
+        if not report.once(link):
+            continue
         terminus = "target" if link.role else "source"
         report.suspect(
             event,

@@ -23,7 +23,6 @@ from amqpscope.model.v1_0.message import (
     MESSAGE_ANNOTATIONS,
     PROPERTIES,
     RANK,
-    Flaw,
     Message,
     repeated_key,
 )
@@ -65,6 +64,23 @@ DAMAGED: Final = {
 _DESCRIPTORS: Final = b"\x44\x53\x80\xa3\xb3"
 _NUMBERS: Final = b"\x44\x53\x80"
 SYM8: Final = 0xA3
+
+
+class Flaw:
+    """One thing that is wrong in a message."""
+
+    def __init__(
+        self, rule: str, code: int, path: str, text: str, sure: bool = True, severity: str = ""
+    ) -> None:
+        self.rule = rule
+        """The id of the rule that says so."""
+        self.code = code
+        """The section's descriptor, or -1."""
+        self.path = path
+        self.text = text
+        self.sure = sure
+        self.severity = severity
+        """Where it is not that of the rule."""
 
 
 def tell(event: Event, report: Reporter, rule: str, severity: str = "") -> None:
@@ -118,20 +134,22 @@ def passed_on(event: Event) -> bool:
     return link is None or link.attach is None or link.may_answer
 
 
-def once(event: Event, note: str) -> bool:
-    """Whether a note is made for the first time on a link; false where it has been made."""
-    link = event.link
-    if link is None or note in link.reported.rules:
-        return False
-    link.reported.rules.add(note)
-    return True
+class _Last:
+    """The message that was looked at last: several rules ask for what is wrong in it."""
+
+    def __init__(self) -> None:
+        self.message: Message | None = None
+        self.found: list[Flaw] = []
+
+
+_last: Final = _Last()
 
 
 def flaws_of(message: Message) -> list[Flaw]:
     """Everything that is wrong in a message, looked for once."""
-    found = message.flaws
-    if found is None:
-        found = message.flaws = []
+    if _last.message is not message:
+        found: list[Flaw] = []
+        _last.message, _last.found = message, found
         find_disorder(message, found)
         before = len(found)
         for section in message.sections:
@@ -140,7 +158,7 @@ def flaws_of(message: Message) -> list[Flaw]:
         # A wrong size inside a section is why the next one is not where it should be.
         if message.fault is not None and all(each.rule != "MSG-007" for each in found[before:]):
             found.append(broken(message.fault, -1))
-    return found
+    return _last.found
 
 
 def find_disorder(message: Message, found: list[Flaw]) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 from zlib import adler32, crc32
 
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.message import AMQP_VALUE, DATA, FOOTER, PROPERTIES, Message
 from amqpscope.rules.v1_0 import (
     ADVISORY,
@@ -23,7 +24,7 @@ from amqpscope.rules.v1_0 import (
     Reporter,
     rule,
 )
-from amqpscope.rules.v1_0.message._flaws import once, passed_on, speak
+from amqpscope.rules.v1_0.message._flaws import passed_on, speak
 from dissectors.v1_0.bodies import Properties
 from dissectors.v1_0.names import descriptor_name, descriptor_note
 from dissectors.v1_0.tables import SECTIONS
@@ -87,7 +88,7 @@ def content_type_malformed(event: Event, report: Reporter) -> None:
 
 
 @rule("MSG-038", "3.2.4", SHOULD, INFO, on="content")
-def content_type_on_non_data_body(event: Event, report: Reporter) -> None:
+def content_type_on_non_data_body(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A content-type is for bodies of data sections.
 
     A value already says what it is by its AMQP type. Sending a string value as text/plain is so
@@ -104,7 +105,7 @@ def content_type_on_non_data_body(event: Event, report: Reporter) -> None:
     message, properties = event.parts, properties_of(event)
     if message is None or properties is None or not properties.content_type or passed_on(event):
         return
-    if message.body not in (0, DATA) and once(event, "MSG-038"):
+    if message.body not in (0, DATA) and report.once(link):
         text = f"has a content-type, but its body is an {SECTIONS[message.body]}"
         speak(event, report, PROPERTIES, text, CONTENT_TYPE)
 
@@ -157,7 +158,7 @@ def content_encoding_identity(event: Event, report: Reporter) -> None:
 
 
 @rule("MSG-042", "3.2.4", SHOULD, INFO, on="content")
-def content_encoding_compress(event: Event, report: Reporter) -> None:
+def content_encoding_compress(event: Event, report: Reporter, link: LinkEnd) -> None:
     """The coding `compress` is left to messages that came from HTTP or mail.
 
     Hardly anything can undo it today. Whether a message was bridged cannot be seen, so it is
@@ -175,13 +176,13 @@ def content_encoding_compress(event: Event, report: Reporter) -> None:
     if properties is None or passed_on(event):
         return
     for coding in codings(properties):
-        if coding in ("compress", "x-compress") and once(event, "MSG-042"):
+        if coding in ("compress", "x-compress") and report.once(link):
             text = f'has the content-encoding "{coding}", which is for bridged messages'
             speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
 @rule("MSG-043", "3.2.4", SHOULD, INFO, on="content")
-def content_encoding_multiple(event: Event, report: Reporter) -> None:
+def content_encoding_multiple(event: Event, report: Reporter, link: LinkEnd) -> None:
     """One coding is enough, but for messages that came from HTTP or mail.
 
     Receivers compare the whole value with the codings that they know. Noted once on a link.
@@ -198,13 +199,13 @@ def content_encoding_multiple(event: Event, report: Reporter) -> None:
     if properties is None or passed_on(event):
         return
     listed = codings(properties)
-    if len(listed) > 1 and once(event, "MSG-043"):
+    if len(listed) > 1 and report.once(link):
         text = f"has {len(listed)} content-encodings: {', '.join(listed)}"
         speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
 @rule("MSG-044", "3.2.4", IMPLIED, WARNING, on="content")
-def content_encoding_not_a_coding(event: Event, report: Reporter) -> None:
+def content_encoding_not_a_coding(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A content-encoding is one of HTTP's codings, such as gzip, and not a charset.
 
     "utf-8" or "base64" in this place is read as an unknown compression, and receivers
@@ -227,13 +228,13 @@ def content_encoding_not_a_coding(event: Event, report: Reporter) -> None:
         if coding in OTHER_WORDS:
             text = f'has the content-encoding "{coding}", which is no content coding'
             speak(event, report, PROPERTIES, text, CONTENT_ENCODING, False)
-        elif coding and coding not in CODINGS and not passed_on(event) and once(event, "MSG-044"):
+        elif coding and coding not in CODINGS and not passed_on(event) and report.once(link):
             text = f'has the content-encoding "{coding}", which is not a registered one'
             speak(event, report, PROPERTIES, text, CONTENT_ENCODING, False, INFO)
 
 
 @rule("MSG-045", "3.2.4", IMPLIED, INFO, on="content")
-def content_encoding_body_mismatch(event: Event, report: Reporter) -> None:
+def content_encoding_body_mismatch(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A body is encoded as its content-encoding says.
 
     gzip and zstd begin with octets of their own; a body without them cannot be decompressed. It
@@ -255,7 +256,7 @@ def content_encoding_body_mismatch(event: Event, report: Reporter) -> None:
     if not magic:
         return
     start = beginning(message, len(magic))
-    if start and not magic.startswith(start) and once(event, "MSG-045"):
+    if start and not magic.startswith(start) and report.once(link):
         text = f"has the content-encoding {listed[0]}, but its body begins with 0x{start.hex()}"
         speak(event, report, DATA, text, CONTENT_ENCODING, False)
 
@@ -304,7 +305,9 @@ def footer_checksum_mismatch(event: Event, report: Reporter) -> None:
 
 
 @rule("MSG-060", "3.2.8", ADVISORY, INFO, on="odd-message", needs="!discarded")
-def amqp_value_unknown_described_type(event: Event, report: Reporter, message: Message) -> None:
+def amqp_value_unknown_described_type(
+    event: Event, report: Reporter, message: Message, link: LinkEnd
+) -> None:
     """A body in a described type of one's own is for those who know the type.
 
     Libraries that serialise objects of their language in this way talk to themselves only. Noted
@@ -326,6 +329,6 @@ def amqp_value_unknown_described_type(event: Event, report: Reporter, message: M
     value = message.value(section)
     if not isinstance(value, Described) or descriptor_note(value.descriptor):
         return
-    if once(event, "MSG-060"):
+    if report.once(link):
         text = f"its body is of the unknown type {descriptor_name(value.descriptor)}"
         speak(event, report, AMQP_VALUE, text, "amqp-value")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.message import (
     DELIVERY_ANNOTATIONS,
     FOOTER,
@@ -13,7 +14,7 @@ from amqpscope.model.v1_0.message import (
     Message,
 )
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.message._flaws import flaws_of, once, passed_on, speak, tell
+from amqpscope.rules.v1_0.message._flaws import flaws_of, passed_on, speak, tell
 from dissectors.v1_0.bodies import Header
 from dissectors.v1_0.names import annotation_note
 from dissectors.v1_0.values import Map, Symbol, Ulong, Value
@@ -69,7 +70,9 @@ def section_extra_fields(event: Event, report: Reporter, message: Message) -> No
 
 
 @rule("MSG-019", "3.2.1", IMPLIED, INFO, on="odd-message", needs="!discarded")
-def delivery_count_set_by_publisher(event: Event, report: Reporter, message: Message) -> None:
+def delivery_count_set_by_publisher(
+    event: Event, report: Reporter, message: Message, link: LinkEnd
+) -> None:
     """A message that is first published has not been delivered before.
 
     The count of failed deliveries is the node's own; a publisher that sets it makes brokers
@@ -90,7 +93,7 @@ def delivery_count_set_by_publisher(event: Event, report: Reporter, message: Mes
     header = None if section is None else message.value(section)
     if not isinstance(header, Header) or 4 in header.wrong or not header.delivery_count:
         return
-    if once(event, "MSG-019"):
+    if report.once(link):
         text = f"a publisher sets delivery-count to {header.delivery_count}"
         speak(event, report, HEADER, text, "header.delivery-count")
 
@@ -140,7 +143,9 @@ def known_key(key: str, code: int, prefix: str) -> bool:
 
 
 @rule("MSG-021", "3.2.10", IMPLIED, INFO, on="keys | odd-message", needs="!discarded")
-def annotation_key_reserved(event: Event, report: Reporter, message: Message) -> None:
+def annotation_key_reserved(
+    event: Event, report: Reporter, message: Message, link: LinkEnd
+) -> None:
     """Numbers, and names that do not begin with x-, are not free for everybody's annotations.
 
     They are kept for the standard and what is registered with it. RabbitMQ ends the session when
@@ -158,14 +163,16 @@ def annotation_key_reserved(event: Event, report: Reporter, message: Message) ->
     if passed_on(event):
         return
     found = keys_outside(message, "x-")
-    if found is not None and once(event, "MSG-021"):
+    if found is not None and report.once(link):
         code, key = found
         text = f"the annotation key {key!s} is reserved for the standard"
         speak(event, report, code, text, annotated(code), False)
 
 
 @rule("MSG-024", "3.2.10", ADVISORY, INFO, on="keys", needs="!discarded")
-def annotation_key_fatal_if_unknown(event: Event, report: Reporter, message: Message) -> None:
+def annotation_key_fatal_if_unknown(
+    event: Event, report: Reporter, message: Message, link: LinkEnd
+) -> None:
     """Annotations of one's own are best named x-opt-, which a receiver may ignore.
 
     A receiver that does not know a key with x- alone has to detach the link. Few do, and some
@@ -183,7 +190,7 @@ def annotation_key_fatal_if_unknown(event: Event, report: Reporter, message: Mes
     if passed_on(event):
         return
     found = keys_outside(message, "x-opt-")
-    if found is not None and once(event, "MSG-024"):
+    if found is not None and report.once(link):
         code, key = found
         text = f"a receiver that does not know the annotation {key!s} has to detach the link"
         speak(event, report, code, text, annotated(code))

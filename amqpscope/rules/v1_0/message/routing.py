@@ -11,7 +11,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.message import HEADER, PROPERTIES, TO, Message
 from amqpscope.rules.v1_0 import ADVISORY, IMPLIED, INFO, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.message._flaws import once, passed_on, speak
+from amqpscope.rules.v1_0.message._flaws import passed_on, speak
 from amqpscope.rules.v1_0.message.content import properties_of
 from dissectors.v1_0.bodies import Header, Properties, Target
 
@@ -28,7 +28,7 @@ REAL_TIME: Final = 1_000_000_000 * 1_000_000_000
 
 
 @rule("MSG-046", "3.2.4", IMPLIED, INFO, on="times")
-def published_already_expired(event: Event, report: Reporter) -> None:
+def published_already_expired(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A message is published before its absolute-expiry-time.
 
     A broker drops a dead message without a word, and the consumer waits for it. Clocks differ and
@@ -53,7 +53,7 @@ def published_already_expired(event: Event, report: Reporter) -> None:
     if expiry is None or expiry in UNSET or in_seconds(expiry):
         return
     late = event.time // 1_000_000 - expiry
-    if late > PAST and once(event, "MSG-046"):
+    if late > PAST and report.once(link):
         text = f"is published {late // 1000} s after its absolute-expiry-time"
         speak(event, report, PROPERTIES, text, "properties.absolute-expiry-time", False)
 
@@ -64,7 +64,7 @@ def in_seconds(time: int) -> bool:
 
 
 @rule("MSG-047", "3.2.4", ADVISORY, INFO, on="times")
-def creation_time_implausible(event: Event, report: Reporter) -> None:
+def creation_time_implausible(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A message is created before it expires, before it is sent, and after 1973.
 
     A time that makes sense only in seconds is the commonest slip: timestamps are in milliseconds.
@@ -92,12 +92,12 @@ def creation_time_implausible(event: Event, report: Reporter) -> None:
         text, sure = f"is created {created - expiry} ms after its absolute-expiry-time", True
     elif ahead > FUTURE and event.time >= REAL_TIME:
         text = f"creation-time is {ahead // 1000} s after the time of the capture"
-    if text and once(event, "MSG-047"):
+    if text and report.once(link):
         speak(event, report, PROPERTIES, text, CREATION_TIME, sure)
 
 
 @rule("MSG-048", "3.2.4", ADVISORY, INFO, on="times")
-def expiry_ttl_creation_disagree(event: Event, report: Reporter) -> None:
+def expiry_ttl_creation_disagree(event: Event, report: Reporter, link: LinkEnd) -> None:
     """Where creation-time, ttl and absolute-expiry-time are all set, they agree.
 
     Which of ttl and absolute-expiry-time wins is not said, so brokers differ in when they drop
@@ -126,13 +126,13 @@ def expiry_ttl_creation_disagree(event: Event, report: Reporter) -> None:
         return
     if in_seconds(created) or created > expiry:
         return
-    if abs(expiry - created - header.ttl) > 1000 and once(event, "MSG-048"):
+    if abs(expiry - created - header.ttl) > 1000 and report.once(link):
         text = f"lives {expiry - created} ms by its times, {header.ttl} ms by its ttl"
         speak(event, report, PROPERTIES, text, "properties.absolute-expiry-time")
 
 
 @rule("MSG-049", "3.2.4", ADVISORY, INFO, on="odd-message")
-def group_sequence_irregular(event: Event, report: Reporter) -> None:
+def group_sequence_irregular(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A group-sequence belongs to a group: group-id is set as well.
 
     A number without a group orders nothing. Zero is what some libraries always send.
@@ -151,7 +151,7 @@ def group_sequence_irregular(event: Event, report: Reporter) -> None:
     if properties is None or passed_on(event) or properties.wrong:
         return
     number = properties.group_sequence
-    if number and properties.group_id is None and once(event, "MSG-049"):
+    if number and properties.group_id is None and report.once(link):
         text = f"has the group-sequence {number}, but no group-id"
         speak(event, report, PROPERTIES, text, "properties.group-sequence")
 

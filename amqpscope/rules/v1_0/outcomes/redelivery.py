@@ -9,24 +9,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import Event
-from amqpscope.model.v1_0.expectations import MAX_WATCHED, Watch
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.message import HEADER, PROPERTIES
+from amqpscope.model.v1_0.redelivery import bare
 from amqpscope.model.v1_0.transaction import txn_id
 from amqpscope.rules.v1_0 import IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.transactions.controller import call
-from amqpscope.rules.v1_0.transactions.discharged import ending
-from amqpscope.rules.v1_0.transactions.work import seen_whole, state_of
 from dissectors.v1_0.bodies import (
-    Accepted,
     Body,
-    Disposition,
-    Modified,
     Received,
-    Rejected,
-    Source,
     TransactionalState,
     Transfer,
 )
@@ -35,16 +27,6 @@ from dissectors.v1_0.values import Value
 
 DELIVERY_COUNT: Final = 4
 """The position of delivery-count in the header of a message."""
-
-
-def bare(message: bytes) -> bytes:
-    """The part of a message that nobody on the way may change; empty if it cannot be told."""
-    sections, fault = walk(message)
-    if fault is None:
-        for section in sections:
-            if section.code >= PROPERTIES:
-                return message[section.start :]
-    return b""
 
 
 def singular(message: bytes) -> bool:
@@ -60,24 +42,8 @@ def singular(message: bytes) -> bool:
     return False
 
 
-def alike(delivery: Delivery, content: bytes) -> int:
-    """How many deliveries of a link that are remembered have this bare content."""
-    session = delivery.link.session
-    return sum(
-        each.link is delivery.link and each.content.endswith(content)
-        for each in (*session.deliveries.live.values(), *session.deliveries.done.values())
-    )
-
-
-def watch_of(link: LinkEnd) -> Watch:
-    """What a link's messages are compared with."""
-    if link.sending.watch is None:
-        link.sending.watch = Watch()
-    return link.sending.watch
-
-
-@rule("OUT-028", "3.4.5", MUST, WARNING, on="odd-state receiver-disposition | watched")
-def undeliverable_here_redelivered(event: Event, report: Reporter) -> None:
+@rule("OUT-028", "3.4.5", MUST, WARNING, on="watched")
+def undeliverable_here_redelivered(event: Event, report: Reporter, link: LinkEnd) -> None:
     """A message that a receiver has modified as undeliverable-here does not come to it again.
 
     The receiver cannot do anything with it; to send it again makes a loop. Another link may get it,
@@ -99,33 +65,18 @@ def undeliverable_here_redelivered(event: Event, report: Reporter) -> None:
         server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
                 | header(delivery-count=1) properties(message-id="m") data(b"0")
     """
-    body, link = event.body, event.link
-    if isinstance(body, Disposition):
-        state = body.state
-        if isinstance(state, Modified) and state.undeliverable_here and not event.damaged:
-            for delivery in event.covered[:MAX_WATCHED]:
-                refuse(event, delivery)
-    elif link is not None and link.sending.watch is not None and event.message is not None:
-        unwanted = link.sending.watch.unwanted
-        mark = unwanted.get(bare(event.message)) if unwanted else None
-        if mark is not None and event.knew(mark) and singular(event.message):
-            report.suspect(
-                event,
-                f"link {link.label()} gets a message again that its receiver has modified as"
-                " undeliverable here",
-                "transfer",
-                ((mark, "the outcome"),),
-            )
-
-
-def refuse(event: Event, delivery: Delivery) -> None:
-    """Remember a message that a receiver does not want again."""
-    content = bare(delivery.content)
-    if not content or delivery.rcv_terminal is not None:
+    if link.sending.watch is None or event.message is None:
         return
-    unwanted = watch_of(delivery.link).unwanted
-    if len(unwanted) < MAX_WATCHED and alike(delivery, content) == 1:
-        unwanted[content] = event.mark
+    unwanted = link.sending.watch.unwanted
+    mark = unwanted.get(bare(event.message)) if unwanted else None
+    if mark is not None and event.knew(mark) and singular(event.message):
+        report.suspect(
+            event,
+            f"link {link.label()} gets a message again that its receiver has modified as"
+            " undeliverable here",
+            "transfer",
+            ((mark, "the outcome"),),
+        )
 
 
 @rule("OUT-051", "3.4.6", IMPLIED, WARNING, on="resume", needs="!damaged")
@@ -195,8 +146,8 @@ def from_start(state: Value) -> bool:
     return state is None
 
 
-@rule("TXN-049", "4.4.2", IMPLIED, WARNING, on="receiver-disposition state transactional | watched")
-def rolled_back_retirement_redelivered(event: Event, report: Reporter) -> None:
+@rule("TXN-049", "4.4.2", IMPLIED, WARNING, on="watched")
+def rolled_back_retirement_redelivered(event: Event, report: Reporter, link: LinkEnd) -> None:
     """After a rollback the controller still holds what it has not settled, and decides anew.
 
     A message that was retired under the transaction without settling it is not sent to anybody
@@ -230,60 +181,19 @@ def rolled_back_retirement_redelivered(event: Event, report: Reporter) -> None:
         server: transfer[0] handle=2 delivery-id=1 delivery-tag=b"2" message-format=0
                 | properties(message-id="m") data(b"0")
     """
-    link = event.link
-    if isinstance(event.body, Disposition):
-        answer = state_of(event)
-        for transaction in ending(event) if seen_whole(event) else ():
-            rolled_back = transaction.fail and isinstance(answer, Accepted)
-            if rolled_back or (not transaction.fail and isinstance(answer, Rejected)):
-                hold(event, transaction.id)
-    elif link is not None and link.sending.watch is not None and event.message is not None:
-        held = link.sending.watch.held
-        delivery = held.get(bare(event.message)) if held else None
-        if delivery is None or delivery.settled is not None or not singular(event.message):
-            return
-        state = delivery.rcv_state
-        if isinstance(state, TransactionalState):
-            report.suspect(
-                event,
-                f"delivery {delivery.delivery_id} was retired under transaction"
-                f" {call(txn_id(state.txn_id) or b'')}, which was rolled back; link"
-                f" {link.label()} gets its message again before it was given another outcome",
-                "transfer",
-                ((delivery.mark, "the delivery"), (delivery.rcv_state_mark, "its retirement")),
-            )
-
-
-def hold(event: Event, id: bytes) -> None:
-    """Remember what a controller holds after a rollback, on the links that may bring it again."""
-    for session in event.own.channels.values():
-        for delivery in session.deliveries.live.values():
-            state = delivery.rcv_state
-            if not isinstance(state, TransactionalState) or txn_id(state.txn_id) != id:
-                continue
-            acquired = delivery.work is not None and delivery.work.transaction is not None
-            content = bare(delivery.content)
-            if delivery.settled is not None or acquired or not content:
-                continue
-            if alike(delivery, content) == 1:
-                for link in moving(event, delivery.link):
-                    watch_of(link).held[content] = delivery
-
-
-def moving(event: Event, link: LinkEnd) -> list[LinkEnd]:
-    """A peer's senders that take messages from the same node for good."""
-    found = []
-    for session in event.own.channels.values():
-        for other in session.handles.values():
-            if other.role is False and other.node() == link.node() and not copies(other):
-                found.append(other)
-    return found
-
-
-def copies(link: LinkEnd) -> bool:
-    """Whether a sender's source only shows messages to its receiver."""
-    for end in (link, link.pair):
-        source = None if end is None or end.attach is None else end.attach.source
-        if isinstance(source, Source) and source.distribution_mode == "copy":
-            return True
-    return False
+    if link.sending.watch is None or event.message is None:
+        return
+    held = link.sending.watch.held
+    delivery = held.get(bare(event.message)) if held else None
+    if delivery is None or delivery.settled is not None or not singular(event.message):
+        return
+    state = delivery.rcv_state
+    if isinstance(state, TransactionalState):
+        report.suspect(
+            event,
+            f"delivery {delivery.delivery_id} was retired under transaction"
+            f" {call(txn_id(state.txn_id) or b'')}, which was rolled back; link"
+            f" {link.label()} gets its message again before it was given another outcome",
+            "transfer",
+            ((delivery.mark, "the delivery"), (delivery.rcv_state_mark, "its retirement")),
+        )

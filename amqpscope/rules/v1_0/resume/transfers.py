@@ -142,8 +142,7 @@ def resumed_midway(event: Event, report: Reporter) -> None:
     delivery, link = event.delivery, placed(event)
     if link is None or delivery is None or delivery.resumed or not delivery.transfers:
         return
-    if "RES-006" not in link.reported.rules:
-        link.reported.rules.add("RES-006")
+    if report.once(link):
         report.sure(
             event,
             f"sender {link.label()} sets resume on a later transfer of a delivery that it began"
@@ -361,10 +360,12 @@ def incomplete_receiver_detaches(event: Event, report: Reporter) -> None:
 
 def owed(event: Event, report: Reporter, link: LinkEnd, what: str) -> None:
     """A receiver did not refuse what it may not take."""
-    breach, link.receiving.breach = link.receiving.breach, None
+    breach = link.receiving.breach
     if breach is None or not event.own.anchored or not event.partner.anchored:
         return
     if link.session.ended is not None or (link.pair is not None and link.pair.detach is not None):
+        return
+    if not report.once(link, breach.frame):
         return
     report.suspect(
         event,
@@ -415,10 +416,11 @@ def incomplete_then_reattach(event: Event, report: Reporter) -> None:
     for end in event.connection.ends:
         for session in end.channels.values():
             for link in session.handles.values():
-                if not link.terms.lists_unsettled or "RES-013" in link.reported.rules:
+                if not link.terms.lists_unsettled:
                     continue
-                if stays(event, link):
-                    link.reported.rules.add("RES-013")
+                if stays(event, report, link):
+                    if not report.once(link):
+                        continue
                     report.suspect(
                         event,
                         f"link {link.label()} lives on although all deliveries of its incomplete"
@@ -430,13 +432,18 @@ def incomplete_then_reattach(event: Event, report: Reporter) -> None:
                     )
 
 
-def stays(event: Event, link: LinkEnd) -> bool:
+def breached(report: Reporter, link: LinkEnd) -> bool:
+    """A new delivery came that the receiver's incomplete list forbids, and RES-012 waits."""
+    breach = link.receiving.breach
+    return breach is not None and not report.has_reported("RES-012", link, breach.frame)
+
+
+def stays(event: Event, report: Reporter, link: LinkEnd) -> bool:
     """A link with an incomplete list has nothing more to resume, and neither peer detaches it."""
     attach, pair = link.attach, link.pair
     if attach is None or pair is None or not attached_still(link) or not attach.unsettled:
         return False
-    breached = link.receiving.breach is not None or pair.receiving.breach is not None
-    if not attach.incomplete_unsettled or breached:
+    if not attach.incomplete_unsettled or breached(report, link) or breached(report, pair):
         return False
     sender = pair if link.role else link
     mark = sender.sending.last_mark

@@ -13,6 +13,7 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.sasl import CLIENT, SERVER, Sasl
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.topics import LEFT_SASL
 from dissectors.v1_0.bodies import (
     Body,
     SaslChallenge,
@@ -358,9 +359,10 @@ def header_without_outcome(event: Event, report: Reporter, sasl: Sasl) -> None:
     """The server begins another layer although it has not ended this one."""
     if event.peer != SERVER or event.own.layer != 3 or sasl.outcome is not None:
         return
-    if sasl.mechanisms is None or sasl.ignored[SERVER] or event.own.finished:
+    if sasl.mechanisms is None or event.own.finished:
         return
-    sasl.ignored[SERVER] = True
+    if not report.once(event.own, topic=LEFT_SASL):
+        return
     report.sure(
         event,
         "the server begins the next layer without a sasl-outcome",
@@ -427,7 +429,8 @@ def sasl_handshake_stalled(event: Event, report: Reporter) -> None:
     end = event.connection.ends[owner]
     if step and end.anchored and end.finished not in ("fin", "rst"):
         seconds = event.since(last) // 1_000_000_000
-        sasl.last_mark = None
+        if not report.once(event.connection, last.frame):
+            return
         report.suspect(
             event,
             f"the SASL handshake stood still for {seconds} s, waiting for the"

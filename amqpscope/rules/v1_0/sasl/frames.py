@@ -15,6 +15,7 @@ from amqpscope.model.v1_0.sasl import CLIENT, SERVER
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.sasl.exchange import NAMES, followed
 from amqpscope.rules.v1_0.sasl.fields import CODES
+from amqpscope.rules.v1_0.topics import LEFT_SASL
 from dissectors.errors import Damage
 from dissectors.v1_0.bodies import (
     SaslChallenge,
@@ -294,7 +295,7 @@ def sasl_failure_ignored(event: Event, report: Reporter) -> None:
         server: FIN
     """
     sasl = event.connection.sasl
-    if not sasl.failed or sasl.ignored[event.peer] or followed(event) is None:
+    if not sasl.failed or followed(event) is None or report.has_reported(LEFT_SASL, event.own):
         return
     unit = event.frame.unit
     if unit.header is None and (event.own.layer != SASL or unit.type == 1 or broken(unit)):
@@ -310,4 +311,4 @@ def sasl_failure_ignored(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", evidence, severity=WARNING if late else INFO)
     else:
         return
-    sasl.ignored[event.peer] = True
+    report.once(event.own, topic=LEFT_SASL)

@@ -11,6 +11,7 @@ from amqpscope.model.v1_0.event import TICK, Event
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, MUST, Reporter, rule
 from amqpscope.rules.v1_0.overdue import common_link, judging, owes, stands_for
+from amqpscope.rules.v1_0.topics import BEGIN_UNANSWERED
 from dissectors.v1_0.bodies import Begin
 
 
@@ -128,11 +129,12 @@ def remote_channel_missing_in_reply(event: Event, report: Reporter) -> None:
             continue
         for session in debtor.unpaired:
             asked = stands_for(session, waiting)
-            if asked is None or session.reported.begin_overdue:
+            if asked is None or report.has_reported(BEGIN_UNANSWERED, session):
                 continue
             if event.kinds & TICK and not (judging(event) and owes(event, debtor, asked.mark)):
                 continue
-            session.reported.begin_overdue = asked.reported.begin_overdue = True
+            report.once(session, topic=BEGIN_UNANSWERED)
+            report.once(asked, topic=BEGIN_UNANSWERED)
             missing_answer(event, report, session, asked)
 
 

@@ -10,6 +10,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.overdue import judging, owes, seconds, stands_for
+from amqpscope.rules.v1_0.topics import BEGIN_UNANSWERED
 from dissectors.v1_0.bodies import Attach, Begin, End
 
 
@@ -106,7 +107,7 @@ def begin_answered(event: Event, report: Reporter) -> None:
         debtor = event.connection.ends[1 - end.peer]
         for session in end.unpaired:
             begin = session.begin
-            if session.reported.begin_overdue or begin is None or begin.remote_channel is not None:
+            if begin is None or begin.remote_channel is not None:
                 continue
             if not owes(event, debtor, session.mark):
                 # Those behind it are younger.
@@ -116,7 +117,8 @@ def begin_answered(event: Event, report: Reporter) -> None:
             if any(stands_for(other, [session]) is not None for other in debtor.unpaired):
                 # The partner has answered, but did not say so: see SES-004.
                 continue
-            session.reported.begin_overdue = True
+            if not report.once(session, topic=BEGIN_UNANSWERED):
+                continue
             report.suspect(
                 event,
                 f"begin on channel {session.channel} has no answer after"
@@ -208,11 +210,12 @@ def end_answered(event: Event, report: Reporter) -> None:
     for debtor in event.connection.ends:
         for session in debtor.channels.values():
             pair = session.pair
-            if pair is None or pair.ended is None or pair.reported.end_overdue:
+            if pair is None or pair.ended is None:
                 continue
             if session.assumed or not owes(event, debtor, pair.ended_mark):
                 continue
-            pair.reported.end_overdue = True
+            if not report.once(pair):
+                continue
             report.suspect(
                 event,
                 f"end on channel {pair.channel} has no answer after"

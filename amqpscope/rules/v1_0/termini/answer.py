@@ -131,14 +131,10 @@ def dynamic_target_without_address(event: Event, report: Reporter) -> None:
 
 def tell_nameless(event: Event, report: Reporter, role: bool) -> None:
     """Report answers without an address that turn out to be no refusals."""
-    connection = event.connection
-    if not connection.nameless:
-        return
-    kept: list[LinkEnd] = []
-    for link in connection.nameless:
-        if link.role is not role or undecided(event, link):
-            kept.append(link)
-        elif link.detach is None and not refusing(event):
+    for link in event.connection.nameless:
+        if link.role is not role or undecided(event, link) or not report.once(link):
+            continue
+        if link.detach is None and not refusing(event):
             slot = "target" if role else "source"
             text = f"answers for the dynamic {slot} of link {link.label()} without its address"
             asked = link.pair.mark if link.pair is not None else None
@@ -149,7 +145,6 @@ def tell_nameless(event: Event, report: Reporter, role: bool) -> None:
                 report.suspect(event, text, path, related, peer=owner, mark=link.mark)
             else:
                 report.sure(event, text, path, related, peer=owner, mark=link.mark)
-    connection.nameless = kept
 
 
 def undecided(event: Event, link: LinkEnd) -> bool:

@@ -32,15 +32,6 @@ def tls_of(event: Event) -> Tls | None:
     return None if carrier is None or not carrier.complete else carrier.tls
 
 
-def once(event: Event, what: str) -> bool:
-    """Whether something is said for the first time on a connection."""
-    reported = event.connection.reported.rules
-    if what in reported:
-        return False
-    reported.add(what)
-    return True
-
-
 def start_of(event: Event, peer: int) -> Mark | None:
     """A peer's first header."""
     headers = event.connection.ends[peer].headers
@@ -71,7 +62,7 @@ def tls_roles_reversed(event: Event, report: Reporter) -> None:
     if tls is None or not tls.hello[SERVER]:
         return
     mark = start_of(event, SERVER)
-    if mark is not None and once(event, "TLS-003"):
+    if mark is not None and report.once(event.connection):
         text = f"the server begins TLS with a ClientHello, in packet {tls.hello[SERVER]}"
         report.sure(event, text, "header", peer=SERVER, mark=mark)
 
@@ -107,7 +98,7 @@ def tls_certificate_not_validated(event: Event, report: Reporter) -> None:
         return
     if event.connection.encrypted or event.own.layer == TLS_HEADER:
         wrong = invalid(tls.certificate, tls.server_name, event.time)
-        if wrong and once(event, "TLS-006"):
+        if wrong and report.once(event.connection):
             text = f"the client goes on although the server's certificate {wrong}"
             report.suspect(event, text, "header")
 
@@ -256,12 +247,16 @@ def websocket_binding_wrong(event: Event, report: Reporter) -> None:
     if websocket is None:
         return
     peer = event.peer
-    if websocket.text[peer] and once(event, f"TLS-015 text {peer}"):
+    if websocket.text[peer] and report.once(event.connection.ends[peer], topic="TLS-015 text"):
         mark = start_of(event, peer) or event.mark
         text = f"the {NAMES[peer]} sends AMQP in text messages, from packet {websocket.text[peer]}"
         report.sure(event, text, "websocket", mark=mark)
     wrong = misnamed(websocket, peer)
-    if wrong and event.frame.unit.header is not None and once(event, f"TLS-015 name {peer}"):
+    if (
+        wrong
+        and event.frame.unit.header is not None
+        and report.once(event.connection.ends[peer], topic="TLS-015 name")
+    ):
         report.sure(event, f"the {NAMES[peer]} {wrong}", "websocket")
 
 

@@ -17,6 +17,7 @@ from amqpscope.model.v1_0.transaction import (
     txn_id,
 )
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.topics import CONTROL_LINK
 from amqpscope.rules.wording import a
 from dissectors.v1_0.bodies import Declare, Discharge, TransactionalState, Transfer
 from dissectors.v1_0.message import AMQP_VALUE
@@ -197,16 +198,15 @@ def local_transactions_not_offered(event: Event, report: Reporter) -> None:
     if found is None or link is None or link.pair is None or not isinstance(found.value, Declare):
         return
     offered = capabilities(link)
-    if found.value.global_id is None and offered is not None and LOCAL not in offered:
-        reported = event.connection.transactions.reported_attaches
-        if link.mark.frame not in reported:
-            reported.add(link.mark.frame)
-            report.suspect(
-                event,
-                f"a local transaction is declared; the coordinator offers {', '.join(offered)}",
-                "declare.global-id",
-                ((link.pair.mark, "the coordinator's capabilities"),),
-            )
+    if found.value.global_id is not None or offered is None or LOCAL in offered:
+        return
+    if report.once(link, topic=CONTROL_LINK):
+        report.suspect(
+            event,
+            f"a local transaction is declared; the coordinator offers {', '.join(offered)}",
+            "declare.global-id",
+            ((link.pair.mark, "the coordinator's capabilities"),),
+        )
 
 
 @rule("TXN-022", "4.5.2", MUST, ERROR, on="message coordinator")

@@ -13,16 +13,17 @@ from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.model.v1_0.transaction import (
     LIVE,
     Transaction,
+    answered,
     capabilities,
     coordinator_link,
     txn_id,
 )
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.topics import CONTROL_LINK
 from amqpscope.rules.v1_0.transactions.controller import call
 from amqpscope.rules.v1_0.transactions.discharged import (
     ANSWER,
     TRANSACTION_ERROR,
-    answered,
     condition,
     state_of,
 )
@@ -247,13 +248,11 @@ def several_txns_per_session(event: Event, report: Reporter) -> None:
             f" the coordinator {listed}"
         )
         evidence = ((other.declared, "the live transaction"), (event.mark, "the second one"))
-        reported = event.connection.transactions.reported_attaches
         if offered is not None:
             report.sure(
                 event, text, "declare", evidence, peer=event.partner.peer, mark=delivery.mark
             )
-        elif link.mark.frame not in reported:
-            reported.add(link.mark.frame)
+        elif report.once(link, topic=CONTROL_LINK):
             report.suspect(
                 event,
                 text,

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.outcomes import outcome
-from amqpscope.model.v1_0.transaction import Transaction, coordinator_link
+from amqpscope.model.v1_0.transaction import answered, coordinator_link, ending
 from amqpscope.rules.v1_0 import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.transactions.controller import call
 from dissectors.v1_0.bodies import (
@@ -30,19 +29,6 @@ TRANSACTION_ERROR: Final = "amqp:transaction:"
 ILLEGAL_STATE: Final = "amqp:illegal-state"
 
 ANSWER: Final = "receiver-disposition state transactional"
-
-
-def answered(event: Event) -> list[Delivery]:
-    """The control messages that a disposition of the resource answers."""
-    if event.discarded or event.frame.unit.faults or event.frame.missing:
-        return []
-    return [
-        delivery
-        for delivery in event.covered
-        if delivery.work is not None
-        and delivery.work.control is not None
-        and coordinator_link(delivery.link)
-    ]
 
 
 def state_of(event: Event) -> Value:
@@ -142,20 +128,6 @@ def partial_posting_discharge_accepted(event: Event, report: Reporter) -> None:
                 "disposition.state",
                 ((transaction.discharge, "the discharge"),),
             )
-
-
-def ending(event: Event) -> list[Transaction]:
-    """The transactions whose discharge a disposition answers for the first time."""
-    found: list[Transaction] = []
-    for delivery in answered(event):
-        work = delivery.work
-        if work is None or work.transaction is None or work.transaction.answer is not None:
-            continue
-        if not isinstance(work.control, Discharge):
-            continue
-        if work.transaction.discharge is not None:
-            found.append(work.transaction)
-    return found
 
 
 @rule("TXN-032", "4.4.2", MUST, WARNING, on=ANSWER)

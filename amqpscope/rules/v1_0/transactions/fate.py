@@ -11,17 +11,20 @@ from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.outcomes import outcome
-from amqpscope.model.v1_0.transaction import COMMITTED, LIVE, ROLLED_BACK, half_sent, txn_id
+from amqpscope.model.v1_0.transaction import (
+    COMMITTED,
+    LIVE,
+    ROLLED_BACK,
+    answered,
+    ending,
+    half_sent,
+    seen_whole,
+    txn_id,
+)
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.transactions.controller import call
-from amqpscope.rules.v1_0.transactions.discharged import (
-    ANSWER,
-    TRANSACTION_ERROR,
-    answered,
-    condition,
-    ending,
-)
-from amqpscope.rules.v1_0.transactions.work import owner, seen_whole, state_of
+from amqpscope.rules.v1_0.transactions.discharged import ANSWER, TRANSACTION_ERROR, condition
+from amqpscope.rules.v1_0.transactions.work import owner, state_of
 from dissectors.v1_0.bodies import Accepted, Rejected, TransactionalState
 from dissectors.v1_0.values import Value
 
@@ -222,8 +225,6 @@ def transactional_acquisition_ignored(event: Event, report: Reporter, link: Link
     pair = link.pair
     if pair is None or pair.receiving.txn_mark is None:
         return
-    if "TXN-034" in link.reported.rules:
-        return
     if isinstance(state_of(event), TransactionalState) or not seen_whole(event):
         return
     transaction = event.connection.transactions.known.get(pair.receiving.txn_ids[-1])
@@ -237,7 +238,8 @@ def transactional_acquisition_ignored(event: Event, report: Reporter, link: Link
     for grant in pair.receiving.credit.entries:
         if grant.mark.frame < pair.receiving.txn_mark.frame and grant.limit > count:
             return
-    link.reported.rules.add("TXN-034")
+    if not report.once(link):
+        return
     report.suspect(
         event,
         f"link {link.label()} was to acquire under transaction {call(transaction.id)}, yet a"

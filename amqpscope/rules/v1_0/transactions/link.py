@@ -12,6 +12,7 @@ from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.transaction import coordinator_link
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.topics import CONTROL_LINK
 from dissectors.v1_0.bodies import Attach, Coordinator, Flow, Source, Target, Transfer
 from dissectors.v1_0.values import Array, Symbol, type_of
 
@@ -92,10 +93,8 @@ def coordinator_not_echoed(
     attach = link.attach
     if attach is None or not isinstance(attach.target, Target) or not coordinator_link(pair):
         return
-    reported = event.connection.transactions.reported_attaches
-    if link.mark.frame in reported:
+    if not report.once(link, topic=CONTROL_LINK):
         return
-    reported.add(link.mark.frame)
     report.sure(
         event,
         f"control link {link.label()} is answered with a plain target, and given credit",

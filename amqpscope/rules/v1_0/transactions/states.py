@@ -5,10 +5,10 @@ from __future__ import annotations
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.outcomes import outcome
-from amqpscope.model.v1_0.transaction import LIVE, Transaction, coordinator_link, txn_id
+from amqpscope.model.v1_0.transaction import LIVE, Transaction, coordinator_link, seen_whole, txn_id
 from amqpscope.rules.v1_0 import ERROR, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.transactions.controller import call, control_message
-from amqpscope.rules.v1_0.transactions.work import owner, seen_whole, state_of
+from amqpscope.rules.v1_0.transactions.work import owner, state_of
 from dissectors.v1_0.bodies import Body, Declared, Discharge, Flow, Received, TransactionalState
 from dissectors.v1_0.values import Described, type_of
 

@@ -12,7 +12,14 @@ from typing import Final
 from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import KIND, Event
-from amqpscope.model.v1_0.transaction import GONE, LIVE, Transaction, capabilities, txn_id
+from amqpscope.model.v1_0.transaction import (
+    GONE,
+    LIVE,
+    Transaction,
+    capabilities,
+    seen_whole,
+    txn_id,
+)
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.transactions.controller import call, control_message
 from dissectors.v1_0.bodies import Discharge, Disposition, Flow, TransactionalState, Transfer
@@ -21,14 +28,6 @@ from dissectors.v1_0.values import Value
 MULTI_SESSIONS: Final = "amqp:multi-ssns-per-txn"
 CONTINUATION: Final = KIND["continuation"]
 FIRST: Final = KIND["first"]
-
-
-def seen_whole(event: Event) -> bool:
-    """Nothing that could declare or end a transaction was missed."""
-    own, partner = event.own, event.partner
-    if not own.anchored or not partner.anchored or own.damaged or partner.damaged:
-        return False
-    return not event.connection.transactions.lost and not event.discarded and not event.ahead
 
 
 def owner(transaction: Transaction) -> int:
@@ -194,8 +193,6 @@ def txn_used_across_sessions(event: Event, report: Reporter) -> None:
     transaction = None if id is None else event.connection.transactions.known.get(id)
     if id is None or transaction is None or transaction.state != LIVE:
         return
-    if transaction.crossing_reported:
-        return
     if owner(transaction) != event.peer or event.session is transaction.control.session:
         return
     if event.discarded or not event.own.anchored:
@@ -203,7 +200,8 @@ def txn_used_across_sessions(event: Event, report: Reporter) -> None:
     offered = capabilities(transaction.control)
     if offered is not None and MULTI_SESSIONS in offered:
         return
-    transaction.crossing_reported = True
+    if not report.once(transaction):
+        return
     listed = "lists no capabilities" if offered is None else f"offers {', '.join(offered)}"
     text = f"transaction {call(id)} is used on another session; its coordinator {listed}"
     path = f"{event.frame.unit.name}.state.txn-id"
@@ -239,16 +237,14 @@ def posting_frames_differ_in_txn(
         return
     work = delivery.work
     first = None if work is None else work.id
-    if work is not None and work.difference_reported:
-        return
     said = txn_id(body.state.txn_id) if isinstance(body.state, TransactionalState) else None
     if said == first or (said is None and body.state is not None):
         return
     transaction = event.connection.transactions.known.get(first or said or b"")
     if not controls(event, transaction):
         return
-    if work is not None:
-        work.difference_reported = True
+    if work is not None and not report.once(work):
+        return
     evidence = ((delivery.mark, "the first transfer"),)
     if first is not None and said is not None:
         text = f"a transfer names transaction {call(said)}, the first one {call(first)}"

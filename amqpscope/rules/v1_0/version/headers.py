@@ -276,13 +276,12 @@ def mismatch_both_close(event: Event, report: Reporter) -> None:
         server: FIN
     """
     own, partner = event.own, event.partner
-    if own.reported.header_mismatch:
-        return
     other = differing(own, partner)
     if other is None or not own.anchored or not partner.anchored:
         return
     if event.knew(other.mark) and event.since(other.mark) > GRACE:
-        own.reported.header_mismatch = True
+        if not report.once(own):
+            return
         report.suspect(
             event,
             f"the client goes on with {event.frame.unit.name} though the server answered"
