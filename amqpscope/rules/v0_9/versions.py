@@ -1,9 +1,17 @@
-"""Which product, and which version of it, the server is."""
+"""Versions of the protocol that rules are of, and the version of the server's product."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from amqpscope.model.v0_9.connection import Connection
 from amqpscope.stream.types import SERVER
+
+NEWEST: Final = "0-9-1"
+OLD: Final = "10-3 0-8 0-9="
+"""The dialects before 0-9-1."""
+KNOWN: Final = "0-8 0-9="
+"""Dialects before 0-9-1 whose fields are known; of 10-3 only the numbers of methods are."""
 
 
 def rabbit_since(connection: Connection, major: int, minor: int) -> bool:

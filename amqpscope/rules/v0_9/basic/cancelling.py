@@ -6,15 +6,17 @@ from typing import Final
 
 from amqpscope.model.v0_9 import deliveries as states
 from amqpscope.model.v0_9.channel import Channel, Request
+from amqpscope.model.v0_9.deliveries import Consumer
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.basic.consuming import TAG, deleted_since
-from amqpscope.rules.v0_9.channel.replies import answered_anyway
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.rules.v0_9.channel.replies import UNASKED, report_no_wait
+from amqpscope.rules.v0_9.versions import NEWEST
 from dissectors.v0_9.codec import Method
 
 NOTIFY: Final = "consumer_cancel_notify"
+CONSUMER_OKS: Final = "basic.consume-ok basic.cancel-ok"
 UNRELATED: Final = frozenset((200, 320, 501, 505, 506, 541))
 """Codes of closes that say nothing of whether a consumer was known."""
 
@@ -27,9 +29,7 @@ def blames(event: Event, name: str) -> bool:
     return number(method, "class-id") << 16 | number(method, "method-id") == plan.code
 
 
-@rule(
-    "A09-BAS-31", "cancel 01", MUST, WARNING, on="channel.close | connection.close", needs="server"
-)
+@rule("A09-BAS-31", "cancel 01", MUST, WARNING, on="channel.close connection.close", needs="server")
 def cancel_of_unknown_consumer_refused(event: Event, report: Reporter, method: Method) -> None:
     """A consumer that is not there, or not any more, can be cancelled without harm.
 
@@ -79,8 +79,8 @@ def cancel_ok_tag_differs(
         report.sure(event, words, "basic.cancel-ok.consumer-tag", related)
 
 
-@rule("A09-BAS-33", "no-wait", MUST, ERROR, on="unasked basic.consume-ok | unasked basic.cancel-ok")
-def consumer_reply_to_no_wait(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-33", "no-wait", MUST, ERROR, on=f"unasked {CONSUMER_OKS}", needs=f"server {UNASKED}")
+def consumer_reply_to_no_wait(event: Event, report: Reporter, channel: Channel) -> None:
     """A consume or cancel that wants no answer gets none.
 
     The client does not wait for it, and takes it for the answer to another request.
@@ -94,12 +94,13 @@ def consumer_reply_to_no_wait(event: Event, report: Reporter) -> None:
         client: basic.consume[1] queue="q" consumer-tag="u"
         server: basic.consume-ok[1] consumer-tag="u"
     """
-    if event.peer == SERVER:
-        answered_anyway(event, report)
+    report_no_wait(event, report, channel)
 
 
 @rule("A09-BAS-34", "amq_basic_02", MUST, WARNING, on="basic.consume-ok")
-def exclusive_consume_not_enforced(event: Event, report: Reporter, request: Request) -> None:
+def exclusive_consume_not_enforced(
+    event: Event, report: Reporter, request: Request, consumer: Consumer
+) -> None:
     """Who asks to be a queue's only consumer is refused, with 403, while there are others.
 
     And while there is an only one, so is everyone else. What others do on other connections is
@@ -115,18 +116,16 @@ def exclusive_consume_not_enforced(event: Event, report: Reporter, request: Requ
         client: basic.consume[1] queue="q" consumer-tag="u"
         server: basic.consume-ok[1] consumer-tag="u"
     """
-    new, connection = event.consumer, event.connection
-    if new is None or not new.queue or event.name != "basic.consume-ok":
-        return
-    for channel in connection.channels.values():
-        if channel.closing or not channel.sure:
+    queue = consumer.queue
+    for channel in event.connection.channels.values():
+        if not queue or channel.closing or not channel.sure:
             continue
         for other in channel.consumers.values():
-            if other is new or other.queue != new.queue or other.state != states.ACTIVE:
+            if other is consumer or other.queue != queue or other.state != states.ACTIVE:
                 continue
-            if (other.exclusive or new.exclusive) and not deleted_since(event, other):
-                words = f"a second consumer of {new.queue!r}, and one of them is to be the only one"
-                related = ((other.mark, "the other's consume"), (new.mark, "its consume"))
+            if (other.exclusive or consumer.exclusive) and not deleted_since(event, other):
+                words = f"a second consumer of {queue!r}, and one of them is to be the only one"
+                related = ((other.mark, "the other's consume"), (consumer.mark, "its consume"))
                 report.suspect(event, words, "", related)
                 return
 
@@ -137,7 +136,7 @@ def exclusive_consume_not_enforced(event: Event, report: Reporter, request: Requ
     IMPLIED,
     WARNING,
     on="basic.cancel",
-    dialects="0-9-1",
+    dialects=NEWEST,
     needs="server",
 )
 def server_cancel_not_announced(event: Event, report: Reporter) -> None:
@@ -158,8 +157,16 @@ def server_cancel_not_announced(event: Event, report: Reporter) -> None:
         report.sure(event, words, "", related)
 
 
-@rule("A09-BAS-36", "[RMQ]", IMPLIED, WARNING, on="unasked basic.cancel-ok", dialects="0-9-1")
-def cancel_ok_to_no_wait_cancel(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-BAS-36",
+    "[RMQ]",
+    IMPLIED,
+    WARNING,
+    on="unasked basic.cancel-ok",
+    dialects=NEWEST,
+    needs=f"client {UNASKED}",
+)
+def cancel_ok_to_no_wait_cancel(event: Event, report: Reporter, channel: Channel) -> None:
     """A client does not answer the server's cancel when it has no-wait set.
 
     Brokers of some versions close the connection at it, and all its channels with it.
@@ -173,5 +180,4 @@ def cancel_ok_to_no_wait_cancel(event: Event, report: Reporter) -> None:
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    if event.peer == CLIENT:
-        answered_anyway(event, report)
+    report_no_wait(event, report, channel)

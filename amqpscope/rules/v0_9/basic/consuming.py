@@ -17,6 +17,8 @@ from dissectors.v0_9.codec import Method
 TAG: Final = "consumer-tag"
 CONSUME: Final = "basic.consume"
 CONSUME_OK: Final = "basic.consume-ok"
+IN_USE: Final = (states.ACTIVE, states.PENDING)
+"""States of a consumer whose tag no other can have."""
 
 
 def asked_tags(channel: Channel) -> list[str]:
@@ -66,11 +68,9 @@ def generated_consumer_tag_wrong(
         client: basic.consume[1] queue="q"
         server: basic.consume-ok[1] consumer-tag="ctag-1"
     """
-    if text(request.method, TAG):
+    if text(request.method, TAG) or method.get(TAG) is None:
         return
     said, path = text(method, TAG), "basic.consume-ok.consumer-tag"
-    if method.get(TAG) is None:
-        return
     if not said:
         report.sure(event, "the server chooses an empty consumer tag", path)
         return
@@ -81,7 +81,7 @@ def generated_consumer_tag_wrong(
 
 
 @rule(
-    "A09-BAS-03", "1.1.6.1, consumer-tag 01", MUST, ERROR, on="basic.consume", needs="client sure"
+    "A09-BAS-03", "1.1.6.1, consumer-tag 01", MUST, ERROR, on="basic.consume", needs="client clear"
 )
 def consumer_tag_in_use(event: Event, report: Reporter, method: Method, channel: Channel) -> None:
     """A new consumer has a tag that no other consumer of the channel has.
@@ -99,16 +99,12 @@ def consumer_tag_in_use(event: Event, report: Reporter, method: Method, channel:
         server: basic.consume-ok[1] consumer-tag="t"
     """
     consumer = channel.consumers.get(text(method, TAG))
-    if consumer is None or consumer.assumed or channel.closing or not event.trusted:
-        return
-    if consumer.state not in (states.ACTIVE, states.PENDING):
+    if consumer is None or consumer.assumed or consumer.state not in IN_USE:
         return
     words = f"the consumer tag {consumer.tag!r} is in use on this channel"
     related = ((consumer.mark, "the consumer that has it"),)
-    if deleted_since(event, consumer):
-        report.suspect(event, words, "basic.consume.consumer-tag", related)
-    else:
-        report.sure(event, words, "basic.consume.consumer-tag", related)
+    proven = not deleted_since(event, consumer)
+    report.sure_if(proven, event, words, "basic.consume.consumer-tag", related)
 
 
 def deleted_since(event: Event, consumer: Consumer) -> bool:
@@ -119,7 +115,7 @@ def deleted_since(event: Event, consumer: Consumer) -> bool:
 
 
 @rule("A09-BAS-04", "consume no-wait", IMPLIED, WARNING, on="basic.consume")
-def no_wait_consume_without_tag(event: Event, report: Reporter) -> None:
+def no_wait_consume_without_tag(event: Event, report: Reporter, method: Method) -> None:
     """A consume that wants no answer names its consumer.
 
     The server says the tag that it has chosen only in its answer, so the client can neither tell
@@ -131,8 +127,7 @@ def no_wait_consume_without_tag(event: Event, report: Reporter) -> None:
     Good (queue):
         client: basic.consume[1] queue="q" consumer-tag="t" no-wait=true
     """
-    method = event.unit.method
-    if method is not None and not text(method, TAG) and not waits(method):
+    if not text(method, TAG) and not waits(method):
         words = "a consume with no-wait and without a tag: nobody tells the client the tag"
         report.sure(event, words, "basic.consume.consumer-tag")
 
@@ -169,7 +164,7 @@ def consumer_tag_on_other_channel(
             return
 
 
-@rule("A09-BAS-06", "1.1.6.7", MUST, ERROR, on="odd-deliver basic.deliver")
+@rule("A09-BAS-06", "1.1.6.7", MUST, ERROR, on="odd-deliver basic.deliver", needs="clear !ahead")
 def deliver_to_unknown_consumer(
     event: Event, report: Reporter, method: Method, channel: Channel
 ) -> None:
@@ -185,31 +180,23 @@ def deliver_to_unknown_consumer(
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=1
     """
-    if not judged(event, channel):
-        return
     tag = text(method, TAG)
     if event.consumer is not None or tag in channel.gone or "" in asked_tags(channel):
         return
+    if not readable(event, method):
+        return
     words, path = f"there is no consumer {tag!r} on this channel", "basic.deliver.consumer-tag"
-    if CONSUME_OK in channel.unawaited or len(channel.gone) >= MAX_GONE:
-        # The client may not know the tag, or it was one of many that are not remembered.
-        report.suspect(event, words, path)
-    else:
-        report.sure(event, words, path)
+    # The client may not know the tag, or it was one of many that are not remembered.
+    known = CONSUME_OK not in channel.unawaited and len(channel.gone) < MAX_GONE
+    report.sure_if(known, event, words, path)
 
 
-def judged(event: Event, channel: Channel) -> bool:
-    """All of the channel was seen, and whatever the client asked that the server knows of."""
-    method = event.unit.method
-    if method is None or method.get(TAG) is None:
-        # Of the oldest draft the fields are not always known.
-        return False
-    if event.partner.damaged is not None:
-        return False
-    return channel.sure and not channel.closing and not event.ahead and event.trusted
+def readable(event: Event, method: Method) -> bool:
+    """The tag, which the oldest draft does not always show, and all of the client were read."""
+    return method.get(TAG) is not None and event.partner.damaged is None
 
 
-@rule("A09-BAS-07", "4.6", MUST, ERROR, on="odd-deliver basic.deliver")
+@rule("A09-BAS-07", "4.6", MUST, ERROR, on="odd-deliver basic.deliver", needs="clear !ahead")
 def deliver_outside_consumer_life(
     event: Event, report: Reporter, method: Method, channel: Channel
 ) -> None:
@@ -244,7 +231,7 @@ def deliver_outside_consumer_life(
         server: content-header[1] class=basic body-size=0
     """
     consumer = event.consumer
-    if not judged(event, channel):
+    if not readable(event, method):
         return
     tag, path = text(method, TAG), "basic.deliver.consumer-tag"
     gone = channel.gone.get(tag)

@@ -8,7 +8,14 @@ from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.deliveries import Delivery
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.channel.replies import ENDS, passed_over, tell, unasked
+from amqpscope.rules.v0_9.channel.replies import (
+    ENDS,
+    passed_over,
+    report_unanswered,
+    report_waiting,
+    unasked,
+)
+from amqpscope.rules.v0_9.versions import NEWEST, OLD
 from amqpscope.stream.types import CLIENT, SERVER
 
 RECOVER_ASYNC: Final = "basic.recover-async"
@@ -19,7 +26,7 @@ RECOVER_ASYNC: Final = "basic.recover-async"
     "grammar",
     MUST,
     ERROR,
-    on=f"unasked basic.get-ok | unasked basic.get-empty | answers basic.* | {ENDS}",
+    on=f"unasked basic.get-ok basic.get-empty | answers basic.* | {ENDS}",
 )
 def get_answered_wrongly(event: Event, report: Reporter) -> None:
     """A get is answered by one get-ok with a message, or by one get-empty.
@@ -57,7 +64,7 @@ def get_answered_wrongly(event: Event, report: Reporter) -> None:
             report.sure(event, words, "", ((request.mark, "the get"),), severity=WARNING)
             return
     if event.request is None:
-        tell(event, report, ("basic.get",))
+        report_waiting(event, report, ("basic.get",))
 
 
 @rule("A09-BAS-27", "amq_basic_23, requeue", MUST, INFO, on="basic.deliver", default=False)
@@ -168,8 +175,8 @@ def redelivered_flag_missing(
     MUST,
     ERROR,
     on="basic.recover",
-    dialects="10-3 0-8 0-9=",
-    needs="client",
+    dialects=OLD,
+    needs="client trusted !closing",
 )
 def recover_on_tx_channel(event: Event, report: Reporter, channel: Channel) -> None:
     """In 0-8 and 0-9 a client does not recover on a channel with transactions.
@@ -186,9 +193,7 @@ def recover_on_tx_channel(event: Event, report: Reporter, channel: Channel) -> N
         client: tx.select[1]
         server: tx.select-ok[1]
     """
-    if channel.transaction is None:
-        return
-    if not channel.closing and event.trusted:
+    if channel.transaction is not None:
         related = ((channel.transaction.select_mark, "the tx.select"),)
         report.sure(event, "a recover on a channel with transactions", "", related)
 
@@ -198,8 +203,8 @@ def recover_on_tx_channel(event: Event, report: Reporter, channel: Channel) -> N
     "recover",
     IMPLIED,
     WARNING,
-    on=f"unasked basic.recover-ok | answers queue.* | answers basic.* | {ENDS}",
-    dialects="0-9-1",
+    on=f"unasked basic.recover-ok | answers queue.* basic.* | {ENDS}",
+    dialects=NEWEST,
 )
 def recover_unanswered(event: Event, report: Reporter) -> None:
     """A recover is answered by recover-ok; a recover-async is not.
@@ -231,10 +236,4 @@ def recover_unanswered(event: Event, report: Reporter) -> None:
         if unasked(event) and event.peer == SERVER and mark is not None:
             report.sure(event, "recover-ok answers a recover-async", "", ((mark, "that"),))
         return
-    for request in passed_over(event):
-        if request.name == "basic.recover":
-            words = f"{event.name}, and the recover before has no answer"
-            report.sure(event, words, "", ((request.mark, "the recover"),))
-            return
-    if event.request is None:
-        tell(event, report, ("basic.recover",))
+    report_unanswered(event, report, "basic.recover")

@@ -2,7 +2,7 @@
 
 The scope of a limit differs. By the texts it is that of the channel, or with `global` that of the
 connection. RabbitMQ's is that of each consumer made after it, or with `global` that of the channel.
-For a server that is not known, only what breaks either reading is told.
+For a server that is not known, only what breaks either reading is reported.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Final
 
 from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v0_9.channel import Channel
-from amqpscope.model.v0_9.deliveries import Consumer, Qos
+from amqpscope.model.v0_9.deliveries import Consumer, Delivery, Qos
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ADVISORY, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.channel.replies import ENDS, passed_over, tell
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.rules.v0_9.channel.replies import ENDS, report_unanswered
+from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.message import ContentHeader
 
 MANY: Final = 1000
@@ -74,19 +74,19 @@ def streams(event: Event, consumer: Consumer) -> bool | None:
     return kind == "stream"
 
 
-def judged(event: Event, channel: Channel | None, consumer: Consumer | None) -> bool:
-    """All that counts was seen, and all acknowledgements that the server has had."""
-    if channel is None or consumer is None or not channel.sure or channel.deliveries.unsure:
-        return False
-    if consumer.assumed or consumer.no_ack or event.peer != SERVER or event.ahead:
-        return False
-    if consumer.again:
+ALL_SEEN: Final = "server sure counted !ahead"
+"""All that counts was seen, and all acknowledgements that the server has had."""
+
+
+def countable(event: Event, consumer: Consumer) -> bool:
+    """Deliveries to a consumer are acknowledged one by one, and counted for it alone."""
+    if consumer.assumed or consumer.no_ack or consumer.again:
         # RabbitMQ counts what is acknowledged by tag, also that of an earlier consumer.
         return False
     return streams(event, consumer) is not True
 
 
-@rule("A09-BAS-16", "amq_basic_18, qos", MUST, WARNING, on="full basic.deliver")
+@rule("A09-BAS-16", "amq_basic_18, qos", MUST, WARNING, on="full basic.deliver", needs=ALL_SEEN)
 def prefetch_count_exceeded(
     event: Event, report: Reporter, channel: Channel, consumer: Consumer
 ) -> None:
@@ -117,7 +117,7 @@ def prefetch_count_exceeded(
         server: basic.deliver[1] consumer-tag="u" delivery-tag=4 routing-key="q"
         server: content-header[1] class=basic body-size=0
     """
-    if not judged(event, channel, consumer):
+    if not countable(event, consumer):
         return
     for limit in limits(event, channel, consumer):
         count = limit.qos.count
@@ -127,16 +127,14 @@ def prefetch_count_exceeded(
         event.own.told.add(once)
         words = f"{limit.unacked + 1} deliveries of {limit.of} are unacknowledged, {count} may be"
         related = ((limit.qos.mark, "the qos"), (consumer.mark, "the consume"))
-        if limit.firm and streams(event, consumer) is False:
-            report.sure(event, words, "", related)
-        else:
-            report.suspect(event, words, "", related)
+        proven = limit.firm and streams(event, consumer) is False
+        report.sure_if(proven, event, words, "", related)
         return
 
 
-@rule("A09-BAS-17", "amq_basic_17, 18", MUST, WARNING, on="full content-header", needs="!faulty")
+@rule("A09-BAS-17", "amq_basic_17, 18", MUST, WARNING, on="full content-header", needs=ALL_SEEN)
 def prefetch_size_exceeded(
-    event: Event, report: Reporter, header: ContentHeader, channel: Channel
+    event: Event, report: Reporter, header: ContentHeader, channel: Channel, delivery: Delivery
 ) -> None:
     """What is unacknowledged at a client is no larger than it has allowed, but for one message.
 
@@ -170,21 +168,17 @@ def prefetch_size_exceeded(
         server: content-header[1] class=basic body-size=6
         server: content-body[1] "123456"
     """
-    delivery = event.delivery
-    consumer = None if delivery is None else delivery.consumer
-    if consumer is None:
+    consumer = delivery.consumer
+    if consumer is None or event.unit.faults or consumer.unacked < 2:
         return
-    if not judged(event, channel, consumer) or consumer.unacked < 2:
+    if not countable(event, consumer):
         return
     size = consumer.unacked_bytes + header.body_size
     for limit in limits(event, channel, consumer):
         if limit.qos.size and size > limit.qos.size:
             words = f"{size} octets are unacknowledged, {limit.qos.size} may be"
             related = ((limit.qos.mark, "the qos"), (consumer.mark, "the consume"))
-            if limit.firm:
-                report.sure(event, words, "content-header.body-size", related)
-            else:
-                report.suspect(event, words, "content-header.body-size", related)
+            report.sure_if(limit.firm, event, words, "content-header.body-size", related)
             return
 
 
@@ -213,13 +207,7 @@ def qos_unanswered(event: Event, report: Reporter) -> None:
         @60s client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    for request in passed_over(event):
-        if request.name == "basic.qos":
-            related = ((request.mark, "the qos"),)
-            report.sure(event, f"{event.name}, and the qos before has no answer", "", related)
-            return
-    if event.request is None:
-        tell(event, report, ("basic.qos",))
+    report_unanswered(event, report, "basic.qos")
 
 
 @rule("A09-BAS-44", "[RMQ]", ADVISORY, INFO, on="tick frame | finished")

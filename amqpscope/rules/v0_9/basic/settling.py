@@ -8,15 +8,15 @@ from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.deliveries import MAX_SETTLED, Delivery, Settled
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
-from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, parameter, rule
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 
 TAG: Final = "delivery-tag"
 MULTIPLE: Final = "multiple"
 RECOVERS: Final = ("basic.recover", "basic.recover-async", "basic.recover-sync")
-SETTLES: Final = "odd-settle basic.ack | odd-settle basic.nack | odd-settle basic.reject"
-HANDS_OVER: Final = "odd-deliver basic.deliver | odd-deliver basic.get-ok"
+SETTLES: Final = "odd-settle basic.ack basic.nack basic.reject"
+HANDS_OVER: Final = "odd-deliver basic.deliver basic.get-ok"
 
 
 def recovered(event: Event, channel: Channel) -> bool:
@@ -25,8 +25,8 @@ def recovered(event: Event, channel: Channel) -> bool:
     return any(name in by_name and by_name[name].code in channel.sent[CLIENT] for name in RECOVERS)
 
 
-@rule("A09-BAS-08", "delivery-tag non-zero", MUST, ERROR, on=HANDS_OVER)
-def delivery_tag_zero(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-08", "delivery-tag non-zero", MUST, ERROR, on=HANDS_OVER, needs="trusted")
+def delivery_tag_zero(event: Event, report: Reporter, method: Method) -> None:
     """A delivery has a tag that is not zero.
 
     An acknowledgement of zero means all deliveries.
@@ -39,9 +39,8 @@ def delivery_tag_zero(event: Event, report: Reporter) -> None:
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=0
     """
-    method = event.unit.method
     # Of the oldest draft the fields are not always known: then there is none.
-    if method is not None and method.get(TAG) == 0 and event.trusted:
+    if method.get(TAG) == 0:
         report.sure(event, f"{event.name} with delivery tag 0", f"{event.name}.delivery-tag")
 
 
@@ -67,11 +66,9 @@ def delivery_tag_not_rising(
         server: basic.get-ok[1] delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=0
     """
-    if not delivery.tag:
-        return
     deliveries = channel.deliveries
     wanted = deliveries.next_tag
-    if wanted is None or delivery.tag == wanted or recovered(event, channel):
+    if not delivery.tag or wanted in (None, delivery.tag) or recovered(event, channel):
         return
     path = f"{event.name}.delivery-tag"
     if delivery.tag <= deliveries.highest:
@@ -96,15 +93,18 @@ class Misnamed:
         """There was such a delivery."""
 
 
-def misnamed(event: Event) -> Misnamed | None:
-    """The delivery that an acknowledgement names and that waits for none, where that is sure."""
+ALL_SEEN: Final = "client clear counted !ahead"
+"""What must hold for a delivery to be `misnamed`."""
+
+
+@parameter("misnamed")
+def find_misnamed(event: Event) -> Misnamed | None:
+    """The delivery that an acknowledgement names and that waits for none, where ALL_SEEN holds."""
     channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.peer != CLIENT or not event.trusted:
+    if channel is None or method is None or rolling_back(channel):
         return None
     deliveries, tag = channel.deliveries, number(method, TAG)
-    if not tag or tag in deliveries.outstanding or not channel.sure or deliveries.unsure:
-        return None
-    if channel.closing or event.ahead or rolling_back(channel):
+    if not tag or tag in deliveries.outstanding:
         return None
     if event.own.damaged is not None or event.partner.damaged is not None:
         # What could not be read may have been a delivery, or its acknowledgement.
@@ -116,20 +116,17 @@ def misnamed(event: Event) -> Misnamed | None:
     return Misnamed(tag, bool(method.get(MULTIPLE)), settled, known)
 
 
-def settled_in_view(event: Event) -> Settled | None:
+def settled_in_view(event: Event, channel: Channel, method: Method) -> Settled | None:
     """How the delivery that is named was settled, where not all of the channel was seen.
 
     What was settled since the capture began, or since octets were lost, is settled.
     """
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.peer != CLIENT or not event.trusted:
-        return None
     tag, connection = number(method, TAG), event.connection
     settled = channel.deliveries.settled.get(tag)
     if settled is None or channel.sure or tag in channel.deliveries.outstanding:
         return None
     rollback = connection.dialect.by_name["tx.rollback"].code
-    if rollback in channel.sent[CLIENT] or recovered(event, channel) or channel.closing:
+    if rollback in channel.sent[CLIENT] or recovered(event, channel):
         return None
     if event.own.damaged is not None or (method.get(MULTIPLE) and not strict(event)):
         return None
@@ -149,18 +146,17 @@ def strict(event: Event) -> bool:
 
 
 def accuse(event: Event, report: Reporter, found: Misnamed, words: str) -> None:
-    """Tell of it: of `multiple` brokers think differently."""
+    """Report an acknowledgement; with `multiple` brokers judge it differently."""
     settled = found.settled
     related = () if settled is None else ((settled.mark, "where it was settled"),)
-    path = f"{event.name}.delivery-tag"
-    if found.multiple and not strict(event):
-        report.sure(event, words, path, related, severity=WARNING)
-    else:
-        report.sure(event, words, path, related)
+    severity = WARNING if found.multiple and not strict(event) else ""
+    report.sure(event, words, f"{event.name}.delivery-tag", related, severity=severity)
 
 
-@rule("A09-BAS-10", "ack exists", MUST, ERROR, on=SETTLES)
-def ack_of_unknown_delivery(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-10", "ack exists", MUST, ERROR, on=SETTLES, needs=ALL_SEEN)
+def ack_of_unknown_delivery(
+    event: Event, report: Reporter, channel: Channel, misnamed: Misnamed
+) -> None:
     """An acknowledgement names a delivery of its channel.
 
     The broker closes the channel with 406. Most often it is the tag of another channel, or of
@@ -179,28 +175,23 @@ def ack_of_unknown_delivery(event: Event, report: Reporter) -> None:
         client: basic.reject[1] delivery-tag=1
         client: basic.ack[1] multiple=true
     """
-    found, channel = misnamed(event), event.channel
-    if found is None or channel is None:
-        return
-    if found.settled is not None and found.settled.outcome == "recover":
-        related = ((found.settled.mark, "the recover"),)
-        words = f"delivery {found.tag} is acknowledged after the client gave it back by a recover"
-        if strict(event):
-            report.sure(event, words, f"{event.name}.delivery-tag", related)
-        else:
-            report.suspect(event, words, f"{event.name}.delivery-tag", related)
-    elif not found.known:
+    tag, settled, path = misnamed.tag, misnamed.settled, f"{event.name}.delivery-tag"
+    if settled is not None and settled.outcome == "recover":
+        related = ((settled.mark, "the recover"),)
+        words = f"delivery {tag} is acknowledged after the client gave it back by a recover"
+        report.sure_if(strict(event), event, words, path, related)
+    elif not misnamed.known:
         highest = channel.deliveries.highest
         last = f"the last was {highest}" if highest else "there was none yet"
-        text = f"there is no delivery {found.tag} on this channel, {last}"
-        if found.tag > highest:
-            report.sure(event, text, f"{event.name}.delivery-tag")
+        text = f"there is no delivery {tag} on this channel, {last}"
+        if tag > highest:
+            report.sure(event, text, path)
         else:
-            accuse(event, report, found, text)
+            accuse(event, report, misnamed, text)
 
 
-@rule("A09-BAS-11", "ack exists", MUST, ERROR, on=SETTLES)
-def ack_repeated(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-11", "ack exists", MUST, ERROR, on=SETTLES, needs="client trusted !closing")
+def ack_repeated(event: Event, report: Reporter, channel: Channel, method: Method) -> None:
     """A delivery is acknowledged once.
 
     The broker closes the channel with 406. With `multiple`, deliveries below the tag may be
@@ -220,9 +211,10 @@ def ack_repeated(event: Event, report: Reporter) -> None:
         client: basic.ack[1] delivery-tag=1
         client: basic.ack[1] delivery-tag=2 multiple=true
     """
-    found = misnamed(event)
+    seen = channel.sure and not channel.deliveries.unsure and not event.ahead
+    found = find_misnamed(event) if seen else None
     if found is None:
-        settled = settled_in_view(event)
+        settled = settled_in_view(event, channel, method)
         if settled is not None:
             text = f"a delivery is acknowledged which the {settled.outcome} before has settled"
             related = ((settled.mark, "where it was settled"),)
@@ -236,11 +228,11 @@ def ack_repeated(event: Event, report: Reporter) -> None:
         accuse(event, report, found, f"delivery {found.tag} was {how} before")
 
 
-@rule("A09-BAS-12", "channel-local", MUST, WARNING, on=SETTLES)
-def ack_on_other_channel(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-12", "channel-local", MUST, WARNING, on=SETTLES, needs=ALL_SEEN)
+def ack_on_other_channel(event: Event, report: Reporter, misnamed: Misnamed) -> None:
     """A delivery is acknowledged on the channel that it came by.
 
-    All channels count from one, so this is told only where the tag means nothing on the channel
+    All channels count from one, so this is reported only where the tag means nothing on the channel
     itself.
 
     Bad (consuming):
@@ -257,20 +249,19 @@ def ack_on_other_channel(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=1
     """
-    found = misnamed(event)
-    if found is None or found.known:
+    if misnamed.known:
         return
     for place, other in event.connection.channels.items():
-        delivery = other.deliveries.outstanding.get(found.tag)
+        delivery = other.deliveries.outstanding.get(misnamed.tag)
         if other is not event.channel and delivery is not None and event.knew(delivery.mark):
-            words = f"delivery {found.tag}, which is not acknowledged, came by channel {place}"
+            words = f"delivery {misnamed.tag}, which is not acknowledged, came by channel {place}"
             related = ((delivery.mark, "the delivery"),)
             report.suspect(event, words, f"{event.name}.delivery-tag", related)
             return
 
 
-@rule("A09-BAS-13", "no-ack", MUST, ERROR, on=SETTLES)
-def ack_of_no_ack_delivery(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-13", "no-ack", MUST, ERROR, on=SETTLES, needs=ALL_SEEN)
+def ack_of_no_ack_delivery(event: Event, report: Reporter, misnamed: Misnamed) -> None:
     """What a client asked for with `no-ack` is not acknowledged.
 
     For the server it is settled as soon as it is sent; the broker closes the channel with 406.
@@ -287,9 +278,8 @@ def ack_of_no_ack_delivery(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=1
     """
-    found = misnamed(event)
-    if found is not None and found.settled is not None and found.settled.outcome == "no-ack":
-        accuse(event, report, found, f"delivery {found.tag} was asked for with no-ack")
+    if misnamed.settled is not None and misnamed.settled.outcome == "no-ack":
+        accuse(event, report, misnamed, f"delivery {misnamed.tag} was asked for with no-ack")
 
 
 @rule("A09-BAS-14", "ack multiple", MUST, ERROR, on=SETTLES, needs="trusted")
@@ -316,11 +306,11 @@ def ack_tag_zero_alone(event: Event, report: Reporter, method: Method) -> None:
         report.sure(event, f"{event.name} of tag 0 without multiple", path)
 
 
-@rule("A09-BAS-15", "ack multiple 01", MUST, WARNING, on="answers", needs="server sure")
+@rule("A09-BAS-15", "ack multiple 01", MUST, WARNING, on="answers", needs="server sure !closing")
 def bad_ack_tolerated(event: Event, report: Reporter, channel: Channel, request: Request) -> None:
     """A server closes the channel when a client acknowledges what is not there to acknowledge.
 
-    Told when it answers a later request on the channel instead.
+    Reported when it answers a later request on the channel instead.
 
     Bad (consuming):
         client: basic.ack[1] delivery-tag=7   # <- A09-BAS-10
@@ -335,7 +325,7 @@ def bad_ack_tolerated(event: Event, report: Reporter, channel: Channel, request:
         server: queue.declare-ok[1] queue="r"
     """
     bad = channel.deliveries.misnamed
-    if bad is None or channel.closing or request.mark.end <= bad.end:
+    if bad is None or request.mark.end <= bad.end:
         return
     if not any(fault.sure and fault.mark.frame == bad.frame for fault in event.connection.faults):
         return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
 from amqpscope.rules.v0_9 import ADVISORY, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.basic.settling import MULTIPLE, SETTLES, TAG
-from amqpscope.rules.v0_9.versions import rabbit_since
+from amqpscope.rules.v0_9.channel.replies import ended_channels
+from amqpscope.rules.v0_9.versions import NEWEST, rabbit_since
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
 
@@ -17,7 +17,7 @@ CONSUMER_TIMEOUT: Final = 30 * 60 * 1_000_000_000
 """RabbitMQ's patience with a client that does not acknowledge, as it is set where nobody did."""
 
 
-@rule("A09-BAS-21", "1.1.6.9", MUST, INFO, on="channel.close | connection.close", needs="client")
+@rule("A09-BAS-21", "1.1.6.9", MUST, INFO, on="channel.close connection.close", needs="client")
 def get_left_unacked(event: Event, report: Reporter) -> None:
     """What a client gets without `no-ack` it acknowledges.
 
@@ -38,7 +38,7 @@ def get_left_unacked(event: Event, report: Reporter) -> None:
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    for channel in ending(event):
+    for channel in ended_channels(event):
         if not channel.sure or channel.deliveries.unsure:
             continue
         left = [each for each in channel.deliveries.outstanding.values() if each.consumer is None]
@@ -48,20 +48,13 @@ def get_left_unacked(event: Event, report: Reporter) -> None:
             report.suspect(event, words, "", related, about=channel.number)
 
 
-def ending(event: Event) -> list[Channel]:
-    """The channels that a close ends: one, or all that are open."""
-    if event.name == "channel.close":
-        return [] if event.channel is None or event.channel.closing else [event.channel]
-    return [each for each in event.connection.channels.values() if not each.closing]
-
-
 @rule(
     "A09-BAS-43",
     "basic.nack capability",
     IMPLIED,
     WARNING,
     on="settles basic.nack",
-    dialects="0-9-1",
+    dialects=NEWEST,
 )
 def nack_not_announced(event: Event, report: Reporter) -> None:
     """A client sends nack only to a server that announced to understand it.
@@ -76,12 +69,11 @@ def nack_not_announced(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         client: basic.nack[1] delivery-tag=1
     """
-    connection = event.connection
-    if connection.start is None or "43" in event.own.told:
+    if event.connection.start is None or "43" in event.own.told:
         return
     if "basic.nack" not in event.partner.capabilities:
         event.own.told.add("43")
-        related = ((connection.start_mark, "the server's start"),)
+        related = ((event.connection.start_mark, "the server's start"),)
         report.sure(event, "basic.nack to a server that did not announce it", "", related)
 
 
@@ -138,7 +130,7 @@ def ack_all_while_delivering(event: Event, report: Reporter, method: Method) -> 
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=0 multiple=true
     """
-    if number(method, TAG) or not method.get(MULTIPLE) or (not event.covered):
+    if number(method, TAG) or not method.get(MULTIPLE):
         return
     unread = [each for each in event.covered if each.mark.end > event.known]
     if unread:

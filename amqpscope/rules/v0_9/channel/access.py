@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.rules.v0_9 import ERROR, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.stream.types import CLIENT
+from amqpscope.rules.v0_9.versions import OLD
+from dissectors.v0_9.codec import Method
 
 REALMS: Final = ("/data", "/admin")
-WITH_TICKETS: Final = (
-    "exchange.declare | exchange.delete | queue.declare | queue.bind | queue.purge | queue.delete "
-    "| basic.consume | basic.get | basic.publish | file.consume | file.publish | stream.consume "
-    "| stream.publish"
+SHOWS_TICKET: Final = (
+    "exchange.declare exchange.delete queue.declare queue.bind queue.purge queue.delete "
+    "basic.consume basic.get basic.publish file.consume file.publish stream.consume stream.publish"
 )
 
 
-@rule("A09-CHN-40", "1.1.3.1", MUST, ERROR, on="access.request", dialects="10-3 0-8")
-def realm_prefix_wrong(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-CHN-40", "1.1.3.1", MUST, ERROR, on="access.request", dialects="10-3 0-8", needs="trusted"
+)
+def realm_prefix_wrong(event: Event, report: Reporter, method: Method) -> None:
     """The realm of an access request begins with /data or /admin.
 
     Bad (v0_8):
@@ -28,17 +31,24 @@ def realm_prefix_wrong(event: Event, report: Reporter) -> None:
         client: access.request[1] realm="/data" read=true
         server: access.request-ok[1] ticket=101
     """
-    method = event.unit.method
-    realm = None if method is None else method.get("realm")
-    if isinstance(realm, str) and not realm.startswith(REALMS) and event.trusted:
+    realm = method.get("realm")
+    if isinstance(realm, str) and not realm.startswith(REALMS):
         text = f"the realm {realm!r} begins with neither /data nor /admin"
         report.sure(event, text, "access.request.realm")
 
 
 @rule(
-    "A09-CHN-41", "1.1.3.2; per-channel", MUST, WARNING, on=WITH_TICKETS, dialects="10-3 0-8 0-9="
+    "A09-CHN-41",
+    "1.1.3.2; per-channel",
+    MUST,
+    WARNING,
+    on=SHOWS_TICKET,
+    dialects=OLD,
+    needs="client sure",
 )
-def ticket_from_other_channel(event: Event, report: Reporter) -> None:
+def ticket_from_other_channel(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """An access ticket is used on the channel that got it.
 
     Bad (v0_8):
@@ -54,8 +64,8 @@ def ticket_from_other_channel(event: Event, report: Reporter) -> None:
         client: queue.declare[1] ticket=101 queue="q"
         server: queue.declare-ok[1] queue="q"
     """
-    channel, ticket = event.channel, used(event)
-    if channel is None or not ticket or not channel.sure or ticket in channel.tickets:
+    ticket = number(method, "ticket")
+    if not ticket or ticket in channel.tickets:
         return
     for other in event.connection.channels.values():
         if other is not channel and ticket in other.tickets:
@@ -65,22 +75,17 @@ def ticket_from_other_channel(event: Event, report: Reporter) -> None:
             return
 
 
-def used(event: Event) -> int:
-    """The ticket that a client shows."""
-    method = event.unit.method
-    return 0 if method is None or event.peer != CLIENT else number(method, "ticket")
-
-
 @rule(
     "A09-CHN-42",
     "ticket validity",
     MUST,
     INFO,
-    on=WITH_TICKETS,
+    on=SHOWS_TICKET,
     default=False,
-    dialects="10-3 0-8 0-9=",
+    dialects=OLD,
+    needs="client sure",
 )
-def ticket_not_granted(event: Event, report: Reporter) -> None:
+def ticket_not_granted(event: Event, report: Reporter, method: Method, channel: Channel) -> None:
     """A method shows a ticket that the server gave on its channel.
 
     Servers without access control take any, and clients show none.
@@ -94,9 +99,7 @@ def ticket_not_granted(event: Event, report: Reporter) -> None:
         client: queue.declare[1] ticket=101 queue="q"
         server: queue.declare-ok[1] queue="q"
     """
-    channel, method, ticket = event.channel, event.unit.method, used(event)
-    if channel is None or method is None or event.peer != CLIENT or not channel.sure:
-        return
+    ticket = number(method, "ticket")
     if ticket not in channel.tickets:
         what = f"ticket {ticket}, which was not given here" if ticket else "no ticket"
         name = text(method, "queue") or text(method, "exchange")

@@ -12,6 +12,8 @@ from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import PEERS
 from dissectors.v0_9.codec import Method
 
+OPEN: Final = "!closed !partner-closed"
+"""What must hold for an end of the connection that nobody has announced."""
 OK: Final = 200
 HARD: Final = "hard-error"
 SOFT: Final = "soft-error"
@@ -19,9 +21,7 @@ CHANNEL_BY_TEXT: Final = frozenset((402, 540))
 """Codes with which texts before 0-9-1 want a channel closed, though they end connections."""
 
 
-@rule(
-    "A09-CHN-07", "2.3.7; 1.1.2.6", MUST, WARNING, on="finished | connection.close", needs="!closed"
-)
+@rule("A09-CHN-07", "2.3.7; 1.1.2.6", MUST, WARNING, on="finished | connection.close", needs=OPEN)
 def channel_close_unanswered(event: Event, report: Reporter) -> None:
     """A channel.close is answered by a close-ok.
 
@@ -42,16 +42,13 @@ def channel_close_unanswered(event: Event, report: Reporter) -> None:
         @5s client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    partner = event.partner
-    if partner.close is not None or partner.finished:
-        return
     for channel in event.connection.channels.values():
-        unanswered(event, channel, report)
-        given_up(event, channel, report)
+        report_unanswered(event, channel, report)
+        report_given_up(event, channel, report)
 
 
-def given_up(event: Event, channel: Channel, report: Reporter) -> None:
-    """Tell of a close whose sender ends the connection, or the capture, without an answer."""
+def report_given_up(event: Event, channel: Channel, report: Reporter) -> None:
+    """Report a close whose sender ends the connection, or the capture, without an answer."""
     close = channel.closes[event.peer]
     if close is None or close.answer is not None or not channel.sure:
         return
@@ -61,18 +58,13 @@ def given_up(event: Event, channel: Channel, report: Reporter) -> None:
     if event.own.finished == "capture":
         waited = event.partner.heard - close.mark.time
     if waited > GRACE:
-        text = f"the close of channel {channel.number} has no answer after {waited / 1e9:.1f} s"
-        report.suspect(
-            event,
-            text,
-            peer=1 - event.peer,
-            mark=close.mark,
-            about=channel.number,
-        )
+        number, partner = channel.number, event.partner.peer
+        text = f"the close of channel {number} has no answer after {waited / 1e9:.1f} s"
+        report.suspect(event, text, peer=partner, mark=close.mark, about=number)
 
 
-def unanswered(event: Event, channel: Channel, report: Reporter) -> None:
-    """Tell of a close that the sender of an event owes an answer to."""
+def report_unanswered(event: Event, channel: Channel, report: Reporter) -> None:
+    """Report a close that the sender of an event owes an answer to."""
     peer = event.peer
     close, own = channel.closes[1 - peer], channel.closes[peer]
     if close is None or close.answer is not None or not channel.sure:
@@ -141,7 +133,7 @@ def hard_error_closes_channel_only(event: Event, report: Reporter, method: Metho
     report.sure(event, text, "channel.close.reply-code")
 
 
-@rule("A09-CHN-14", "close class-id", IMPLIED, WARNING, on="channel.close", needs="sure")
+@rule("A09-CHN-14", "close class-id", IMPLIED, WARNING, on="channel.close", needs="sure !ahead")
 def channel_close_names_wrong_method(
     event: Event, report: Reporter, method: Method, channel: Channel
 ) -> None:
@@ -157,11 +149,9 @@ def channel_close_names_wrong_method(
         client: channel.close-ok[1]
     """
     partner = event.partner
-    if channel.assumed:
-        return
     class_id, method_id = number(method, "class-id"), number(method, "method-id")
     code = class_id << 16 | method_id
-    if not class_id or not method_id or code in channel.sent[partner.peer] or event.ahead:
+    if not class_id or not method_id or channel.assumed or code in channel.sent[partner.peer]:
         return
     plan = event.connection.dialect.methods.get(code)
     if plan is None and code in partner.sent:

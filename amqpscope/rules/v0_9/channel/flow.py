@@ -91,7 +91,7 @@ def out_of_band_field_set(event: Event, report: Reporter, method: Method) -> Non
     """A channel.open asks for nothing out of band.
 
     There is no other way than this connection. 0-9-1 has the field reserved, and some clients put
-    a "0" there, which is only a note. Told once for each peer.
+    a "0" there, which is only a note. Reported once for each peer.
 
     Bad (opened):
         client: channel.open[1] reserved-1="x"   # <- A09-CHN-19
@@ -114,10 +114,10 @@ def out_of_band_field_set(event: Event, report: Reporter, method: Method) -> Non
 
 
 @rule("A09-CHN-21", "grammar", MUST, WARNING, on="channel.resume", dialects="0-9=")
-def resume_unknown_channel_id(event: Event, report: Reporter) -> None:
+def resume_unknown_channel_id(event: Event, report: Reporter, method: Method) -> None:
     """A resume names a channel-id that an open-ok gave.
 
-    That may have been on another connection, so only an empty one is told.
+    That may have been on another connection, so only an empty one is reported.
 
     Bad (v0_9):
         client: channel.resume[1] channel-id=""   # <- A09-CHN-21
@@ -126,7 +126,6 @@ def resume_unknown_channel_id(event: Event, report: Reporter) -> None:
         client: channel.resume[1] channel-id="c-17"
         server: channel.ok[1]
     """
-    method = event.unit.method
-    if method is not None and not method.get("channel-id"):
+    if not method.get("channel-id"):
         text = f"the {PEERS[event.peer]} resumes a channel without saying which"
         report.sure(event, text, "channel.resume.channel-id")

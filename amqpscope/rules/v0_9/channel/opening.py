@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.channel import Channel
+from amqpscope.model.v0_9.connection import Limits
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.names import before_0_9_1
 from amqpscope.stream.types import CLIENT, PEERS, SERVER
 
 
-@rule("A09-CHN-01", "tune channel-max", MUST, ERROR, on="channel.open")
-def channel_above_channel_max(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-01", "tune channel-max", MUST, ERROR, on="channel.open", needs="client")
+def channel_above_channel_max(
+    event: Event, report: Reporter, tune: Limits, tune_ok: Limits
+) -> None:
     """No channel has a number above the channel-max that both agreed on.
 
     In 0-9-1 it is the highest number; in the versions before it reads as how many channels there
@@ -25,13 +29,11 @@ def channel_above_channel_max(event: Event, report: Reporter) -> None:
     """
     connection, number = event.connection, event.unit.channel
     limit = connection.limit("channel_max")
-    tune, tune_ok = connection.tune, connection.tune_ok
-    if limit <= 0 or number <= limit or event.peer != CLIENT or tune is None or tune_ok is None:
+    if limit <= 0 or number <= limit:
         return
-    if not connection.dialect.name.startswith("0-9-1"):
-        open_now = [channel for channel in connection.channels.values() if channel.open]
-        if len(open_now) < limit:
-            return
+    open_now = sum(channel.open for channel in connection.channels.values())
+    if before_0_9_1(connection) and open_now < limit:
+        return
     related = ((tune.mark, "the server's tune"), (tune_ok.mark, "the client's tune-ok"))
     report.sure(event, f"channel {number} is opened, channel-max is {limit}", "channel", related)
 
@@ -73,16 +75,8 @@ def method_on_closed_channel(event: Event, report: Reporter) -> None:
     report.sure(event, text, "", tuple(marks))
 
 
-def reopened(event: Event) -> Channel | None:
-    """The channel that is still there under the number that a client opens, for sure."""
-    channel = event.channel
-    if event.peer != CLIENT or channel is None or channel.assumed or not channel.sure:
-        return None
-    return channel if event.trusted else None
-
-
-@rule("A09-CHN-03", "1.1.2.1; state", MUST, ERROR, on="channel.open")
-def channel_open_repeated(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-03", "1.1.2.1; state", MUST, ERROR, on="channel.open", needs="client clear")
+def channel_open_repeated(event: Event, report: Reporter, channel: Channel) -> None:
     """A channel that is open is not opened again.
 
     A broker closes the connection with 504: "second 'channel.open' seen".
@@ -96,14 +90,13 @@ def channel_open_repeated(event: Event, report: Reporter) -> None:
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    channel = reopened(event)
-    if channel is not None and not channel.closing:
+    if not channel.assumed:
         text = f"channel {channel.number} is opened again, and was not closed"
         report.sure(event, text, "channel", ((channel.mark, "its open"),))
 
 
-@rule("A09-CHN-08", "2.3.7; 1.1.2.6", MUST, ERROR, on="channel.open")
-def channel_reopened_before_close_ok(event: Event, report: Reporter) -> None:
+@rule("A09-CHN-08", "2.3.7; 1.1.2.6", MUST, ERROR, on="channel.open", needs="client sure trusted")
+def channel_reopened_before_close_ok(event: Event, report: Reporter, channel: Channel) -> None:
     """A channel that the server has closed is opened again only after the client's close-ok.
 
     Until then the server drops all that comes on it but the close-ok, or takes the open for a
@@ -119,26 +112,20 @@ def channel_reopened_before_close_ok(event: Event, report: Reporter) -> None:
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    channel = reopened(event)
-    close = None if channel is None else channel.closes[SERVER]
-    if channel is None or close is None or close.answer is not None:
+    close, own = channel.closes[SERVER], channel.closes[CLIENT]
+    if close is None or close.answer is not None or channel.assumed:
         return
-    own = channel.closes[CLIENT]
     text = f"channel {channel.number} is opened again, the server's close is not answered"
     related = ((close.mark, "the server's close"),)
     if own is None:
         report.sure(event, text, "channel", related)
-    elif own.answer is not None and event.knew(close.mark) and of_0_9_1(event):
-        # The closes have crossed: the server has seen that of the client at least.
+    elif own.answer is not None and event.knew(close.mark) and not before_0_9_1(event.connection):
+        # The closes have crossed, and only 0-9-1 wants each of them answered: the server has seen
+        # that of the client at least.
         report.suspect(event, text, "channel", (*related, (own.mark, "the client's own close")))
 
 
-def of_0_9_1(event: Event) -> bool:
-    """Whether closes that cross are each answered, as only 0-9-1 says."""
-    return event.connection.dialect.name.startswith("0-9-1")
-
-
-@rule("A09-CHN-09", "2.3.7; 1.1.2.6", MUST, INFO, on="channel.open")
+@rule("A09-CHN-09", "2.3.7; 1.1.2.6", MUST, INFO, on="channel.open", needs="client !ahead")
 def channel_reopened_too_early(event: Event, report: Reporter) -> None:
     """A channel that the client has closed is opened again only after the server's close-ok.
 
@@ -155,15 +142,18 @@ def channel_reopened_too_early(event: Event, report: Reporter) -> None:
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    channel, number = reopened(event), event.unit.channel
-    if channel is None and number not in event.connection.channels:
-        channel = event.connection.closed.get(number)
+    connection, number = event.connection, event.unit.channel
+    channel = event.channel
+    if channel is not None and (channel.assumed or not channel.sure or not event.trusted):
+        channel = None
+    if channel is None and number not in connection.channels:
+        channel = connection.closed.get(number)
     close = None if channel is None else channel.closes[CLIENT]
-    if close is None or event.peer != CLIENT or event.ahead:
+    if close is None:
         return
     if close.answer is None or not event.knew(close.answer):
         text = f"channel {number} is opened again before the server's close-ok has come"
-        severity = WARNING if close.answer is None and event.connection.rabbit else INFO
+        severity = WARNING if close.answer is None and connection.rabbit else INFO
         related = ((close.mark, "the client's close"),)
         report.suspect(event, text, "channel", related, severity=severity)
 
@@ -220,13 +210,10 @@ def frames_lost_after_channel_close(event: Event, report: Reporter, channel: Cha
         client~1: content-header[1] class=basic body-size=0
         client: channel.close-ok[1]
     """
-    close = channel.closes[SERVER]
-    if close is None:
-        return
-    count = channel.after_close[CLIENT]
+    close, count = channel.closes[SERVER], channel.after_close[CLIENT]
     if channel.closes[CLIENT] is not None:
-        return  # It has closed as well, and what it sent before is told by that.
-    if count:
+        return  # It has closed as well, and what it sent before is reported by that.
+    if close is not None and count:
         frames = "a frame" if count == 1 else f"{count} frames"
         text = f"the client sent {frames} on channel {channel.number} after the server's close"
         report.suspect(event, f"{text}: lost", "", ((close.mark, "the close"),))

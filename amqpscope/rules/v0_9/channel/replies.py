@@ -18,6 +18,8 @@ LONG: Final = 10_000_000_000
 ENDS: Final = "channel.close | connection.close | finished"
 OR_CLOSED: Final = f"{ENDS} | channel.close-ok"
 """... or the close of the channel is answered, and requests before it are not."""
+UNASKED: Final = "trusted !ahead"
+"""What must hold for an `unasked` reply to be one too many."""
 IN_ORDER: Final = frozenset((
     "access.request", "basic.qos", "channel.open", "confirm.select",
     "exchange.declare", "exchange.delete", "exchange.bind", "exchange.unbind",
@@ -28,6 +30,13 @@ ELSEWHERE: Final = (
     "connection.", "tx.", "dtx.", "file.open-ok", "file.stage", "message.", "test.",
 )  # fmt: skip
 """Classes, and replies, that are the business of their own rules."""
+
+
+def ended_channels(event: Event) -> list[Channel]:
+    """The channels that a close or the end of a direction ends: one, or all that are open."""
+    if event.name == "channel.close":
+        return [] if event.channel is None or event.channel.closing else [event.channel]
+    return [channel for channel in event.connection.channels.values() if not channel.closing]
 
 
 class Waiting:
@@ -46,7 +55,7 @@ def waiting(event: Event) -> Iterator[Waiting]:
     says that all is well, and what was asked is long ago. What is asked on a channel is done in
     order, so a close-ok comes after all other answers.
     """
-    connection, peer = event.connection, event.peer
+    peer = event.peer
     if event.name == "channel.close-ok":
         for request in passed_over(event):
             if event.channel is not None and request.name in IN_ORDER:
@@ -54,7 +63,7 @@ def waiting(event: Event) -> Iterator[Waiting]:
         return
     if event.own.close is not None or event.partner.close is not None or event.partner.finished:
         return
-    if connection.blocked is not None:
+    if event.connection.blocked is not None:
         return
     patience = {peer: GRACE, 1 - peer: GRACE}
     if event.name != "finished":
@@ -63,22 +72,17 @@ def waiting(event: Event) -> Iterator[Waiting]:
             del patience[1 - peer]
         else:
             patience[1 - peer] = LONG
-    channels = list(connection.channels.values())
-    if event.name == "channel.close":
-        channels = [] if event.channel is None else [event.channel]
-    for channel in channels:
-        if channel.closing or not channel.sure:
-            continue
+    for channel in ended_channels(event):
         for asker, least in patience.items():
-            if channel.doubtful[asker]:
+            if channel.doubtful[asker] or not channel.sure:
                 continue
             for request in channel.pending[asker]:
                 if event.since(request.mark) > least:
                     yield Waiting(request, asker, channel)
 
 
-def tell(event: Event, report: Reporter, names: tuple[str, ...]) -> None:
-    """Tell of requests of these names that wait in vain."""
+def report_waiting(event: Event, report: Reporter, names: tuple[str, ...]) -> None:
+    """Report requests of these names that wait in vain."""
     for each in waiting(event):
         request, number = each.request, each.channel.number
         if not request.name.startswith(names):
@@ -91,13 +95,7 @@ def tell(event: Event, report: Reporter, names: tuple[str, ...]) -> None:
         report.suspect(event, text, peer=1 - each.asker, mark=request.mark, about=number)
 
 
-@rule(
-    "A09-CHN-04",
-    "1.1.2 grammar",
-    MUST,
-    WARNING,
-    on=f"{ENDS} | answers exchange.* | answers queue.*",
-)
+@rule("A09-CHN-04", "1.1.2 grammar", MUST, WARNING, on=f"{ENDS} | answers exchange.* queue.*")
 def channel_open_unanswered(event: Event, report: Reporter) -> None:
     """A channel.open is answered by open-ok, or a close.
 
@@ -117,7 +115,19 @@ def channel_open_unanswered(event: Event, report: Reporter) -> None:
             report.sure(event, text, "", ((request.mark, "its open"),))
             return
     if event.request is None:
-        tell(event, report, ("channel.open",))
+        report_waiting(event, report, ("channel.open",))
+
+
+def report_unanswered(event: Event, report: Reporter, name: str) -> None:
+    """Report a request of this name that a reply passes over, or that waits in vain."""
+    for request in passed_over(event):
+        if request.name == name:
+            short = name.removeprefix("basic.")
+            related = ((request.mark, f"the {short}"),)
+            report.sure(event, f"{event.name}, and the {short} before has no answer", "", related)
+            return
+    if event.request is None:
+        report_waiting(event, report, (name,))
 
 
 def passed_over(event: Event) -> list[Request]:
@@ -133,8 +143,7 @@ def passed_over(event: Event) -> list[Request]:
     "2.2.1",
     MUST,
     ERROR,
-    on="unasked | answers exchange.* | answers queue.* | answers access.* | answers confirm.*"
-    " | basic.qos-ok",
+    on="unasked | answers exchange.* queue.* access.* confirm.* | basic.qos-ok",
     needs="trusted !faulty",
 )
 def reply_out_of_order(event: Event, report: Reporter, channel: Channel) -> None:
@@ -188,8 +197,8 @@ def unasked(event: Event) -> bool:
 def request_never_answered(event: Event, report: Reporter) -> None:
     """A request gets its answer, or a close.
 
-    Told when the channel or the connection ends, and not if that is within a second: brokers can
-    be busy.
+    Reported when the channel or the connection ends, and not if that is within a second: brokers
+    can be busy.
 
     Bad (channel):
         client: queue.declare[1] queue="q"   # <- A09-CHN-06
@@ -200,7 +209,7 @@ def request_never_answered(event: Event, report: Reporter) -> None:
         server: channel.close[1] reply-code=403 reply-text="ACCESS_REFUSED" class-id=50 method-id=10
         @60s client: channel.close-ok[1]
     """
-    tell(event, report, ("queue.", "access.", "basic.consume", "basic.cancel"))
+    report_waiting(event, report, ("queue.", "access.", "basic.consume", "basic.cancel"))
 
 
 @rule("A09-CHN-16", "1.1.2.4", MUST, WARNING, on=ENDS)
@@ -229,7 +238,7 @@ def channel_flow_unanswered(event: Event, report: Reporter) -> None:
         @1s client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    tell(event, report, ("channel.flow",))
+    report_waiting(event, report, ("channel.flow",))
 
 
 @rule("A09-CHN-20", "grammar", MUST, WARNING, on=ENDS, dialects="0-9=")
@@ -246,11 +255,11 @@ def ping_or_resume_unanswered(event: Event, report: Reporter) -> None:
         @60s client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    tell(event, report, ("channel.ping", "channel.pong", "channel.resume"))
+    report_waiting(event, report, ("channel.ping", "channel.pong", "channel.resume"))
 
 
-@rule("A09-EXC-11", "no-wait field", MUST, ERROR, on="unasked exchange.*")
-def exchange_reply_to_no_wait(event: Event, report: Reporter) -> None:
+@rule("A09-EXC-11", "no-wait field", MUST, ERROR, on="unasked exchange.*", needs=UNASKED)
+def exchange_reply_to_no_wait(event: Event, report: Reporter, channel: Channel) -> None:
     """A request of the exchange class that wants no answer gets none.
 
     The client does not wait for it, and takes it for the answer to something else.
@@ -264,14 +273,14 @@ def exchange_reply_to_no_wait(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" type="direct"
         server: exchange.declare-ok[1]
     """
-    answered_anyway(event, report)
+    report_no_wait(event, report, channel)
 
 
-@rule("A09-QUE-13", "no-wait", MUST, ERROR, on="unasked queue.*")
-def queue_reply_to_no_wait(event: Event, report: Reporter) -> None:
+@rule("A09-QUE-13", "no-wait", MUST, ERROR, on="unasked queue.*", needs=UNASKED)
+def queue_reply_to_no_wait(event: Event, report: Reporter, channel: Channel) -> None:
     """A request of the queue class that wants no answer gets none.
 
-    That one which wants an answer gets it is told by A09-CHN-06.
+    A09-CHN-06 reports one that wants an answer and gets none.
 
     Bad (queue):
         client: queue.bind[1] queue="q" exchange="amq.topic" no-wait=true
@@ -282,14 +291,13 @@ def queue_reply_to_no_wait(event: Event, report: Reporter) -> None:
         client: queue.purge[1] queue="q"
         server: queue.purge-ok[1]
     """
-    answered_anyway(event, report)
+    report_no_wait(event, report, channel)
 
 
-def answered_anyway(event: Event, report: Reporter) -> None:
-    """Tell of a reply to what wants none."""
-    channel = event.channel
-    mark = None if channel is None else channel.unawaited.get(event.name)
-    if mark is not None and event.trusted and unasked(event):
+def report_no_wait(event: Event, report: Reporter, channel: Channel) -> None:
+    """Report a reply to what wants none."""
+    mark = channel.unawaited.get(event.name)
+    if mark is not None:
         text = f"{event.name} answers a request with no-wait"
         report.sure(event, text, "", ((mark, "the request"),))
 
@@ -308,4 +316,4 @@ def exchange_reply_missing(event: Event, report: Reporter) -> None:
         @60s client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    tell(event, report, ("exchange.",))
+    report_waiting(event, report, ("exchange.",))

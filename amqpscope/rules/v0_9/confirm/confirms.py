@@ -11,24 +11,31 @@ from typing import Final
 from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
-from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.channel.replies import ENDS, answered_anyway, passed_over, tell
+from amqpscope.model.v0_9.publishes import Confirms, Publish
+from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, parameter, rule
+from amqpscope.rules.v0_9.channel.replies import (
+    ENDS,
+    ended_channels,
+    report_no_wait,
+    report_unanswered,
+)
+from amqpscope.rules.v0_9.versions import NEWEST
 from amqpscope.stream.types import SERVER
+from dissectors.v0_9.codec import Method
 
 CAPABILITY: Final = "publisher_confirms"
 PATIENCE: Final = 10_000_000_000
 """Nanoseconds in which a broker may be busy with a message."""
-CONFIRMS: Final = "odd-confirm basic.ack | odd-confirm basic.nack"
+CONFIRMS: Final = "odd-confirm basic.ack basic.nack"
+SEEN: Final = "server clear !ahead"
+"""What must hold for `confirms` to be all that the client has published on a channel."""
 
 
-def confirming(event: Event) -> Channel | None:
-    """The channel that a confirm is on, if all that the client has said on it was seen."""
+@parameter("confirms")
+def find_confirms(event: Event) -> Confirms | None:
+    """The publishes of a channel that are counted, where all of the client could be read."""
     channel = event.channel
-    if channel is None or event.peer != SERVER or not channel.sure or channel.closing:
-        return None
-    if event.ahead or not event.trusted or event.partner.damaged is not None:
-        return None
-    return channel
+    return None if channel is None or event.partner.damaged is not None else channel.confirms
 
 
 @rule(
@@ -36,7 +43,7 @@ def confirming(event: Event) -> Channel | None:
     "confirm",
     MUST,
     WARNING,
-    on=f"{CONFIRMS} | unasked confirm.select-ok | answers basic.* | answers queue.* | {ENDS}",
+    on=f"{CONFIRMS} | unasked confirm.select-ok | answers basic.* queue.* | {ENDS}",
 )
 def confirm_select_unanswered(event: Event, report: Reporter) -> None:
     """A confirm.select is answered by select-ok, but for one with no-wait.
@@ -72,19 +79,16 @@ def confirm_select_unanswered(event: Event, report: Reporter) -> None:
         server: basic.ack[1] delivery-tag=1
     """
     if event.name == "confirm.select-ok":
-        answered_anyway(event, report)
-        return
-    for request in passed_over(event):
-        if request.name == "confirm.select":
-            words = f"{event.name}, and the confirm.select before has no answer"
-            report.sure(event, words, "", ((request.mark, "the confirm.select"),))
-            return
-    if event.request is None and event.name in ("channel.close", "connection.close", "finished"):
-        tell(event, report, ("confirm.select",))
+        if event.channel is not None and event.trusted and not event.ahead:
+            report_no_wait(event, report, event.channel)
+    elif event.request is not None or event.name in ENDS:
+        report_unanswered(event, report, "confirm.select")
 
 
-@rule("A09-CNF-02", "confirm", IMPLIED, WARNING, on=CONFIRMS)
-def confirm_count_wrong(event: Event, report: Reporter) -> None:
+@rule("A09-CNF-02", "confirm", IMPLIED, WARNING, on=CONFIRMS, needs=SEEN)
+def confirm_count_wrong(
+    event: Event, report: Reporter, method: Method, channel: Channel, confirms: Confirms
+) -> None:
     """Confirms count publishes from 1, and from the confirm.select on.
 
     Bad (confirming):
@@ -117,11 +121,9 @@ def confirm_count_wrong(event: Event, report: Reporter) -> None:
         client: content-header[1] class=basic body-size=0
         server: basic.ack[1] delivery-tag=2 multiple=true
     """
-    channel, method = confirming(event), event.unit.method
-    if channel is None or method is None or not channel.confirms.on:
+    if not confirms.on:
         return
     tag, path = number(method, "delivery-tag"), f"{event.name}.delivery-tag"
-    confirms = channel.confirms
     if not tag:
         report.sure(event, "a confirm of number 0, publishes count from 1", path)
     elif confirms.next_number <= tag <= channel.publishes and not confirms.unsure:
@@ -130,8 +132,10 @@ def confirm_count_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, words, path, ((confirms.select_mark, "the confirm.select"),))
 
 
-@rule("A09-CNF-03", "nack exists", MUST, ERROR, on=CONFIRMS)
-def confirm_of_unpublished(event: Event, report: Reporter) -> None:
+@rule("A09-CNF-03", "nack exists", MUST, ERROR, on=CONFIRMS, needs=SEEN)
+def confirm_of_unpublished(
+    event: Event, report: Reporter, method: Method, confirms: Confirms
+) -> None:
     """A server confirms what was published.
 
     Bad (confirming):
@@ -147,10 +151,7 @@ def confirm_of_unpublished(event: Event, report: Reporter) -> None:
         server: basic.nack[1] delivery-tag=2
         server: basic.ack[1] delivery-tag=1
     """
-    channel, method = confirming(event), event.unit.method
-    if channel is None or method is None:
-        return
-    confirms, tag = channel.confirms, number(method, "delivery-tag")
+    tag = number(method, "delivery-tag")
     if confirms.on and not confirms.unsure and tag >= confirms.next_number:
         counted = confirms.next_number - 1
         words = f"a confirm of {tag}, the client has published {counted} since the select"
@@ -158,8 +159,8 @@ def confirm_of_unpublished(event: Event, report: Reporter) -> None:
         report.sure(event, words, f"{event.name}.delivery-tag", related)
 
 
-@rule("A09-CNF-04", "nack exists", MUST, WARNING, on=CONFIRMS)
-def confirm_repeated(event: Event, report: Reporter) -> None:
+@rule("A09-CNF-04", "nack exists", MUST, WARNING, on=CONFIRMS, needs=SEEN)
+def confirm_repeated(event: Event, report: Reporter, method: Method, confirms: Confirms) -> None:
     """A publish is confirmed once.
 
     With `multiple`, numbers that were confirmed before may be among those that are meant.
@@ -178,22 +179,21 @@ def confirm_repeated(event: Event, report: Reporter) -> None:
         server: basic.nack[1] delivery-tag=1
         server: basic.ack[1] delivery-tag=2 multiple=true
     """
-    channel, method = confirming(event), event.unit.method
-    if channel is None or method is None or method.get("multiple") or channel.confirms.unsure:
+    if method.get("multiple") or confirms.unsure:
         return
     tag = number(method, "delivery-tag")
-    settled = channel.confirms.settled.get(tag)
-    if settled is not None and tag not in channel.confirms.outstanding:
+    settled = confirms.settled.get(tag)
+    if settled is not None and tag not in confirms.outstanding:
         words = f"publish {tag} was confirmed before, by {settled.outcome}"
         related = ((settled.mark, f"the {settled.outcome}"),)
         report.sure(event, words, f"{event.name}.delivery-tag", related)
 
 
-@rule("A09-CNF-05", "confirm all messages", MUST, WARNING, on=ENDS, needs="!closed")
+@rule("A09-CNF-05", "confirm all messages", MUST, WARNING, on=ENDS, needs="!closed !partner-closed")
 def publish_never_confirmed(event: Event, report: Reporter) -> None:
     """Every publish is confirmed, if the channel lasts long enough.
 
-    Told when the channel or the connection ends and ten seconds have passed since the publish.
+    Reported when the channel or the connection ends and ten seconds have passed since the publish.
 
     Bad (confirming):
         client: basic.publish[1] routing-key="q"
@@ -208,26 +208,24 @@ def publish_never_confirmed(event: Event, report: Reporter) -> None:
         @60s client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    connection = event.connection
-    if event.partner.close is not None or event.partner.finished:
+    if event.connection.blocked is not None or (event.peer == SERVER and event.name != "finished"):
         return
-    if connection.blocked is not None or (event.peer == SERVER and event.name != "finished"):
-        return
-    one = event.channel if event.name == "channel.close" else None
-    for channel in connection.channels.values() if one is None else [one]:
+    for channel in ended_channels(event):
         confirms = channel.confirms
-        if channel.closing or not channel.sure or confirms.unsure:
-            continue
         late = next(iter(confirms.outstanding.values()), None)
-        if late is not None and event.since(late.mark) > PATIENCE:
+        if late is None or not channel.sure or confirms.unsure:
+            continue
+        if event.since(late.mark) > PATIENCE:
             seconds = event.since(late.mark) / 1e9
             words = f"publish {late.number} is not confirmed in {seconds:.1f} s"
             related = ((late.mark, "the publish"),)
             report.suspect(event, words, "", related, peer=SERVER, about=channel.number)
 
 
-@rule("A09-CNF-06", "confirm unroutable", MUST, WARNING, on="basic.return")
-def return_after_confirm(event: Event, report: Reporter) -> None:
+@rule("A09-CNF-06", "confirm unroutable", MUST, WARNING, on="basic.return", needs=SEEN)
+def return_after_confirm(
+    event: Event, report: Reporter, confirms: Confirms, publish: Publish
+) -> None:
     """A message that comes back does so before it is confirmed.
 
     A client that sees the confirm first takes the message for delivered.
@@ -248,16 +246,13 @@ def return_after_confirm(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         server: basic.ack[1] delivery-tag=1
     """
-    channel, publish = confirming(event), event.publish
-    if channel is None or publish is None or publish.settled is None:
-        return
-    if not channel.confirms.unsure:
+    if publish.settled is not None and not confirms.unsure:
         related = ((publish.settled, "the confirm"), (publish.mark, "the publish"))
         report.sure(event, f"publish {publish.number} comes back after its confirm", "", related)
 
 
-@rule("A09-CNF-07", "confirm", IMPLIED, WARNING, on=CONFIRMS)
-def confirm_without_select(event: Event, report: Reporter) -> None:
+@rule("A09-CNF-07", "confirm", IMPLIED, WARNING, on=CONFIRMS, needs=SEEN)
+def confirm_without_select(event: Event, report: Reporter, confirms: Confirms) -> None:
     """A server confirms only on channels that are in confirm mode.
 
     Bad (channel):
@@ -270,14 +265,11 @@ def confirm_without_select(event: Event, report: Reporter) -> None:
         client: content-header[1] class=basic body-size=0
         server: basic.ack[1] delivery-tag=1
     """
-    channel = confirming(event)
-    if channel is not None and not channel.confirms.on:
+    if not confirms.on:
         report.sure(event, f"the server's {event.name} without a confirm.select on the channel")
 
 
-@rule(
-    "A09-CNF-09", "[RMQ]", IMPLIED, WARNING, on="confirm.select", dialects="0-9-1", needs="client"
-)
+@rule("A09-CNF-09", "[RMQ]", IMPLIED, WARNING, on="confirm.select", dialects=NEWEST, needs="client")
 def confirm_not_announced(event: Event, report: Reporter) -> None:
     """A client asks for confirms only from a server that announced to have them.
 

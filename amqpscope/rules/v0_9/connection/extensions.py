@@ -19,7 +19,7 @@ PATIENCE: Final = 5_000_000_000
     "connection.blocked",
     IMPLIED,
     WARNING,
-    on="connection.blocked | connection.unblocked",
+    on="connection.blocked connection.unblocked",
     needs="server !faulty",
 )
 def blocked_not_announced(event: Event, report: Reporter) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 from amqpscope.model.v0_9 import connection as stages
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.versions import OLD
 from amqpscope.stream.types import CLIENT, PEERS, SERVER
 
 LONGEST_PATH: Final = 127
@@ -128,7 +129,7 @@ def virtual_host_length(event: Event, report: Reporter) -> None:
         report.sure(event, text, "connection.open.virtual-host")
 
 
-@rule("A09-CON-16", "open insist", MUST, ERROR, on="connection.redirect", dialects="10-3 0-8 0-9=")
+@rule("A09-CON-16", "open insist", MUST, ERROR, on="connection.redirect", dialects=OLD)
 def redirect_despite_insist(event: Event, report: Reporter) -> None:
     """A client that insists is not sent elsewhere.
 
@@ -151,14 +152,7 @@ def redirect_despite_insist(event: Event, report: Reporter) -> None:
         report.sure(event, "the server redirects a client that insists", "", related)
 
 
-@rule(
-    "A09-CON-17",
-    "1.1.1 grammar",
-    MUST,
-    ERROR,
-    on="connection.redirect | channel.*",
-    dialects="10-3 0-8 0-9=",
-)
+@rule("A09-CON-17", "1.1.1 grammar", MUST, ERROR, on="connection.redirect channel.*", dialects=OLD)
 def redirect_out_of_place(event: Event, report: Reporter) -> None:
     """A redirect answers connection.open, and nothing else; after it the connection is closed.
 

@@ -12,6 +12,7 @@ from typing import Final
 from amqpscope.model.v0_9.connection import ConnectionEnd
 from amqpscope.model.v0_9.event import FINISHED, Event
 from amqpscope.rules.v0_9 import IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.versions import NEWEST
 from amqpscope.stream.types import CLIENT, PEERS
 
 SECOND: Final = 1_000_000_000
@@ -200,7 +201,7 @@ def heartbeat_not_agreed(event: Event, report: Reporter) -> None:
     IMPLIED,
     WARNING,
     on="heartbeat",
-    dialects="0-9-1",
+    dialects=NEWEST,
     needs="anchored trusted",
 )
 def heartbeat_before_tune(event: Event, report: Reporter) -> None:

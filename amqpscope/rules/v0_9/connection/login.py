@@ -65,7 +65,7 @@ def mechanism_not_offered(event: Event, report: Reporter, method: Method) -> Non
         report.sure(event, text, "connection.start-ok.mechanism", related)
 
 
-@rule("A09-CON-03", "same", MUST, INFO, on="connection.tune | connection.secure")
+@rule("A09-CON-03", "same", MUST, INFO, on="connection.tune connection.secure")
 def bad_mechanism_answered(event: Event, report: Reporter) -> None:
     """A server whose client chose a mechanism that was not offered closes at once.
 
@@ -155,7 +155,7 @@ def locale_not_offered(event: Event, report: Reporter, method: Method) -> None:
     "required-fields",
     SHOULD,
     INFO,
-    on="connection.start | connection.start-ok",
+    on="connection.start connection.start-ok",
     needs="!faulty",
 )
 def peer_properties_incomplete(event: Event, report: Reporter, method: Method) -> None:

@@ -102,7 +102,7 @@ def tune_violation_tolerated(event: Event, report: Reporter) -> None:
     "frame-max minimum",
     MUST,
     ERROR,
-    on="connection.tune | connection.tune-ok",
+    on="connection.tune connection.tune-ok",
     needs="!faulty",
 )
 def frame_max_below_minimum(event: Event, report: Reporter, method: Method) -> None:

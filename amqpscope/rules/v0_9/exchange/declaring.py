@@ -18,6 +18,7 @@ from amqpscope.rules.v0_9.names import (
     exchange_type,
     written,
 )
+from amqpscope.rules.v0_9.versions import NEWEST
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 
@@ -117,7 +118,7 @@ def exchange_type_redeclared(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "exchange.declare.type", related)
 
 
-@rule("A09-EXC-04", "amq_exchange_18", MUST, WARNING, on="connection.close | channel.close")
+@rule("A09-EXC-04", "amq_exchange_18", MUST, WARNING, on="connection.close channel.close")
 def exchange_type_unsupported(event: Event, report: Reporter) -> None:
     """A client declares exchanges of types that the server has.
 
@@ -215,7 +216,7 @@ def passive_declare_of_missing_exchange(
         report.suspect(event, say, "", ((deleted, "its delete-ok"), (request.mark, "the declare")))
 
 
-@rule("A09-EXC-07", "equivalent", MUST, WARNING, on="exchange.declare-ok", dialects="0-9-1")
+@rule("A09-EXC-07", "equivalent", MUST, WARNING, on="exchange.declare-ok", dialects=NEWEST)
 def exchange_redeclare_accepted(event: Event, report: Reporter, request: Request) -> None:
     """A declare of an exchange that exists with other properties is refused.
 
@@ -288,7 +289,7 @@ def exchange_name_too_long(event: Event, report: Reporter) -> None:
     "default-access; errata 14",
     MUST,
     WARNING,
-    on="exchange.declare | exchange.delete | exchange.bind | queue.bind",
+    on="exchange.declare exchange.delete exchange.bind queue.bind",
     needs="client",
 )
 def default_exchange_misused(event: Event, report: Reporter, method: Method) -> None:

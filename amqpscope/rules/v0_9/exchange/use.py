@@ -18,13 +18,14 @@ from amqpscope.rules.v0_9.exchange.declaring import (
     refused,
 )
 from amqpscope.rules.v0_9.names import exchange_type
+from amqpscope.rules.v0_9.versions import NEWEST
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 
 _TOPIC: Final = re.compile(r"(?:[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
 
 
-@rule("A09-EXC-13", "delete exists", MUST, WARNING, on="channel.close | connection.close")
+@rule("A09-EXC-13", "delete exists", MUST, WARNING, on="channel.close connection.close")
 def missing_exchange_deleted(event: Event, report: Reporter) -> None:
     """A client deletes exchanges that exist.
 
@@ -114,7 +115,7 @@ def topic_key_characters(event: Event, report: Reporter, publish: Publish) -> No
     "passive + no-wait",
     IMPLIED,
     WARNING,
-    on="exchange.declare | queue.declare",
+    on="exchange.declare queue.declare",
     needs="client",
 )
 def passive_with_no_wait(event: Event, report: Reporter, method: Method) -> None:
@@ -135,7 +136,7 @@ def passive_with_no_wait(event: Event, report: Reporter, method: Method) -> None
         report.sure(event, f"{event.name} with passive and no-wait has no effect", event.name)
 
 
-@rule("A09-EXC-17", "exchange.bind", IMPLIED, WARNING, on="unknown-method", dialects="0-9-1")
+@rule("A09-EXC-17", "exchange.bind", IMPLIED, WARNING, on="unknown-method", dialects=NEWEST)
 def exchange_unbind_ok_id_wrong(event: Event, report: Reporter) -> None:
     """The answer to exchange.unbind is method 51.
 
@@ -159,8 +160,8 @@ def exchange_unbind_ok_id_wrong(event: Event, report: Reporter) -> None:
     "capability",
     IMPLIED,
     WARNING,
-    on="exchange.bind | exchange.unbind",
-    dialects="0-9-1",
+    on="exchange.bind exchange.unbind",
+    dialects=NEWEST,
     needs="client",
 )
 def exchange_bind_not_announced(event: Event, report: Reporter) -> None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v0_9 import deliveries as states
 from amqpscope.model.v0_9.channel import MAX_GONE, Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.rules.v0_9 import ERROR, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.basic.cancelling import blames
-from amqpscope.rules.v0_9.basic.consuming import TAG, deleted_since
-from amqpscope.rules.v0_9.file.staging import FIELDS_KNOWN
+from amqpscope.rules.v0_9.basic.consuming import IN_USE, TAG, deleted_since
+from amqpscope.rules.v0_9.versions import KNOWN
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 
+CLOSE: Final = "channel.close connection.close"
+SETTLES: Final = "odd-settle file.ack file.reject"
 ACCESS_REFUSED: Final = 403
 RESOURCE_LOCKED: Final = 405
 
 
-@rule("A09-FIL-06", "1.1.7.1", MUST, ERROR, on="file.consume", dialects=FIELDS_KNOWN)
-def file_consumer_tag_in_use(event: Event, report: Reporter) -> None:
+@rule("A09-FIL-06", "1.1.7.1", MUST, ERROR, on="file.consume", dialects=KNOWN, needs="client clear")
+def file_consumer_tag_in_use(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A new consumer of files has a tag that no other consumer of the channel has.
 
     The server closes the connection with 530.
@@ -38,40 +41,25 @@ def file_consumer_tag_in_use(event: Event, report: Reporter) -> None:
         server: file.cancel-ok[1] consumer-tag="t"
         server: file.consume-ok[1] consumer-tag="t"
     """
-    tag_in_use(event, report)
+    report_tag_in_use(event, report, method, channel)
 
 
-def tag_in_use(event: Event, report: Reporter) -> None:
-    """Tell of a consume whose tag another consumer of its class has."""
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.peer != CLIENT or not channel.sure:
-        return
+def report_tag_in_use(event: Event, report: Reporter, method: Method, channel: Channel) -> None:
+    """Report a consume whose tag another consumer of its class has."""
     tag = text(method, TAG)
     consumer = channel.consumers.get(tag)
-    if consumer is None or not tag or consumer.assumed or channel.closing or not event.trusted:
+    if consumer is None or not tag or consumer.assumed or consumer.state not in IN_USE:
         return
-    # Whether the tags of two classes may be the same is nowhere said.
-    if consumer.state not in (states.ACTIVE, states.PENDING) or (
-        consumer.class_name != method.plan.row.class_name
-    ):
-        return
+    if consumer.class_name != method.plan.row.class_name:
+        return  # Whether the tags of two classes may be the same is nowhere said.
     words, path = f"the consumer tag {tag!r} is in use on this channel", f"{event.name}.{TAG}"
     related = ((consumer.mark, "the consumer that has it"),)
-    if deleted_since(event, consumer) or consumer.tag != tag:
-        report.suspect(event, words, path, related)
-    else:
-        report.sure(event, words, path, related)
+    proven = consumer.tag == tag and not deleted_since(event, consumer)
+    report.sure_if(proven, event, words, path, related)
 
 
-@rule(
-    "A09-FIL-07",
-    "amq_file_00",
-    MUST,
-    INFO,
-    on="channel.close | connection.close",
-    dialects=FIELDS_KNOWN,
-)
-def file_exclusive_code_wrong(event: Event, report: Reporter) -> None:
+@rule("A09-FIL-07", "amq_file_00", MUST, INFO, on=CLOSE, dialects=KNOWN, needs="server")
+def file_exclusive_code_wrong(event: Event, report: Reporter, method: Method) -> None:
     """Who may not be the only consumer of a queue of files is refused with 405.
 
     With basic it is 403, which here means that the right to read is missing. Why a consume was
@@ -89,13 +77,12 @@ def file_exclusive_code_wrong(event: Event, report: Reporter) -> None:
                 method-id=20
         client: channel.close-ok[1]
     """
-    exclusive_code(event, report, "file.consume")
+    report_exclusive_code(event, report, method, "file.consume")
 
 
-def exclusive_code(event: Event, report: Reporter, name: str) -> None:
-    """Tell of a refused exclusive consume with another code than 405."""
-    method = event.unit.method
-    if method is None or event.peer != SERVER or not blames(event, name):
+def report_exclusive_code(event: Event, report: Reporter, method: Method, name: str) -> None:
+    """Report a refused exclusive consume with another code than 405."""
+    if not blames(event, name):
         return
     code, reason = number(method, "reply-code"), text(method, "reply-text").lower()
     if code != ACCESS_REFUSED and (code == RESOURCE_LOCKED or "exclusive" not in reason):
@@ -115,8 +102,8 @@ def exclusive_code(event: Event, report: Reporter, name: str) -> None:
     MUST,
     WARNING,
     on="full file.deliver",
-    dialects=FIELDS_KNOWN,
-    needs="sure trusted",
+    dialects=KNOWN,
+    needs="sure trusted counted",
 )
 def file_prefetch_exceeded(event: Event, report: Reporter, channel: Channel) -> None:
     """A client is not sent more files than it said to want before it acknowledges some.
@@ -147,8 +134,6 @@ def file_prefetch_exceeded(event: Event, report: Reporter, channel: Channel) -> 
         server: file.deliver[1] consumer-tag="t" delivery-tag=2 identifier="f"
         client: file.ack[1] delivery-tag=2
     """
-    if channel.deliveries.unsure:
-        return
     limits = [qos for qos in channel.qos if qos.class_name == "file"]
     # Until all are answered, the server may go by an older one.
     if not limits or any(not qos.count or qos.ok_mark is None for qos in limits):
@@ -165,13 +150,7 @@ def file_prefetch_exceeded(event: Event, report: Reporter, channel: Channel) -> 
 
 
 @rule(
-    "A09-FIL-09",
-    "ack multiple 01",
-    MUST,
-    ERROR,
-    on="odd-settle file.ack | odd-settle file.reject",
-    dialects=FIELDS_KNOWN,
-    needs="sure",
+    "A09-FIL-09", "ack multiple 01", MUST, ERROR, on=SETTLES, dialects=KNOWN, needs="clear counted"
 )
 def file_ack_of_unknown_delivery(
     event: Event, report: Reporter, method: Method, channel: Channel
@@ -206,11 +185,9 @@ def file_ack_of_unknown_delivery(
         client: file.ack[1] delivery-tag=1
         client: file.reject[1] delivery-tag=1   # <- A09-FIL-09
     """
-    if channel.closing:
-        return
     deliveries = channel.deliveries
     tag, multiple = number(method, "delivery-tag"), bool(method.get("multiple"))
-    if deliveries.unsure or not event.trusted or mixed(event, channel):
+    if mixed(event, channel):
         return
     path = f"{event.name}.delivery-tag"
     if tag > deliveries.highest:
@@ -231,7 +208,7 @@ def mixed(event: Event, channel: Channel) -> bool:
     return any(known[name].code in channel.sent[SERVER] for name in names if name in known)
 
 
-@rule("A09-FIL-11", "1.1.7.2", MUST, ERROR, on="file.cancel", dialects=FIELDS_KNOWN, needs="sure")
+@rule("A09-FIL-11", "1.1.7.2", MUST, ERROR, on="file.cancel", dialects=KNOWN, needs="clear")
 def file_consumer_tag_differs(
     event: Event, report: Reporter, method: Method, channel: Channel
 ) -> None:
@@ -255,19 +232,12 @@ def file_consumer_tag_differs(
         client: file.cancel[1] consumer-tag="t"   # <- A09-FIL-11
         server: file.cancel-ok[1] consumer-tag="t"
     """
-    if channel.closing:
-        return
     tag, path = text(method, TAG), "file.cancel.consumer-tag"
     consumer = channel.consumers.get(tag)
-    if not event.trusted:
-        return
     if consumer is None:
         if tag not in channel.gone and len(channel.gone) < MAX_GONE:
             report.sure(event, f"there never was a consumer {tag!r} on this channel", path)
     elif consumer.tag != tag and event.knew(consumer.ok_mark):
         related = ((consumer.ok_mark, "its consume-ok"),)
         words = f"the consumer is called {tag!r}, its consume-ok said {consumer.tag!r}"
-        if event.surely_knew(consumer.ok_mark):
-            report.sure(event, words, path, related)
-        else:
-            report.suspect(event, words, path, related)
+        report.sure_if(event.surely_knew(consumer.ok_mark), event, words, path, related)

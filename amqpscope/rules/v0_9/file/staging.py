@@ -10,28 +10,19 @@ from typing import Final
 
 from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.channel import Channel
-from amqpscope.model.v0_9.connection import ConnectionEnd
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.staging import MAX_STAGED, Staging
-from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, Reporter, rule
+from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, Reporter, parameter, rule
+from amqpscope.rules.v0_9.versions import KNOWN, OLD
 from amqpscope.stream.types import PEERS
+from dissectors.v0_9.codec import Method
 
-DIALECTS: Final = "10-3 0-8 0-9="
-FIELDS_KNOWN: Final = "0-8 0-9="
-"""Of 10-3 the numbers of the methods are known, but not what is in them."""
+STAGES: Final = "unasked file.open-ok file.stage | file.open"
 WHAT: Final = {"file.open-ok": "file.open", "file.stage": "file.open-ok"}
 
 
-@rule(
-    "A09-FIL-01",
-    "1.1.7 grammar",
-    MUST,
-    ERROR,
-    on="unasked file.open-ok | unasked file.stage | file.open",
-    dialects=DIALECTS,
-    needs="trusted sure",
-)
+@rule("A09-FIL-01", "1.1.7 grammar", MUST, ERROR, on=STAGES, dialects=OLD, needs="clear")
 def file_staging_out_of_order(event: Event, report: Reporter, channel: Channel) -> None:
     """A file is staged by open, the partner's open-ok, and stage with the content.
 
@@ -61,8 +52,6 @@ def file_staging_out_of_order(event: Event, report: Reporter, channel: Channel) 
         server: file.stage[1]
         server: content-header[1] class=file body-size=0
     """
-    if channel.closing:
-        return
     if event.kinds & kinds.UNASKED:
         report.sure(event, f"{event.name}, and no {WHAT[event.name]} waits for it")
         return
@@ -79,7 +68,8 @@ def file_staging_out_of_order(event: Event, report: Reporter, channel: Channel) 
     MUST,
     ERROR,
     on="file.open-ok | odd-header content-header",
-    dialects=FIELDS_KNOWN,
+    dialects=KNOWN,
+    needs="trusted",
 )
 def file_size_wrong(event: Event, report: Reporter) -> None:
     """The size that an open announces is that of the file, and no more than it is staged already.
@@ -112,33 +102,30 @@ def file_size_wrong(event: Event, report: Reporter) -> None:
     """
     method, request = event.unit.method, event.request
     if method is None:
-        staging = staged_now(event)
+        staging = find_staging(event) if not event.unit.faults else None
         if staging is not None and not staging.staged:
-            wrong_body(event, report, staging)
+            report_body(event, report, staging)
         return
     opened = None if request is None else request.staging
-    if event.name != "file.open-ok" or opened is None or not event.trusted:
-        return
     size = number(method, "staged-size")
-    if size > opened.size:
+    if opened is not None and size > opened.size:
         words = f"{size} octets are said to be staged of a file of {opened.size}"
         report.sure(event, words, "file.open-ok.staged-size", ((opened.mark, "its open"),))
 
 
-def staged_now(event: Event) -> Staging | None:
+@parameter("staging")
+def find_staging(event: Event) -> Staging | None:
     """The file that a content header is of."""
-    channel, content, header = event.channel, event.content, event.unit.content
-    if channel is None or content is None or header is None or event.unit.faults:
+    channel, content = event.channel, event.content
+    staging = None if channel is None else channel.stagings[event.peer]
+    if channel is None or staging is None or content is None or staging.content is not content:
         return None
-    staging = channel.stagings[event.peer]
-    if staging is None or staging.content is not content or not event.trusted:
-        return None
-    # A partner that says more than there can be is told of already.
+    # A09-FIL-02 has reported a partner that says more than there can be.
     return staging if channel.sure and staging.staged <= staging.size else None
 
 
-def wrong_body(event: Event, report: Reporter, staging: Staging) -> None:
-    """Tell of a body that is not the rest of its file."""
+def report_body(event: Event, report: Reporter, staging: Staging) -> None:
+    """Report a body that is not the rest of its file."""
     header = event.unit.content
     if header is None or header.body_size == staging.size - staging.staged or header.weight:
         return
@@ -155,9 +142,10 @@ def wrong_body(event: Event, report: Reporter, staging: Staging) -> None:
     MUST,
     ERROR,
     on="odd-header content-header",
-    dialects=FIELDS_KNOWN,
+    dialects=KNOWN,
+    needs="intact",
 )
-def file_stage_size_wrong(event: Event, report: Reporter) -> None:
+def file_stage_size_wrong(event: Event, report: Reporter, staging: Staging) -> None:
     """What is staged already is not sent again: the content is the rest of the file.
 
     Otherwise the partner has a file with one part of it twice.
@@ -176,37 +164,37 @@ def file_stage_size_wrong(event: Event, report: Reporter) -> None:
         client: content-header[1] class=file body-size=1
         client: content-body[1] "c"
     """
-    staging = staged_now(event)
-    if staging is not None and staging.staged:
-        wrong_body(event, report, staging)
+    if staging.staged:
+        report_body(event, report, staging)
 
 
-def staged_before(event: Event) -> str:
-    """What is missing of the staging of the file that a publish or deliver names; empty: nothing.
+@parameter("missing")
+def find_missing(event: Event) -> str | None:
+    """What is missing of the staging of the file that a publish or deliver names.
 
     Both may be sent before the staging is over, the texts say, so only a file of which nothing at
     all was seen can be wrong for sure.
     """
-    own, method = event.own, event.unit.method
-    if method is None or not seen(event, own):
-        return ""
+    own, method, connection = event.own, event.unit.method, event.connection
+    channels = [*connection.channels.values(), *connection.closed.values()]
+    if method is None or own.damaged or not all(each.whole[own.peer] for each in channels):
+        return None  # Not all that this peer wrote on any channel was seen.
     staging = own.staged.get(text(method, "identifier"))
     if staging is None:
-        return "" if len(own.staged) >= MAX_STAGED else "was not staged on this connection"
-    return "" if staging.complete else "is not staged completely"
+        return None if len(own.staged) >= MAX_STAGED else "was not staged on this connection"
+    return None if staging.complete else "is not staged completely"
 
 
-def seen(event: Event, own: ConnectionEnd) -> bool:
-    """All that this peer wrote on any channel was seen."""
-    connection = event.connection
-    if not own.anchored or own.damaged is not None or not event.trusted:
-        return False
-    channels = [*connection.channels.values(), *connection.closed.values()]
-    return all(channel.whole[own.peer] for channel in channels)
-
-
-@rule("A09-FIL-04", "1.1.7.8", MUST, ERROR, on="file.publish", dialects=FIELDS_KNOWN)
-def file_publish_not_staged(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-FIL-04",
+    "1.1.7.8",
+    MUST,
+    ERROR,
+    on="file.publish",
+    dialects=KNOWN,
+    needs="anchored trusted",
+)
+def file_publish_not_staged(event: Event, report: Reporter, method: Method, missing: str) -> None:
     """A file is staged before it is published.
 
     It may have been staged on an earlier connection, which is not seen here: a suspicion.
@@ -233,14 +221,20 @@ def file_publish_not_staged(event: Event, report: Reporter) -> None:
         client: content-header[1] class=file body-size=0
         client: file.publish[1] exchange="x" identifier="f"
     """
-    missing, method = staged_before(event), event.unit.method
-    if missing and method is not None:
-        words = f"the file {text(method, 'identifier')!r} is published and {missing}"
-        report.suspect(event, words, "file.publish.identifier")
+    words = f"the file {text(method, 'identifier')!r} is published and {missing}"
+    report.suspect(event, words, "file.publish.identifier")
 
 
-@rule("A09-FIL-05", "1.1.7.10", MUST, ERROR, on="file.deliver", dialects=FIELDS_KNOWN)
-def file_deliver_not_staged(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-FIL-05",
+    "1.1.7.10",
+    MUST,
+    ERROR,
+    on="file.deliver",
+    dialects=KNOWN,
+    needs="anchored trusted",
+)
+def file_deliver_not_staged(event: Event, report: Reporter, method: Method, missing: str) -> None:
     """A file is staged at the client before it is delivered.
 
     A deliver has no content of its own: without the staging there is no file.
@@ -262,18 +256,12 @@ def file_deliver_not_staged(event: Event, report: Reporter) -> None:
         server: file.deliver[1] consumer-tag="t" delivery-tag=1 identifier="f"
         client: file.ack[1] delivery-tag=1
     """
-    missing, method = staged_before(event), event.unit.method
-    if not missing or method is None:
-        return
     name = text(method, "identifier")
     words = f"the file {name!r} is delivered and {missing}"
-    if name in event.own.staged:
-        report.suspect(event, words, "file.deliver.identifier")
-    else:
-        report.sure(event, words, "file.deliver.identifier")
+    report.sure_if(name not in event.own.staged, event, words, "file.deliver.identifier")
 
 
-@rule("A09-FIL-12", "grammar against XML", IMPLIED, INFO, on="interrupts", dialects=DIALECTS)
+@rule("A09-FIL-12", "grammar against XML", IMPLIED, INFO, on="interrupts", dialects=OLD)
 def file_return_content(event: Event, report: Reporter) -> None:
     """A file that comes back has its content with it, by one part of the text; by another not.
 

@@ -25,6 +25,7 @@ from amqpscope.rules.v0_9 import (
     Reporter,
     rule,
 )
+from amqpscope.rules.v0_9.versions import OLD
 from amqpscope.stream.types import PEERS
 
 ABORTING: Final = ("10-3", "0-8", "0-8-qpid", "0-9", "0-9-qpid")
@@ -113,7 +114,7 @@ def content_interrupted(event: Event, report: Reporter) -> None:
     report.sure(event, text, "", related, severity=severity(event))
 
 
-@rule("A09-FRM-42", "4.2.6.1", MUST, ERROR, on="channel.close | connection.close | finished")
+@rule("A09-FRM-42", "4.2.6.1", MUST, ERROR, on="channel.close connection.close | finished")
 def content_body_too_short(event: Event, report: Reporter) -> None:
     """The body frames of a content have as many octets as its header says.
 
@@ -230,7 +231,7 @@ def content_frame_unexpected(event: Event, report: Reporter) -> None:
         report.sure(event, f"{event.name} on channel {channel}, where no content is open")
 
 
-@rule("A09-FRM-51", "1.1.6.12", SHOULD, INFO, on="interrupts", dialects="10-3 0-8 0-9=")
+@rule("A09-FRM-51", "1.1.6.12", SHOULD, INFO, on="interrupts", dialects=OLD)
 def cancelled_content_not_ended(event: Event, report: Reporter) -> None:
     """A content that the client rejects half way is ended by an empty body frame.
 

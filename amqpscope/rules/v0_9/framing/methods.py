@@ -7,6 +7,7 @@ from typing import Final
 
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.versions import NEWEST
 from amqpscope.stream.types import CLIENT, PEERS
 from dissectors.errors import Damage, Malformed
 from dissectors.v0_9.codec import Method
@@ -210,7 +211,7 @@ def packed_bits_not_zero(event: Event, report: Reporter) -> None:
         report.sure(event, text)
 
 
-@rule("A09-FRM-29", "reserved-n", MUST, INFO, on="method", default=False, dialects="0-9-1")
+@rule("A09-FRM-29", "reserved-n", MUST, INFO, on="method", default=False, dialects=NEWEST)
 def reserved_field_set(event: Event, report: Reporter, method: Method) -> None:
     """Fields that are reserved are zero or empty.
 

@@ -118,7 +118,7 @@ def response_mark_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, text, "response-mark", ((own.request_mark, "the request before"),))
 
 
-@rule("A09-FRM-34", "4.4.1", MUST, INFO, on="channel.close-ok | connection.close", dialects="0-9=")
+@rule("A09-FRM-34", "4.4.1", MUST, INFO, on="channel.close-ok connection.close", dialects="0-9=")
 def request_unanswered(event: Event, report: Reporter) -> None:
     """Every request has a response.
 

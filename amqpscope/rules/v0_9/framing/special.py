@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.versions import NEWEST, OLD
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.framing import OOB_BODY, OOB_METHOD, SHORT_HEARTBEAT
 
@@ -56,7 +57,7 @@ def heartbeat_short_form(event: Event, report: Reporter) -> None:
         report.sure(event, "heartbeat of 4 octets: it has no size, most will misread it", "size")
 
 
-@rule("A09-FRM-18", "4.2.3", IMPLIED, WARNING, on="heartbeat", dialects="0-9-1")
+@rule("A09-FRM-18", "4.2.3", IMPLIED, WARNING, on="heartbeat", dialects=NEWEST)
 def heartbeat_type_misprint(event: Event, report: Reporter) -> None:
     """The type of a heartbeat is 8.
 
@@ -72,7 +73,7 @@ def heartbeat_type_misprint(event: Event, report: Reporter) -> None:
         report.sure(event, "heartbeat of type 4, a misprint: its type is 8", "type")
 
 
-@rule("A09-FRM-19", "4.2.8", MUST, ERROR, on="special", dialects="10-3 0-8 0-9=")
+@rule("A09-FRM-19", "4.2.8", MUST, ERROR, on="special", dialects=OLD)
 def trace_off_channel_zero(event: Event, report: Reporter) -> None:
     """A trace frame is on channel 0.
 
@@ -116,7 +117,7 @@ def unsupported_frame_not_discarded(event: Event, report: Reporter, method: Meth
         report.suspect(event, text, "connection.close.reply-code", related)
 
 
-@rule("A09-FRM-21", "4.2.7, 2.3.5.3", IMPLIED, WARNING, on="special", dialects="10-3 0-8 0-9=")
+@rule("A09-FRM-21", "4.2.7, 2.3.5.3", IMPLIED, WARNING, on="special", dialects=OLD)
 def out_of_band_not_agreed(event: Event, report: Reporter) -> None:
     """Out-of-band frames are on a channel that was opened with an out-of-band transport.
 

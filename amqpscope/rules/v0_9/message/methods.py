@@ -129,7 +129,7 @@ def elsewhere(event: Event) -> bool:
     "open/append/close reference",
     MUST,
     ERROR,
-    on="message.open | message.append | message.close | message.checkpoint",
+    on="message.open message.append message.close message.checkpoint",
     dialects=WIP,
     needs="trusted",
 )
@@ -195,7 +195,7 @@ def message_reference_misused(event: Event, report: Reporter, channel: Channel) 
     "close 01",
     MUST,
     ERROR,
-    on="response | message.ok | message.reject",
+    on="response | message.ok message.reject",
     dialects=WIP,
     needs="!faulty sure",
 )

@@ -10,6 +10,7 @@ from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.methods import queue
 from amqpscope.rules.v0_9 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.names import LONGEST, REPLY_TO, RESERVED, alike, before_0_9_1, written
+from amqpscope.rules.v0_9.versions import NEWEST
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
 
@@ -176,7 +177,7 @@ def exclusive_queue_used_by_other(
 
 
 @rule(
-    "A09-QUE-06", "equivalent", MUST, WARNING, on="queue.declare", dialects="0-9-1", needs="client"
+    "A09-QUE-06", "equivalent", MUST, WARNING, on="queue.declare", dialects=NEWEST, needs="client"
 )
 def queue_redeclared_differently(event: Event, report: Reporter, method: Method) -> None:
     """A queue that exists is declared as it was made: same flags, same arguments.
@@ -222,7 +223,7 @@ def queue_redeclared_differently(event: Event, report: Reporter, method: Method)
     "queue-known",
     MUST,
     ERROR,
-    on="queue.bind | queue.unbind | queue.purge | queue.delete | basic.consume | basic.get",
+    on="queue.bind queue.unbind queue.purge queue.delete basic.consume basic.get",
     needs="client trusted",
 )
 def queue_name_empty_without_declare(

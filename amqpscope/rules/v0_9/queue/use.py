@@ -12,13 +12,13 @@ from amqpscope.model.v0_9.methods import binding, named_queue
 from amqpscope.rules.v0_9 import IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.exchange.declaring import NOT_FOUND, refused
 from amqpscope.rules.v0_9.names import STANDARD
+from amqpscope.rules.v0_9.versions import OLD
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 
 BIND: Final = (50, 20)
 NO_ROUTE: Final = 312
 FORBIDDEN: Final = 403
-BEFORE_0_9_1: Final = "10-3 0-8 0-9="
 
 
 @rule("A09-QUE-08", "amq_queue_26, amq_queue_14", MUST, WARNING, on="channel.close")
@@ -79,15 +79,7 @@ def repeated_bind_refused(event: Event, report: Reporter) -> None:
         report.suspect(event, say, "", related)
 
 
-@rule(
-    "A09-QUE-10",
-    "amq_queue_12",
-    MUST,
-    WARNING,
-    on="queue.bind",
-    dialects=BEFORE_0_9_1,
-    needs="client",
-)
+@rule("A09-QUE-10", "amq_queue_12", MUST, WARNING, on="queue.bind", dialects=OLD, needs="client")
 def durable_queue_on_transient_exchange(
     event: Event, report: Reporter, method: Method, channel: Channel
 ) -> None:
@@ -123,15 +115,7 @@ def durable_queue_on_transient_exchange(
         report.suspect(event, say, "queue.bind.exchange", related)
 
 
-@rule(
-    "A09-QUE-11",
-    "amq_queue_17",
-    MUST,
-    WARNING,
-    on="queue.bind",
-    dialects=BEFORE_0_9_1,
-    needs="client",
-)
+@rule("A09-QUE-11", "amq_queue_17", MUST, WARNING, on="queue.bind", dialects=OLD, needs="client")
 def bind_to_internal_exchange(event: Event, report: Reporter, method: Method) -> None:
     """A queue is not bound to an internal exchange.
 

@@ -12,18 +12,19 @@ from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import text
 from amqpscope.rules.v0_9 import ADVISORY, ERROR, IMPLIED, INFO, MUST, Reporter, rule
 from amqpscope.rules.v0_9.basic.consuming import TAG
-from amqpscope.rules.v0_9.file.consuming import exclusive_code, tag_in_use
-from amqpscope.rules.v0_9.file.staging import DIALECTS, FIELDS_KNOWN
+from amqpscope.rules.v0_9.file.consuming import CLOSE, report_exclusive_code, report_tag_in_use
+from amqpscope.rules.v0_9.versions import KNOWN, OLD
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
 
+DELIVERS: Final = "odd-deliver stream.deliver"
 STREAM: Final = 80
 METHODS: Final = "consume, cancel, publish, return, deliver and qos"
 RATE_TIME: Final = 5_000_000_000
 """Nanoseconds of a stream after which its rate can be told."""
 
 
-@rule("A09-STR-01", "1.1.8 grammar", MUST, ERROR, on="unknown-method", dialects=DIALECTS)
+@rule("A09-STR-01", "1.1.8 grammar", MUST, ERROR, on="unknown-method", dialects=OLD, needs="intact")
 def stream_method_not_allowed(event: Event, report: Reporter) -> None:
     """The stream class has no acknowledgements, and no get.
 
@@ -41,13 +42,17 @@ def stream_method_not_allowed(event: Event, report: Reporter) -> None:
         client: content-header[1] class=stream body-size=0
     """
     unit = event.unit
-    if unit.class_id == STREAM and event.trusted and not unit.faults:
+    if unit.class_id == STREAM:
         words = f"the stream class has no method {unit.method_id}: {METHODS} are all"
         report.sure(event, words, "method-id")
 
 
-@rule("A09-STR-02", "1.1.8.1", MUST, ERROR, on="stream.consume", dialects=FIELDS_KNOWN)
-def stream_consumer_tag_in_use(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-STR-02", "1.1.8.1", MUST, ERROR, on="stream.consume", dialects=KNOWN, needs="client clear"
+)
+def stream_consumer_tag_in_use(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """A new consumer of a stream has a tag that no other consumer of the channel has.
 
     The server closes the connection with 530.
@@ -63,18 +68,11 @@ def stream_consumer_tag_in_use(event: Event, report: Reporter) -> None:
         client: stream.consume[1] queue="r" consumer-tag="u"
         server: stream.consume-ok[1] consumer-tag="u"
     """
-    tag_in_use(event, report)
+    report_tag_in_use(event, report, method, channel)
 
 
-@rule(
-    "A09-STR-03",
-    "1.1.8.1",
-    MUST,
-    INFO,
-    on="channel.close | connection.close",
-    dialects=FIELDS_KNOWN,
-)
-def stream_exclusive_code_wrong(event: Event, report: Reporter) -> None:
+@rule("A09-STR-03", "1.1.8.1", MUST, INFO, on=CLOSE, dialects=KNOWN, needs="server")
+def stream_exclusive_code_wrong(event: Event, report: Reporter, method: Method) -> None:
     """Who may not be the only consumer of a stream is refused with 405.
 
     With basic it is 403, which here means that the right to read is missing.
@@ -91,26 +89,13 @@ def stream_exclusive_code_wrong(event: Event, report: Reporter) -> None:
                 method-id=20
         client: channel.close-ok[1]
     """
-    exclusive_code(event, report, "stream.consume")
+    report_exclusive_code(event, report, method, "stream.consume")
 
 
-def gone_consumer(event: Event) -> Consumer | None:
-    """The consumer of a delivery that came after its cancel-ok."""
-    channel, method = event.channel, event.unit.method
-    if channel is None or method is None or event.consumer is not None:
-        return None
-    return channel.gone.get(text(method, TAG)) if judged(event, channel) else None
-
-
-def judged(event: Event, channel: Channel) -> bool:
-    """All that was said on the channel was seen."""
-    return channel.sure and not channel.closing and event.trusted
-
-
-@rule(
-    "A09-STR-04", "1.1.8.3", IMPLIED, INFO, on="odd-deliver stream.deliver", dialects=FIELDS_KNOWN
-)
-def stream_late_delivery_legal(event: Event, report: Reporter) -> None:
+@rule("A09-STR-04", "1.1.8.3", IMPLIED, INFO, on=DELIVERS, dialects=KNOWN, needs="clear")
+def stream_late_delivery_legal(
+    event: Event, report: Reporter, method: Method, channel: Channel
+) -> None:
     """Messages of a stream may come for a short while after its consumer was cancelled.
 
     That is legal, and surprises clients that have forgotten the consumer: they may drop them.
@@ -131,13 +116,13 @@ def stream_late_delivery_legal(event: Event, report: Reporter) -> None:
         server: content-header[1] class=stream body-size=0
         server: stream.cancel-ok[1] consumer-tag="t"
     """
-    consumer = gone_consumer(event)
+    consumer = channel.gone.get(text(method, TAG)) if event.consumer is None else None
     if consumer is not None and event.since(consumer.gone_mark) <= GRACE:
         words = f"a delivery to the consumer {consumer.tag!r}, which was cancelled just before"
         report.sure(event, words, "stream.deliver.consumer-tag", ((consumer.gone_mark, "its end"),))
 
 
-@rule("A09-STR-05", "1.1.8.7", MUST, ERROR, on="odd-deliver stream.deliver", dialects=FIELDS_KNOWN)
+@rule("A09-STR-05", "1.1.8.7", MUST, ERROR, on=DELIVERS, dialects=KNOWN, needs="clear")
 def stream_deliver_to_unknown_consumer(
     event: Event, report: Reporter, method: Method, channel: Channel
 ) -> None:
@@ -167,17 +152,15 @@ def stream_deliver_to_unknown_consumer(
     """
     if event.consumer is not None:
         return
-    path, gone = "stream.deliver.consumer-tag", gone_consumer(event)
+    path, gone = "stream.deliver.consumer-tag", channel.gone.get(text(method, TAG))
     if gone is not None:
         seconds = event.since(gone.gone_mark) / 1e9
         if event.since(gone.gone_mark) > GRACE:
             words = f"a delivery to the consumer {gone.tag!r} {seconds:.1f} s after its end"
             report.suspect(event, words, path, ((gone.gone_mark, "its end"),))
         return
-    if not judged(event, channel) or unnamed(channel) or len(channel.gone) >= MAX_GONE:
-        return
-    words = f"there is no consumer {text(method, TAG)!r} on this channel"
-    report.sure(event, words, path)
+    if not unnamed(channel) and len(channel.gone) < MAX_GONE:
+        report.sure(event, f"there is no consumer {text(method, TAG)!r} on this channel", path)
 
 
 def unnamed(channel: Channel) -> bool:
@@ -190,13 +173,13 @@ def unnamed(channel: Channel) -> bool:
     )
 
 
-@rule("A09-STR-06", "consume-rate", ADVISORY, INFO, on="tick stream.deliver", dialects=FIELDS_KNOWN)
+@rule("A09-STR-06", "consume-rate", ADVISORY, INFO, on="tick stream.deliver", dialects=KNOWN)
 def stream_rate_not_kept(
     event: Event, report: Reporter, channel: Channel, consumer: Consumer
 ) -> None:
     """A stream comes about as fast as the client said that it wants it.
 
-    A server may ignore the rate. Told where it is more than twice as fast, over five seconds.
+    A server may ignore the rate. Reported where it is more than twice as fast, over five seconds.
 
     Bad (v0_9):
         client: stream.qos[1] consume-rate=10

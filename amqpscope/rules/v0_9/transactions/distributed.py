@@ -7,15 +7,16 @@ from typing import Final
 from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.transactions.local import own_channel, told_by_connection
+from amqpscope.rules.v0_9.transactions.local import SEEN, report_whole_connection
 from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
 
 WORK: Final = ("basic.publish", "basic.consume", "basic.get", "file.publish", "stream.publish")
 """Methods that publish or consume messages."""
 
 
-@rule("A09-DTX-01", "1.1.10.1", MUST, ERROR, on="dtx.start")
-def dtx_start_without_select(event: Event, report: Reporter) -> None:
+@rule("A09-DTX-01", "1.1.10.1", MUST, ERROR, on="dtx.start", needs=SEEN)
+def dtx_start_without_select(event: Event, report: Reporter, channel: Channel) -> None:
     """A distributed transaction is started only on a channel that was set to them.
 
     Bad (v0_9):
@@ -27,13 +28,12 @@ def dtx_start_without_select(event: Event, report: Reporter) -> None:
         client: dtx.start[1] dtx-identifier="x"
         server: dtx.start-ok[1]
     """
-    channel = own_channel(event)
-    if channel is not None and channel.dtx_mark is None:
+    if channel.dtx_mark is None:
         report.sure(event, "dtx.start without a dtx.select on this channel")
 
 
-@rule("A09-DTX-02", "1.1.10.3", MUST, ERROR, on="dtx.start")
-def dtx_start_not_first(event: Event, report: Reporter) -> None:
+@rule("A09-DTX-02", "1.1.10.3", MUST, ERROR, on="dtx.start", needs=SEEN)
+def dtx_start_not_first(event: Event, report: Reporter, channel: Channel) -> None:
     """A distributed transaction is started before anything is published or consumed.
 
     Bad (v0_9):
@@ -53,10 +53,8 @@ def dtx_start_not_first(event: Event, report: Reporter) -> None:
         client: dtx.start[1] dtx-identifier="y"
         server: dtx.start-ok[1]
     """
-    channel = own_channel(event)
-    # The one after another goes on where that has left off.
-    if channel is None or channel.dtx_start_mark is not None:
-        return
+    if channel.dtx_start_mark is not None:
+        return  # The one after another goes on where that has left off.
     by_name = event.connection.dialect.by_name
     for name in WORK:
         mark = channel.sent[CLIENT].get(by_name[name].code) if name in by_name else None
@@ -66,8 +64,8 @@ def dtx_start_not_first(event: Event, report: Reporter) -> None:
             return
 
 
-@rule("A09-DTX-03", "1.1.10.4", MUST, WARNING, on="connection.close")
-def dtx_failure_not_raised(event: Event, report: Reporter) -> None:
+@rule("A09-DTX-03", "1.1.10.4", MUST, WARNING, on="connection.close", needs="server")
+def dtx_failure_not_raised(event: Event, report: Reporter, method: Method) -> None:
     """A start that fails closes its channel, not the connection.
 
     Bad (v0_9):
@@ -86,10 +84,10 @@ def dtx_failure_not_raised(event: Event, report: Reporter) -> None:
                 method-id=20
         client: channel.close-ok[1]
     """
-    told_by_connection(event, report, ("dtx.start",))
+    report_whole_connection(event, report, method, ("dtx.start",))
 
 
-@rule("A09-DTX-04", "dtx", IMPLIED, WARNING, on="tx.select | dtx.select", needs="client")
+@rule("A09-DTX-04", "dtx", IMPLIED, WARNING, on="tx.select dtx.select", needs="client !closing")
 def dtx_with_tx(event: Event, report: Reporter, channel: Channel) -> None:
     """A channel has transactions of its own or distributed ones, not both.
 
@@ -106,8 +104,6 @@ def dtx_with_tx(event: Event, report: Reporter, channel: Channel) -> None:
         server: tx.select-ok[1]
         server: dtx.select-ok[2]
     """
-    if channel.closing:
-        return
     transaction = channel.transaction
     other = channel.dtx_mark
     if event.name == "dtx.select":

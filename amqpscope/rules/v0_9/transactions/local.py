@@ -25,23 +25,26 @@ from amqpscope.rules.v0_9 import (
     rule,
 )
 from amqpscope.rules.v0_9.basic.cancelling import blames
-from amqpscope.rules.v0_9.channel.replies import ENDS, passed_over, tell, unasked
+from amqpscope.rules.v0_9.channel.replies import (
+    ENDS,
+    ended_channels,
+    passed_over,
+    report_waiting,
+    unasked,
+)
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.codec import Method
 
 UNRELATED: Final = frozenset((200, 320, 501, 502, 503, 504, 505, 540))
 """Codes of closes that do not say that the work of a transaction failed."""
 
 
-def own_channel(event: Event) -> Channel | None:
-    """The channel, if all that the client has said on it was seen and nobody has closed it."""
-    channel = event.channel
-    if channel is None or event.peer != CLIENT or not channel.whole[CLIENT]:
-        return None
-    return None if channel.closing or not event.trusted else channel
+SEEN: Final = "client trusted whole !closing"
+"""All that the client has said on the channel was seen, and nobody has closed it."""
 
 
-@rule("A09-TX-01", "1.1.9.1, transacted", MUST, ERROR, on="tx.commit")
-def tx_commit_without_select(event: Event, report: Reporter) -> None:
+@rule("A09-TX-01", "1.1.9.1, transacted", MUST, ERROR, on="tx.commit", needs=SEEN)
+def tx_commit_without_select(event: Event, report: Reporter, channel: Channel) -> None:
     """A client commits only on a channel that it has set to transactions.
 
     The broker closes the channel with 406.
@@ -53,13 +56,12 @@ def tx_commit_without_select(event: Event, report: Reporter) -> None:
         client: tx.commit[1]
         server: tx.commit-ok[1]
     """
-    channel = own_channel(event)
-    if channel is not None and channel.transaction is None:
+    if channel.transaction is None:
         report.sure(event, "tx.commit without a tx.select on this channel")
 
 
-@rule("A09-TX-02", "1.1.9.1", MUST, ERROR, on="tx.rollback")
-def tx_rollback_without_select(event: Event, report: Reporter) -> None:
+@rule("A09-TX-02", "1.1.9.1", MUST, ERROR, on="tx.rollback", needs=SEEN)
+def tx_rollback_without_select(event: Event, report: Reporter, channel: Channel) -> None:
     """A client rolls back only on a channel that it has set to transactions.
 
     Bad (channel):
@@ -69,8 +71,7 @@ def tx_rollback_without_select(event: Event, report: Reporter) -> None:
         client: tx.rollback[1]
         server: tx.rollback-ok[1]
     """
-    channel = own_channel(event)
-    if channel is not None and channel.transaction is None:
+    if channel.transaction is None:
         report.sure(event, "tx.rollback without a tx.select on this channel")
 
 
@@ -101,7 +102,7 @@ def tx_reply_out_of_order(event: Event, report: Reporter) -> None:
         server: tx.commit-ok[1]
     """
     if not event.name.startswith("tx."):
-        tell(event, report, ("tx.",))
+        report_waiting(event, report, ("tx.",))
         return
     if event.peer != SERVER or not event.trusted:
         return
@@ -115,8 +116,8 @@ def tx_reply_out_of_order(event: Event, report: Reporter) -> None:
         report.sure(event, words, "", ((first.mark, f"the {first.name}"),))
 
 
-@rule("A09-TX-04", "1.1.9.4", MUST, WARNING, on="connection.close")
-def tx_failure_not_raised(event: Event, report: Reporter) -> None:
+@rule("A09-TX-04", "1.1.9.4", MUST, WARNING, on="connection.close", needs="server")
+def tx_failure_not_raised(event: Event, report: Reporter, method: Method) -> None:
     """A commit or rollback that fails closes its channel, not the connection.
 
     Bad (transaction):
@@ -131,23 +132,27 @@ def tx_failure_not_raised(event: Event, report: Reporter) -> None:
                 method-id=20
         client: channel.close-ok[1]
     """
-    told_by_connection(event, report, ("tx.commit", "tx.rollback"))
+    report_whole_connection(event, report, method, ("tx.commit", "tx.rollback"))
 
 
-def told_by_connection(event: Event, report: Reporter, names: tuple[str, ...]) -> None:
-    """Tell of a connection.close where a channel.close is due."""
-    method = event.unit.method
-    if method is None or event.peer != SERVER or number(method, "reply-code") in UNRELATED:
-        return
+def report_whole_connection(
+    event: Event, report: Reporter, method: Method, names: tuple[str, ...]
+) -> None:
+    """Report a connection.close where a channel.close is due."""
     for name in names:
-        if blames(event, name):
+        if blames(event, name) and number(method, "reply-code") not in UNRELATED:
             words = f"a {name} that fails closes the whole connection"
             report.sure(event, words, "connection.close.method-id")
             return
 
 
 @rule(
-    "A09-TX-05", "ack exists", MUST, WARNING, on="transactional channel.close", needs="server sure"
+    "A09-TX-05",
+    "ack exists",
+    MUST,
+    WARNING,
+    on="transactional channel.close",
+    needs="server sure counted",
 )
 def tx_bad_ack_refused_late(event: Event, report: Reporter, channel: Channel) -> None:
     """A wrong acknowledgement is refused when it comes, not when the transaction is committed.
@@ -177,11 +182,10 @@ def tx_bad_ack_refused_late(event: Event, report: Reporter, channel: Channel) ->
         client: tx.commit[1]
         server: tx.commit-ok[1]
     """
-    if channel.transaction is None:
+    bad = channel.deliveries.misnamed
+    if channel.transaction is None or bad is None:
         return
-    bad, ending = channel.deliveries.misnamed, channel.transaction.ending
-    if bad is None or channel.deliveries.unsure:
-        return
+    ending = channel.transaction.ending
     if not blames(event, "tx.commit"):
         # The server had the acknowledgement for long, and speaks of it once it gets the commit.
         waited = bool(ending) and ending[0].mark.time - bad.time > GRACE
@@ -194,7 +198,9 @@ def tx_bad_ack_refused_late(event: Event, report: Reporter, channel: Channel) ->
         report.sure(event, words, "", ((bad, "the acknowledgement"),))
 
 
-@rule("A09-TX-06", "[RMQ]", IMPLIED, WARNING, on="tx.select | confirm.select", needs="client")
+@rule(
+    "A09-TX-06", "[RMQ]", IMPLIED, WARNING, on="tx.select confirm.select", needs="client !closing"
+)
 def tx_with_confirm(event: Event, report: Reporter, channel: Channel) -> None:
     """A channel has transactions or confirms, not both.
 
@@ -209,8 +215,6 @@ def tx_with_confirm(event: Event, report: Reporter, channel: Channel) -> None:
         client: tx.select[2]
         server: tx.select-ok[2]
     """
-    if channel.closing:
-        return
     confirms, transaction = channel.confirms, channel.transaction
     if event.name == "tx.select" and confirms.on:
         related = ((confirms.select_mark, "the confirm.select"),)
@@ -220,7 +224,7 @@ def tx_with_confirm(event: Event, report: Reporter, channel: Channel) -> None:
         report.sure(event, "confirm.select on a channel with transactions", "", related)
 
 
-@rule("A09-TX-08", "1.1.6.5", IMPLIED, INFO, on="basic.return", needs="sure")
+@rule("A09-TX-08", "1.1.6.5", IMPLIED, INFO, on="basic.return", needs="sure !ahead")
 def tx_return_before_commit(
     event: Event, report: Reporter, channel: Channel, publish: Publish
 ) -> None:
@@ -242,11 +246,8 @@ def tx_return_before_commit(
                 routing-key="a"
         server: content-header[1] class=basic body-size=0
     """
-    transaction = channel.transaction
-    if transaction is None:
-        return
-    first = transaction.first_mark
-    if first is not None and publish.mark.end >= first.end and not event.ahead:
+    first = None if channel.transaction is None else channel.transaction.first_mark
+    if first is not None and publish.mark.end >= first.end:
         words = "a message comes back before the transaction it is part of is committed"
         report.suspect(event, words, "", ((publish.mark, "the publish"),))
 
@@ -257,7 +258,7 @@ def tx_return_before_commit(
     ADVISORY,
     INFO,
     on="transactional channel.close | connection.close | finished",
-    needs="!closed",
+    needs="!closed !partner-closed",
 )
 def tx_open_at_close(event: Event, report: Reporter) -> None:
     """Work is committed before its channel is closed; what is not is lost.
@@ -276,14 +277,11 @@ def tx_open_at_close(event: Event, report: Reporter) -> None:
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    if event.partner.close is not None or event.partner.finished:
-        return
     if event.own.finished == "capture":
         return
-    one = event.channel if event.name == "channel.close" else None
-    for channel in event.connection.channels.values() if one is None else [one]:
+    for channel in ended_channels(event):
         transaction = channel.transaction
-        if transaction is None or channel.closing or not channel.whole[CLIENT]:
+        if transaction is None or not channel.whole[CLIENT]:
             continue
         sent, acked = transaction.publishes, len(transaction.acked)
         if sent or acked:
@@ -298,7 +296,7 @@ def tx_with_mandatory_or_immediate(
 ) -> None:
     """A publish in a transaction is neither mandatory nor immediate.
 
-    When and whether it comes back is for each broker to say. Told once for a channel.
+    When and whether it comes back is for each broker to say. Reported once for a channel.
 
     Bad (transaction):
         client: basic.publish[1] routing-key="q" mandatory=true   # <- A09-TX-10
@@ -320,9 +318,7 @@ def tx_with_mandatory_or_immediate(
         report.sure(event, words, f"{event.name}.{what}")
 
 
-@rule(
-    "A09-TX-11", "1.1.9.5", IMPLIED, WARNING, on="channel.close | connection.close", needs="client"
-)
+@rule("A09-TX-11", "1.1.9.5", IMPLIED, WARNING, on="channel.close connection.close", needs="client")
 def tx_rollback_left_unacked(event: Event, report: Reporter) -> None:
     """What a rollback made unacknowledged again is acknowledged later, or recovered.
 
@@ -350,9 +346,8 @@ def tx_rollback_left_unacked(event: Event, report: Reporter) -> None:
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """
-    one = event.channel if event.name == "channel.close" else None
-    for channel in event.connection.channels.values() if one is None else [one]:
-        if channel.transaction is None or channel.closing or not channel.sure:
+    for channel in ended_channels(event):
+        if channel.transaction is None or not channel.sure:
             continue
         left = [each for each in channel.deliveries.outstanding.values() if each.given_back]
         if left:

@@ -8,7 +8,7 @@ from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
 from amqpscope.rules.v0_9 import IMPLIED, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.channel.replies import ENDS, tell
+from amqpscope.rules.v0_9.channel.replies import ENDS, report_waiting
 from dissectors.v0_9.codec import Method
 
 INTEGERS: Final = ("integer-1", "integer-2", "integer-3", "integer-4")
@@ -61,18 +61,18 @@ def rare_class_dialogue_broken(event: Event, report: Reporter) -> None:
         client: content-body[1] "a"
     """
     if event.kinds & kinds.CONTENT_HEADER:
-        echoed(event, report)
+        report_echo(event, report)
     elif not event.kinds & kinds.ANSWERS or event.name in ENDS:
-        tell(event, report, ("test.",))
+        report_waiting(event, report, ("test.",))
     elif event.kinds & kinds.UNASKED:
         if event.trusted:
             report.sure(event, f"{event.name} answers nothing that was asked on this channel")
     else:
-        computed(event, report)
+        report_result(event, report)
 
 
-def computed(event: Event, report: Reporter) -> None:
-    """Tell of a result that no operation gives."""
+def report_result(event: Event, report: Reporter) -> None:
+    """Report a result that no operation gives."""
     method, request = event.unit.method, event.request
     if method is None or request is None or not event.trusted or event.unit.faults:
         return
@@ -101,8 +101,8 @@ def octets(method: Method, name: str) -> bytes:
     return str(value).encode("utf-8", "replace")
 
 
-def echoed(event: Event, report: Reporter) -> None:
-    """Tell of a content that does not come back as it was sent."""
+def report_echo(event: Event, report: Reporter) -> None:
+    """Report a content that does not come back as it was sent."""
     channel, content, header = event.channel, event.content, event.unit.content
     if channel is None or content is None or content.method is None or header is None:
         return
