@@ -39,7 +39,6 @@ def cancel_of_unknown_consumer_refused(event: Event, report: Reporter, method: M
         client: basic.cancel[1] consumer-tag="t"
         server: channel.close[1] reply-code=404 reply-text="NOT_FOUND" class-id=60
                 method-id=30   # <- A09-BAS-31
-        client: channel.close-ok[1]
 
     Good (queue):
         client: basic.cancel[1] consumer-tag="t"
@@ -106,9 +105,7 @@ def exclusive_consume_not_enforced(
     And while there is an only one, so is everyone else. What others do on other connections is
     not seen, so a consumer may have gone without a word.
 
-    Bad (queue):
-        client: basic.consume[1] queue="q" consumer-tag="t" exclusive=true
-        server: basic.consume-ok[1] consumer-tag="t"
+    Bad (consuming exclusive=true):
         client: basic.consume[1] queue="q" consumer-tag="u"
         server: basic.consume-ok[1] consumer-tag="u"   # <- A09-BAS-34
 

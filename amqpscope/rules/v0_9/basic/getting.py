@@ -46,10 +46,7 @@ def get_answered_wrongly(event: Event, report: Reporter) -> None:
         client: basic.get[1] queue="q"   # <- A09-BAS-20
         @60s client: channel.close[1] reply-code=200 reply-text="bye"
 
-    Good (queue):
-        client: basic.get[1] queue="q"
-        server: basic.get-ok[1] delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (got):
         client: basic.ack[1] delivery-tag=1
         @60s client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
@@ -76,17 +73,12 @@ def rejected_message_redelivered_here(
     RabbitMQ does so by design, and a client that rejects all it gets goes in circles with it.
     Messages are told apart by where they came from only.
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (delivered):
         client: basic.reject[1] delivery-tag=1 requeue=true
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
                 redelivered=true   # <- A09-BAS-27
-        server: content-header[1] class=basic body-size=0
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         client: basic.reject[1] delivery-tag=1
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q" redelivered=true
         server: content-header[1] class=basic body-size=0
@@ -123,7 +115,6 @@ def redelivered_flag_missing(
         client: basic.recover[1]
         server: basic.recover-ok[1]
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q" # <- A09-BAS-28
-        server: content-header[1] class=basic body-size=0
 
     Good (plain_consuming):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
@@ -133,17 +124,13 @@ def redelivered_flag_missing(
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q" redelivered=true
         server: content-header[1] class=basic body-size=0
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0 message-id="m1"
+    Bad (delivered message-id="m1"):
         client: basic.recover[1] requeue=true
         server: basic.recover-ok[1]
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=0 message-id="m1"   # <- A09-BAS-28
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0 message-id="m1"
+    Good (delivered message-id="m1"):
         client: basic.recover[1] requeue=true
         server: basic.recover-ok[1]
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 redelivered=true routing-key="q"

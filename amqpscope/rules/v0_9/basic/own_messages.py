@@ -47,18 +47,12 @@ def content_changed_by_server(event: Event, report: Reporter) -> None:
     A message is known again by its message-id, where the client that published it also gets it. If
     two messages have the same one, which nothing forbids, this is wrong.
 
-    Bad (consuming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
+    Bad (own_message):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=3 message-id="m1"
         server: content-body[1] "bbb"   # <- A09-FRM-52
 
-    Good (consuming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
+    Good (own_message):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=2 message-id="m1"
         server: content-body[1] "aa"
@@ -131,22 +125,12 @@ def no_local_ignored(event: Event, report: Reporter) -> None:
 
     RabbitMQ ignores the bit, so this runs only when it is asked for.
 
-    Bad (queue):
-        client: basic.consume[1] queue="q" consumer-tag="t" no-local=true
-        server: basic.consume-ok[1] consumer-tag="t"
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
+    Bad (own_message no-local=true):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=2 message-id="m1"
         server: content-body[1] "aa"   # <- A09-BAS-38
 
-    Good (queue):
-        client: basic.consume[1] queue="q" consumer-tag="t" no-local=true
-        server: basic.consume-ok[1] consumer-tag="t"
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
+    Good (own_message no-local=true):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=2 message-id="m2"
         server: content-body[1] "aa"
@@ -162,40 +146,27 @@ def no_local_ignored(event: Event, report: Reporter) -> None:
 def tx_publish_delivered_early(event: Event, report: Reporter) -> None:
     """What is published in a transaction is delivered after its commit, and not at all otherwise.
 
-    Bad (transaction):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
+    Bad (transaction_message):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=2 message-id="m1"
         server: content-body[1] "aa"   # <- A09-TX-07
         client: tx.commit[1]
-        server: tx.commit-ok[1]
 
-    Good (transaction):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
+    Good (transaction_message):
         client: tx.commit[1]
         server: tx.commit-ok[1]
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=2 message-id="m1"
         server: content-body[1] "aa"
 
-    Bad (transaction):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
+    Bad (transaction_message):
         client: tx.rollback[1]
         server: tx.rollback-ok[1]
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=2 message-id="m1"
         server: content-body[1] "aa"   # <- A09-TX-07
 
-    Good (transaction):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=2 message-id="m1"
-        client: content-body[1] "aa"
+    Good (transaction_message):
         client: tx.commit[1]
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=2 message-id="m1"

@@ -92,15 +92,10 @@ def prefetch_count_exceeded(
 ) -> None:
     """A server has no more deliveries unacknowledged at a client than that has allowed.
 
-    Bad (queue):
-        client: basic.qos[1] prefetch-count=1
-        server: basic.qos-ok[1]
-        client: basic.consume[1] queue="q" consumer-tag="t"
-        server: basic.consume-ok[1] consumer-tag="t"
+    Bad (limited prefetch-count=1):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=0
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q" # <- A09-BAS-16
-        server: content-header[1] class=basic body-size=0
 
     Good (consuming):
         client: basic.qos[1] prefetch-count=1
@@ -141,25 +136,14 @@ def prefetch_size_exceeded(
     A single message may be larger than the limit, if it is the only one. RabbitMQ refuses a
     qos with a size.
 
-    Bad (plain):
-        client: queue.declare[1] queue="q"
-        server: queue.declare-ok[1] queue="q"
-        client: basic.qos[1] prefetch-size=10
-        server: basic.qos-ok[1]
-        client: basic.consume[1] queue="q" consumer-tag="t"
-        server: basic.consume-ok[1] consumer-tag="t"
+    Bad (plain_limited prefetch-size=10):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=6
         server: content-body[1] "123456"
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=6   # <- A09-BAS-17
-        server: content-body[1] "123456"
 
-    Good (plain):
-        client: basic.qos[1] prefetch-size=10
-        server: basic.qos-ok[1]
-        client: basic.consume[1] queue="q" consumer-tag="t"
-        server: basic.consume-ok[1] consumer-tag="t"
+    Good (plain_limited prefetch-size=10):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=12
         server: content-body[1] "123456789012"
@@ -217,16 +201,10 @@ def consumer_without_prefetch(event: Event, report: Reporter) -> None:
     Without a limit a server sends all that it has. A client that is slower than that fills its
     memory, and nobody else gets any of it.
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=90000000
+    Bad (delivered body-size=90000000):
         @2s server: heartbeat   # <- A09-BAS-44
 
-    Good (queue):
-        client: basic.qos[1] prefetch-count=10
-        server: basic.qos-ok[1]
-        client: basic.consume[1] queue="q" consumer-tag="t"
-        server: basic.consume-ok[1] consumer-tag="t"
+    Good (limited):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
         server: content-header[1] class=basic body-size=90000000
         @2s server: heartbeat

@@ -40,7 +40,6 @@ def publish_to_missing_exchange(event: Event, report: Reporter, method: Method) 
         client: content-header[1] class=basic body-size=0
         server: channel.close[1] reply-code=404 reply-text="NOT_FOUND - no exchange 'x'"
                 class-id=60 method-id=40   # <- A09-BAS-22
-        client: channel.close-ok[1]
 
     Good (channel):
         client: basic.publish[1] exchange="amq.topic" routing-key="q"
@@ -63,16 +62,11 @@ def mandatory_message_not_returned(
     That a message had no queue to go to is not on the wire, so what is looked at is the code.
     Brokers of 0-8 have codes of their own.
 
-    Bad (channel):
-        client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
-        client: content-header[1] class=basic body-size=0
+    Bad (mandatory):
         server: basic.return[1] reply-code=313 reply-text="NO_CONSUMERS" exchange="amq.topic"
                 routing-key="a"   # <- A09-BAS-23
-        server: content-header[1] class=basic body-size=0
 
-    Good (channel):
-        client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
-        client: content-header[1] class=basic body-size=0
+    Good (mandatory):
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
                 routing-key="a"
         server: content-header[1] class=basic body-size=0
@@ -96,7 +90,6 @@ def immediate_message_not_returned(
 
     Bad (channel):
         client: basic.publish[1] routing-key="q" immediate=true   # <- A09-BAS-24
-        client: content-header[1] class=basic body-size=0
 
     Good (plain):
         client: basic.publish[1] routing-key="q" immediate=true
@@ -130,11 +123,8 @@ def return_of_unasked_message(
         client: content-header[1] class=basic body-size=0
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
                 routing-key="a"   # <- A09-BAS-25
-        server: content-header[1] class=basic body-size=0
 
-    Good (channel):
-        client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
-        client: content-header[1] class=basic body-size=0
+    Good (mandatory):
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
                 routing-key="a"
         server: content-header[1] class=basic body-size=0
@@ -166,18 +156,13 @@ def returned_content_differs(
 
     Headers may have been added on the way, so it is the size of the body that is compared.
 
-    Bad (channel):
-        client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
-        client: content-header[1] class=basic body-size=5
+    Bad (mandatory body-size=5):
         client: content-body[1] "12345"
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
                 routing-key="a"
         server: content-header[1] class=basic body-size=3   # <- A09-BAS-26
-        server: content-body[1] "123"
 
-    Good (channel):
-        client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
-        client: content-header[1] class=basic body-size=5
+    Good (mandatory body-size=5):
         client: content-body[1] "12345"
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
                 routing-key="a"
@@ -207,15 +192,10 @@ def publish_to_internal_exchange(event: Event, report: Reporter, publish: Publis
 
     The broker closes the channel with 403. Others may have declared it anew, unseen here.
 
-    Bad (channel):
-        client: exchange.declare[1] exchange="x" type="fanout" internal=true
-        server: exchange.declare-ok[1]
+    Bad (exchange type="fanout" internal=true):
         client: basic.publish[1] exchange="x" routing-key="a"   # <- A09-BAS-42
-        client: content-header[1] class=basic body-size=0
 
-    Good (channel):
-        client: exchange.declare[1] exchange="x" type="fanout"
-        server: exchange.declare-ok[1]
+    Good (exchange type="fanout"):
         client: basic.publish[1] exchange="x" routing-key="a"
         client: content-header[1] class=basic body-size=0
     """

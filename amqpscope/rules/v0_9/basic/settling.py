@@ -33,7 +33,6 @@ def delivery_tag_zero(event: Event, report: Reporter, method: Method) -> None:
 
     Bad (consuming):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=0 routing-key="q" # <- A09-BAS-08
-        server: content-header[1] class=basic body-size=0
 
     Good (consuming):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
@@ -53,15 +52,10 @@ def delivery_tag_not_rising(
     An acknowledgement with `multiple` settles all up to its tag, so tags that do not rise settle
     what is not meant. A tag left out is odd, but does no harm.
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (delivered):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q" # <- A09-BAS-09
-        server: content-header[1] class=basic body-size=0
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         client: basic.get[1] queue="q"
         server: basic.get-ok[1] delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=0
@@ -162,14 +156,10 @@ def ack_of_unknown_delivery(
     The broker closes the channel with 406. Most often it is the tag of another channel, or of
     this one before it was closed and opened again.
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (delivered):
         client: basic.ack[1] delivery-tag=7   # <- A09-BAS-10
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=0
         client: basic.reject[1] delivery-tag=1
@@ -197,15 +187,11 @@ def ack_repeated(event: Event, report: Reporter, channel: Channel, method: Metho
     The broker closes the channel with 406. With `multiple`, deliveries below the tag may be
     settled already, but RabbitMQ wants the one that is named to be still there.
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (delivered):
         client: basic.ack[1] delivery-tag=1
         client: basic.ack[1] delivery-tag=1   # <- A09-BAS-11
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=1
@@ -266,16 +252,10 @@ def ack_of_no_ack_delivery(event: Event, report: Reporter, misnamed: Misnamed) -
 
     For the server it is settled as soon as it is sent; the broker closes the channel with 406.
 
-    Bad (queue):
-        client: basic.consume[1] queue="q" consumer-tag="t" no-ack=true
-        server: basic.consume-ok[1] consumer-tag="t"
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (delivered no-ack=true):
         client: basic.ack[1] delivery-tag=1   # <- A09-BAS-13
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         client: basic.ack[1] delivery-tag=1
     """
     if misnamed.settled is not None and misnamed.settled.outcome == "no-ack":
@@ -286,14 +266,10 @@ def ack_of_no_ack_delivery(event: Event, report: Reporter, misnamed: Misnamed) -
 def ack_tag_zero_alone(event: Event, report: Reporter, method: Method) -> None:
     """An acknowledgement of tag 0 means all deliveries, and has `multiple` set.
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (delivered):
         client: basic.ack[1] delivery-tag=0   # <- A09-BAS-14
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         client: basic.ack[1] delivery-tag=0 multiple=true
     """
     if method.get(TAG) != 0 or method.get(MULTIPLE):
@@ -317,9 +293,7 @@ def bad_ack_tolerated(event: Event, report: Reporter, channel: Channel, request:
         client: queue.declare[1] queue="r"
         server: queue.declare-ok[1] queue="r"   # <- A09-BAS-15
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         client: basic.ack[1] delivery-tag=1
         client: queue.declare[1] queue="r"
         server: queue.declare-ok[1] queue="r"

@@ -23,17 +23,10 @@ def get_left_unacked(event: Event, report: Reporter) -> None:
 
     Whatever is left when the channel closes goes back to the queue, and will come again.
 
-    Bad (queue):
-        client: basic.get[1] queue="q"
-        server: basic.get-ok[1] delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (got):
         client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-BAS-21
-        server: channel.close-ok[1]
 
-    Good (queue):
-        client: basic.get[1] queue="q"
-        server: basic.get-ok[1] delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (got):
         client: basic.ack[1] delivery-tag=1
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
@@ -64,9 +57,7 @@ def nack_not_announced(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=0
         client: basic.nack[1] delivery-tag=1   # <- A09-BAS-43
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         client: basic.nack[1] delivery-tag=1
     """
     if event.connection.start is None or "43" in event.own.told:
@@ -83,15 +74,11 @@ def delivery_unacked_too_long(event: Event, report: Reporter) -> None:
 
     After that the broker closes the channel with 406, and what is unacknowledged goes back.
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (delivered):
         @1900s server: heartbeat   # <- A09-BAS-45
         server: FIN
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         @20s client: basic.ack[1] delivery-tag=1
         server: heartbeat
     """
@@ -116,16 +103,11 @@ def delivery_unacked_too_long(event: Event, report: Reporter) -> None:
 def ack_all_while_delivering(event: Event, report: Reporter, method: Method) -> None:
     """To acknowledge all deliveries while some are under way settles what was never read.
 
-    Bad (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Bad (delivered):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
         client~1: basic.ack[1] delivery-tag=0 multiple=true   # <- A09-BAS-46
-        server: content-header[1] class=basic body-size=0
 
-    Good (consuming):
-        server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
-        server: content-header[1] class=basic body-size=0
+    Good (delivered):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=0
         client: basic.ack[1] delivery-tag=0 multiple=true

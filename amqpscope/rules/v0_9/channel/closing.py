@@ -34,7 +34,6 @@ def channel_close_unanswered(event: Event, report: Reporter) -> None:
     Bad (channel):
         client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-CHN-07
         @5s client: connection.close reply-code=200 reply-text="bye"
-        server: connection.close-ok
 
     Good (channel):
         server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"

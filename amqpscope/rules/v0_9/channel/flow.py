@@ -16,14 +16,11 @@ def content_while_flow_stopped(event: Event, report: Reporter, channel: Channel)
 
     A content that is under way is finished, and a get is answered.
 
-    Bad (plain):
-        server: channel.flow[1] active=false
+    Bad (stopped):
         client: channel.flow-ok[1] active=false
         client: basic.publish[1] routing-key="q"   # <- A09-CHN-15
-        client: content-header[1] class=basic body-size=0
 
-    Good (plain):
-        server: channel.flow[1] active=false
+    Good (stopped):
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
         client: channel.flow-ok[1] active=false
@@ -51,12 +48,10 @@ def flow_ok_state_differs(
 ) -> None:
     """A flow-ok says the same as the flow that it answers.
 
-    Bad (plain):
-        server: channel.flow[1] active=false
+    Bad (stopped):
         client: channel.flow-ok[1] active=true   # <- A09-CHN-17
 
-    Good (plain):
-        server: channel.flow[1] active=false
+    Good (stopped):
         client: channel.flow-ok[1] active=false
     """
     if channel.doubtful[1 - event.peer]:
@@ -95,7 +90,6 @@ def out_of_band_field_set(event: Event, report: Reporter, method: Method) -> Non
 
     Bad (opened):
         client: channel.open[1] reserved-1="x"   # <- A09-CHN-19
-        server: channel.open-ok[1]
 
     Good (opened):
         client: channel.open[1]

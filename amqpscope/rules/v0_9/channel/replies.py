@@ -103,9 +103,7 @@ def channel_open_unanswered(event: Event, report: Reporter) -> None:
         client: channel.open[1]   # <- A09-CHN-04
         @60s client: connection.close reply-code=200 reply-text="bye"
 
-    Good (opened):
-        client: channel.open[1]
-        server: channel.open-ok[1]
+    Good (channel):
         @60s client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
@@ -166,7 +164,6 @@ def reply_out_of_order(event: Event, report: Reporter, channel: Channel) -> None
         client: queue.declare[1] queue="a"
         client: exchange.declare[1] exchange="x" type="direct"
         server: exchange.declare-ok[1]   # <- A09-CHN-05
-        server: queue.declare-ok[1] queue="a"
 
     Good (queue):
         client: basic.consume[1] queue="q" consumer-tag="t"
@@ -222,8 +219,7 @@ def channel_flow_unanswered(event: Event, report: Reporter) -> None:
         server: channel.flow[1] active=false   # <- A09-CHN-16
         @60s server: connection.close reply-code=320 reply-text="stop"
 
-    Good (plain):
-        server: channel.flow[1] active=false
+    Good (stopped):
         client: channel.flow-ok[1] active=false
         @60s server: connection.close reply-code=320 reply-text="stop"
         client: connection.close-ok
@@ -231,10 +227,8 @@ def channel_flow_unanswered(event: Event, report: Reporter) -> None:
     Bad (plain):
         server: channel.flow[1] active=false   # <- A09-CHN-16
         @20s client: connection.close reply-code=200 reply-text="bye"
-        server: connection.close-ok
 
-    Good (plain):
-        server: channel.flow[1] active=false
+    Good (stopped):
         @1s client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
@@ -310,9 +304,7 @@ def exchange_reply_missing(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" type="direct"   # <- A09-EXC-12
         @60s client: channel.close[1] reply-code=200 reply-text="bye"
 
-    Good (channel):
-        client: exchange.declare[1] exchange="x" type="direct"
-        server: exchange.declare-ok[1]
+    Good (exchange):
         @60s client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
     """

@@ -17,17 +17,13 @@ def channel_shared_by_writers(event: Event, report: Reporter, tangle: Tangle) ->
     shows what each of them wrote, once both are through or the channel is over; what they broke
     with it is told where it happened.
 
-    Bad (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=2
+    Bad (publishing body-size=2):
         client: basic.publish[1] routing-key="b"   # <- A09-FRM-41, A09-CHN-23
         client: content-header[1] class=basic body-size=3
         client: content-body[1] "bbb"
         client: content-body[1] "aa"
 
-    Good (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=2
+    Good (publishing body-size=2):
         client: content-body[1] "aa"
         client: basic.publish[1] routing-key="b"
         client: content-header[1] class=basic body-size=3

@@ -91,9 +91,7 @@ def confirm_count_wrong(
 ) -> None:
     """Confirms count publishes from 1, and from the confirm.select on.
 
-    Bad (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Bad (unconfirmed):
         server: basic.ack[1] delivery-tag=0   # <- A09-CNF-02
 
     Good (channel):
@@ -114,9 +112,7 @@ def confirm_count_wrong(
         client: content-header[1] class=basic body-size=0
         server: basic.ack[1] delivery-tag=2   # <- A09-CNF-02, A09-CNF-03
 
-    Good (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Good (unconfirmed):
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
         server: basic.ack[1] delivery-tag=2 multiple=true
@@ -138,14 +134,10 @@ def confirm_of_unpublished(
 ) -> None:
     """A server confirms what was published.
 
-    Bad (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Bad (unconfirmed):
         server: basic.ack[1] delivery-tag=2   # <- A09-CNF-03
 
-    Good (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Good (unconfirmed):
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
         server: basic.nack[1] delivery-tag=2
@@ -165,15 +157,11 @@ def confirm_repeated(event: Event, report: Reporter, method: Method, confirms: C
 
     With `multiple`, numbers that were confirmed before may be among those that are meant.
 
-    Bad (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Bad (unconfirmed):
         server: basic.ack[1] delivery-tag=1
         server: basic.nack[1] delivery-tag=1   # <- A09-CNF-04
 
-    Good (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Good (unconfirmed):
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
         server: basic.nack[1] delivery-tag=1
@@ -195,15 +183,10 @@ def publish_never_confirmed(event: Event, report: Reporter) -> None:
 
     Reported when the channel or the connection ends and ten seconds have passed since the publish.
 
-    Bad (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Bad (unconfirmed):
         @60s client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-CNF-05
-        server: channel.close-ok[1]
 
-    Good (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Good (unconfirmed):
         server: basic.ack[1] delivery-tag=1
         @60s client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
@@ -236,7 +219,6 @@ def return_after_confirm(
         server: basic.ack[1] delivery-tag=1
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
                 routing-key="a"   # <- A09-CNF-06
-        server: content-header[1] class=basic body-size=0
 
     Good (confirming):
         client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
@@ -260,9 +242,7 @@ def confirm_without_select(event: Event, report: Reporter, confirms: Confirms) -
         client: content-header[1] class=basic body-size=0
         server: basic.ack[1] delivery-tag=1   # <- A09-CNF-07
 
-    Good (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Good (unconfirmed):
         server: basic.ack[1] delivery-tag=1
     """
     if not confirms.on:

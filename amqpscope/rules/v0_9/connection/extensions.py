@@ -50,7 +50,6 @@ def publish_while_blocked(event: Event, report: Reporter) -> None:
     Bad (channel):
         server: connection.blocked reason="low on memory"
         @5s client: basic.publish[1] routing-key="q"   # <- A09-CON-35
-        client: content-header[1] class=basic body-size=0
 
     Good (channel):
         server: connection.blocked reason="low on memory"

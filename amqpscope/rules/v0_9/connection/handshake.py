@@ -44,9 +44,7 @@ def handshake_out_of_order(event: Event, report: Reporter) -> None:
 def tune_missing(event: Event, report: Reporter) -> None:
     """The server proposes limits before it opens the connection.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
+    Bad (started):
         client: connection.open virtual-host="/"   # <- A09-CON-01
         server: connection.open-ok   # <- A09-CON-12
 
@@ -65,10 +63,7 @@ def work_before_open(event: Event, report: Reporter) -> None:
 
     A client that sends its first channel.open right behind connection.open is let pass.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
-        server: connection.tune channel-max=10 frame-max=4096
+    Bad (tuned):
         client: connection.tune-ok channel-max=10 frame-max=4096
         client: channel.open[1]   # <- A09-CON-13
 
@@ -108,10 +103,7 @@ def virtual_host_length(event: Event, report: Reporter) -> None:
 
     RabbitMQ takes longer ones.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
-        server: connection.tune channel-max=10 frame-max=4096
+    Bad (tuned):
         client: connection.tune-ok channel-max=10 frame-max=4096
         client: connection.open virtual-host=""   # <- A09-CON-15
 

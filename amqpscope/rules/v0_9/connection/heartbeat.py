@@ -174,10 +174,7 @@ def heartbeat_not_agreed(event: Event, report: Reporter) -> None:
 
     It does no harm. When only one of the two said 0, products differ in what they make of it.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
-        server: connection.tune channel-max=10 frame-max=4096 heartbeat=0
+    Bad (tuned connection.tune.heartbeat=0):
         client: connection.tune-ok channel-max=10 frame-max=4096 heartbeat=0
         client: connection.open virtual-host="/"
         server: connection.open-ok

@@ -186,9 +186,7 @@ def handshake_error_without_pause(event: Event, report: Reporter) -> None:
 
     Otherwise passwords can be tried as fast as the network allows.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
+    Bad (started):
         server: FIN   # <- A09-CON-33
 
     Good (opened):
@@ -226,10 +224,7 @@ def login_refusal_form(event: Event, report: Reporter, method: Method) -> None:
     Others take a close in the handshake for a broken protocol; for them the server just closes the
     socket, after a pause.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-                server-properties={product="RabbitMQ"}
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
+    Bad (started connection.start.server-properties={product="RabbitMQ"}):
         server: connection.close reply-code=403 reply-text="ACCESS_REFUSED"   # <- A09-CON-36
 
     Good (header):

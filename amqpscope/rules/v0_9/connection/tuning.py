@@ -40,10 +40,7 @@ def channel_max_above_offer(event: Event, report: Reporter) -> None:
     Zero is no limit, so it is more than any number; some clients mean "as many as you like" by it.
     RabbitMQ refuses that with 530 since 3.7.5.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
-        server: connection.tune channel-max=10 frame-max=4096
+    Bad (tuned):
         client: connection.tune-ok channel-max=11 frame-max=4096   # <- A09-CON-08
 
     Good (opened):
@@ -58,10 +55,7 @@ def channel_max_above_offer(event: Event, report: Reporter) -> None:
 def frame_max_above_offer(event: Event, report: Reporter) -> None:
     """The client takes no larger frames than the server offers.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
-        server: connection.tune channel-max=10 frame-max=4096
+    Bad (tuned):
         client: connection.tune-ok channel-max=10 frame-max=8192   # <- A09-CON-10
 
     Good (opened):
@@ -78,10 +72,7 @@ def tune_violation_tolerated(event: Event, report: Reporter) -> None:
 
     Otherwise each peer goes by another limit, and the first large frame ends it all.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
-        server: connection.tune channel-max=10 frame-max=4096
+    Bad (tuned):
         client: connection.tune-ok channel-max=11 frame-max=4096   # <- A09-CON-08
         client: connection.open virtual-host="/"
         server: connection.open-ok   # <- A09-CON-09
@@ -110,10 +101,7 @@ def frame_max_below_minimum(event: Event, report: Reporter, method: Method) -> N
 
     RabbitMQ takes none below 8192 from 4.1 on, and then closes without a word.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
-        server: connection.tune channel-max=10 frame-max=131072
+    Bad (tuned connection.tune.frame-max=131072):
         client: connection.tune-ok channel-max=10 frame-max=4095   # <- A09-CON-11
 
     Good (opened):

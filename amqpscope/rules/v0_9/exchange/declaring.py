@@ -48,7 +48,6 @@ def exchange_name_reserved(event: Event, report: Reporter) -> None:
     Bad (channel):
         client: exchange.declare[1] exchange="amq.mine" type="direct"   # <- A09-EXC-01
         server: channel.close[1] reply-code=403 reply-text="ACCESS_REFUSED" class-id=40 method-id=10
-        client: channel.close-ok[1]
 
     Good (channel):
         client: exchange.declare[1] exchange="amq.topic" type="topic" durable=true
@@ -94,11 +93,8 @@ def exchange_type_redeclared(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="amq.topic" type="direct" durable=true # <- A09-EXC-03
         server: channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED" class-id=40
                 method-id=10
-        client: channel.close-ok[1]
 
-    Good (channel):
-        client: exchange.declare[1] exchange="x" type="topic"
-        server: exchange.declare-ok[1]
+    Good (exchange type="topic"):
         client: exchange.declare[1] exchange="x" type="topic"
         server: exchange.declare-ok[1]
     """
@@ -128,7 +124,6 @@ def exchange_type_unsupported(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" type="x-delayed-message"   # <- A09-EXC-04
         server: connection.close reply-code=503 class-id=40 method-id=10
                 reply-text="COMMAND_INVALID - unknown exchange type 'x-delayed-message'"
-        client: connection.close-ok
 
     Good (channel):
         client: exchange.declare[1] exchange="x" type="topic"
@@ -222,15 +217,11 @@ def exchange_redeclare_accepted(event: Event, report: Reporter, request: Request
 
     The versions before 0-9-1 ignore the difference.
 
-    Bad (channel):
-        client: exchange.declare[1] exchange="x" type="topic" durable=true
-        server: exchange.declare-ok[1]
+    Bad (exchange type="topic" durable=true):
         client: exchange.declare[1] exchange="x" type="topic"
         server: exchange.declare-ok[1]   # <- A09-EXC-07
 
-    Good (channel):
-        client: exchange.declare[1] exchange="x" type="topic" durable=true
-        server: exchange.declare-ok[1]
+    Good (exchange type="topic" durable=true):
         client: exchange.declare[1] exchange="x" type="topic" durable=true
         server: exchange.declare-ok[1]
     """
@@ -300,7 +291,6 @@ def default_exchange_misused(event: Event, report: Reporter, method: Method) -> 
     Bad (queue):
         client: queue.bind[1] queue="q" exchange="" routing-key="other"   # <- A09-EXC-10
         server: channel.close[1] reply-code=403 reply-text="ACCESS_REFUSED" class-id=50 method-id=20
-        client: channel.close-ok[1]
 
     Good (queue):
         client: queue.bind[1] queue="q" exchange="amq.direct" routing-key="other"

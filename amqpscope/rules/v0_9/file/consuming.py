@@ -28,14 +28,10 @@ def file_consumer_tag_in_use(
 
     The server closes the connection with 530.
 
-    Bad (v0_9):
-        client: file.consume[1] queue="q" consumer-tag="t"
-        server: file.consume-ok[1] consumer-tag="t"
+    Bad (file_consuming):
         client: file.consume[1] queue="q" consumer-tag="t"   # <- A09-FIL-06
 
-    Good (v0_9):
-        client: file.consume[1] queue="q" consumer-tag="t"
-        server: file.consume-ok[1] consumer-tag="t"
+    Good (file_consuming):
         client: file.cancel[1] consumer-tag="t"
         client: file.consume[1] queue="q" consumer-tag="t"
         server: file.cancel-ok[1] consumer-tag="t"
@@ -69,7 +65,6 @@ def file_exclusive_code_wrong(event: Event, report: Reporter, method: Method) ->
         client: file.consume[1] queue="q" consumer-tag="t" exclusive=true
         server: channel.close[1] reply-code=403 reply-text="ACCESS_REFUSED" class-id=70
                 method-id=20   # <- A09-FIL-07
-        client: channel.close-ok[1]
 
     Good (v0_9):
         client: file.consume[1] queue="q" consumer-tag="t" exclusive=true
@@ -108,28 +103,10 @@ def report_exclusive_code(event: Event, report: Reporter, method: Method, name: 
 def file_prefetch_exceeded(event: Event, report: Reporter, channel: Channel) -> None:
     """A client is not sent more files than it said to want before it acknowledges some.
 
-    Bad (v0_9):
-        client: file.qos[1] prefetch-count=1
-        server: file.qos-ok[1]
-        client: file.consume[1] queue="q" consumer-tag="t"
-        server: file.consume-ok[1] consumer-tag="t"
-        server: file.open[1] identifier="f" content-size=0
-        client: file.open-ok[1] staged-size=0
-        server: file.stage[1]
-        server: content-header[1] class=file body-size=0
-        server: file.deliver[1] consumer-tag="t" delivery-tag=1 identifier="f"
+    Bad (file_limited):
         server: file.deliver[1] consumer-tag="t" delivery-tag=2 identifier="f" # <- A09-FIL-08
 
-    Good (v0_9):
-        client: file.qos[1] prefetch-count=1
-        server: file.qos-ok[1]
-        client: file.consume[1] queue="q" consumer-tag="t"
-        server: file.consume-ok[1] consumer-tag="t"
-        server: file.open[1] identifier="f" content-size=0
-        client: file.open-ok[1] staged-size=0
-        server: file.stage[1]
-        server: content-header[1] class=file body-size=0
-        server: file.deliver[1] consumer-tag="t" delivery-tag=1 identifier="f"
+    Good (file_limited):
         client: file.ack[1] delivery-tag=1
         server: file.deliver[1] consumer-tag="t" delivery-tag=2 identifier="f"
         client: file.ack[1] delivery-tag=2
@@ -159,29 +136,13 @@ def file_ack_of_unknown_delivery(
 
     The server closes the channel.
 
-    Bad (v0_9):
-        client: file.consume[1] queue="q" consumer-tag="t"
-        server: file.consume-ok[1] consumer-tag="t"
+    Bad (file_consuming):
         client: file.ack[1] delivery-tag=1   # <- A09-FIL-09
 
-    Good (v0_9):
-        client: file.consume[1] queue="q" consumer-tag="t"
-        server: file.consume-ok[1] consumer-tag="t"
-        server: file.open[1] identifier="f" content-size=0
-        client: file.open-ok[1] staged-size=0
-        server: file.stage[1]
-        server: content-header[1] class=file body-size=0
-        server: file.deliver[1] consumer-tag="t" delivery-tag=1 identifier="f"
+    Good (file_delivered):
         client: file.ack[1] delivery-tag=1
 
-    Bad (v0_9):
-        client: file.consume[1] queue="q" consumer-tag="t"
-        server: file.consume-ok[1] consumer-tag="t"
-        server: file.open[1] identifier="f" content-size=0
-        client: file.open-ok[1] staged-size=0
-        server: file.stage[1]
-        server: content-header[1] class=file body-size=0
-        server: file.deliver[1] consumer-tag="t" delivery-tag=1 identifier="f"
+    Bad (file_delivered):
         client: file.ack[1] delivery-tag=1
         client: file.reject[1] delivery-tag=1   # <- A09-FIL-09
     """
@@ -218,7 +179,6 @@ def file_consumer_tag_differs(
         client: file.consume[1] queue="q" consumer-tag=""
         server: file.consume-ok[1] consumer-tag="t-1"
         client: file.cancel[1] consumer-tag="t"   # <- A09-FIL-11
-        server: file.cancel-ok[1] consumer-tag="t"
 
     Good (v0_9):
         client: file.consume[1] queue="q" consumer-tag=""
@@ -230,7 +190,6 @@ def file_consumer_tag_differs(
         client: file.consume[1] queue="q" consumer-tag="t"
         server: file.consume-ok[1] consumer-tag="t-1"
         client: file.cancel[1] consumer-tag="t"   # <- A09-FIL-11
-        server: file.cancel-ok[1] consumer-tag="t"
     """
     tag, path = text(method, TAG), "file.cancel.consumer-tag"
     consumer = channel.consumers.get(tag)

@@ -88,16 +88,12 @@ def content_interrupted(event: Event, report: Reporter) -> None:
 
     The texts before 0-9-1 let a method end a content early; there it is a warning.
 
-    Bad (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=10
+    Bad (publishing):
         client: content-body[1] "12345"
         client: basic.get[1] queue="q"   # <- A09-FRM-41
         client: content-body[1] "67890"
 
-    Good (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=10
+    Good (publishing):
         client: content-body[1] "12345"
         client: heartbeat
         server: channel.flow[1] active=false
@@ -120,15 +116,11 @@ def content_body_too_short(event: Event, report: Reporter) -> None:
 
     Here the sender closes the channel or the connection before it has sent them all.
 
-    Bad (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=10
+    Bad (publishing):
         client: content-body[1] "12345"
         client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-FRM-42
 
-    Good (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=10
+    Good (publishing):
         client: content-body[1] "1234567890"
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
@@ -164,14 +156,10 @@ def too_short(event: Event, report: Reporter, channel: Channel, peer: int) -> No
 def content_body_too_long(event: Event, report: Reporter, content: Content) -> None:
     """A body frame has no more octets than are missing of its content.
 
-    Bad (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=3
+    Bad (publishing body-size=3):
         client: content-body[1] "12345"   # <- A09-FRM-43
 
-    Good (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=5
+    Good (publishing body-size=5):
         client: content-body[1] "123"
         client: content-body[1] "45"
     """
@@ -188,9 +176,7 @@ def body_frame_for_empty_content(event: Event, report: Reporter) -> None:
 
     Some clients send an empty one; RabbitMQ then expects a method and closes with 505.
 
-    Bad (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=0
+    Bad (publishing body-size=0):
         client: content-body[1] ""   # <- A09-FRM-47
 
     Good (channel):
@@ -219,9 +205,7 @@ def content_frame_unexpected(event: Event, report: Reporter) -> None:
         client: content-header[1] class=basic body-size=5   # <- A09-FRM-48
         client: content-body[1] "12345"
 
-    Good (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=5
+    Good (publishing body-size=5):
         client: content-body[1] "12345"
     """
     if event.kinds & kinds.CONTENT_BODY and surplus_of(event) is not None:
@@ -241,7 +225,6 @@ def cancelled_content_not_ended(event: Event, report: Reporter) -> None:
         server: content-body[1] "12345"
         client: basic.reject[1] delivery-tag=1
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q" # <- A09-FRM-51
-        server: content-header[1] class=basic body-size=0
 
     Good (v0_9_consuming):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
@@ -267,17 +250,13 @@ def body_cut_in_tiny_frames(event: Event, report: Reporter) -> None:
 
     Each frame costs eight octets and a turn of both peers' loops.
 
-    Bad (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=10
+    Bad (publishing):
         client: content-body[1] "12"
         client: content-body[1] "34"
         client: content-body[1] "56"
         client: content-body[1] "7890"   # <- A09-FRM-54
 
-    Good (channel):
-        client: basic.publish[1] routing-key="a"
-        client: content-header[1] class=basic body-size=10
+    Good (publishing):
         client: content-body[1] "1234567890"
     """
     content, own = event.content, event.own

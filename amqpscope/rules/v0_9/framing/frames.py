@@ -129,10 +129,7 @@ def frame_above_frame_max(event: Event, report: Reporter) -> None:
     x-death) can make a broker break the limit. The receiver closes the connection, with all of its
     channels.
 
-    Bad (header):
-        server: connection.start version-minor=9 mechanisms="PLAIN" locales="en_US"
-                server-properties={product="RabbitMQ"}
-        client: connection.start-ok mechanism="PLAIN" locale="en_US"
+    Bad (started connection.start.server-properties={product="RabbitMQ"}):
         server: connection.tune frame-max=4096
         client: connection.tune-ok frame-max=4096
         client: connection.open virtual-host="/"

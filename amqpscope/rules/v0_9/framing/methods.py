@@ -70,9 +70,7 @@ def method_direction_wrong(event: Event, report: Reporter) -> None:
     Bad (channel):
         server: basic.publish[1] routing-key="q"   # <- A09-FRM-24
 
-    Good (confirming):
-        client: basic.publish[1] routing-key="q"
-        client: content-header[1] class=basic body-size=0
+    Good (unconfirmed):
         server: basic.ack[1] delivery-tag=1
     """
     method = event.unit.method

@@ -28,12 +28,10 @@ def dialogue(event: Event, peer: int) -> Dialogue | None:
 def request_id_not_sequential(event: Event, report: Reporter) -> None:
     """The requests of a peer on a channel are numbered one after the other.
 
-    Bad (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Bad (requested):
         client: message.cancel[1 request=3] destination="b"   # <- A09-FRM-30
 
-    Good (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Good (requested):
         client: message.cancel[1 request=2] destination="b"
         server: message.ok[1 response=1 mark=1 batch=1]
     """
@@ -49,14 +47,12 @@ def request_id_not_sequential(event: Event, report: Reporter) -> None:
 def response_id_not_sequential(event: Event, report: Reporter) -> None:
     """The responses of a peer on a channel are numbered one after the other.
 
-    Bad (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Bad (requested):
         client: message.cancel[1 request=2] destination="b"
         server: message.ok[1 response=1 mark=1]
         server: message.ok[1 response=1 mark=2]   # <- A09-FRM-31
 
-    Good (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Good (requested):
         client: message.cancel[1 request=2] destination="b"
         server: message.ok[1 response=1 mark=1]
         server: message.ok[1 response=2 mark=2]
@@ -73,12 +69,10 @@ def response_id_not_sequential(event: Event, report: Reporter) -> None:
 def response_covers_no_request(event: Event, report: Reporter) -> None:
     """A response answers requests that were made and are not answered yet.
 
-    Bad (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Bad (requested):
         server: message.ok[1 response=1 mark=1 batch=1]   # <- A09-FRM-32
 
-    Good (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Good (requested):
         client: message.cancel[1 request=2] destination="b"
         server: message.ok[1 response=1 mark=1 batch=1]
     """
@@ -100,8 +94,7 @@ def response_mark_wrong(event: Event, report: Reporter) -> None:
     Bad (v0_9):
         client: message.cancel[1 request=1 mark=5] destination="a"   # <- A09-FRM-33
 
-    Good (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Good (requested):
         server: message.ok[1 response=1 mark=1]
         client: message.cancel[1 request=2 mark=1] destination="b"
     """
@@ -122,24 +115,19 @@ def response_mark_wrong(event: Event, report: Reporter) -> None:
 def request_unanswered(event: Event, report: Reporter) -> None:
     """Every request has a response.
 
-    Bad (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Bad (requested):
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]   # <- A09-FRM-34
 
-    Good (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Good (requested):
         server: message.ok[1 response=1 mark=1]
         client: channel.close[1] reply-code=200 reply-text="bye"
         server: channel.close-ok[1]
 
-    Bad (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Bad (requested):
         @20s client: connection.close reply-code=200 reply-text="bye"   # <- A09-FRM-34
-        server: connection.close-ok
 
-    Good (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Good (requested):
         server: message.ok[1 response=1 mark=1]
         @20s client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok

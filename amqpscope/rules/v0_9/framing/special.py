@@ -97,7 +97,6 @@ def unsupported_frame_not_discarded(event: Event, report: Reporter, method: Meth
     Bad (channel):
         client: heartbeat
         server: connection.close reply-code=501 reply-text="FRAME_ERROR"   # <- A09-FRM-20
-        client: connection.close-ok
 
     Good (channel):
         client: heartbeat

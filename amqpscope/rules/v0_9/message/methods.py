@@ -37,12 +37,10 @@ def message_method_frame_type(event: Event, report: Reporter) -> None:
     Bad (v0_9):
         client: message.cancel[1] destination="a"   # <- A09-MSG-01
 
-    Good (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Good (requested):
         server: message.ok[1 response=1 mark=1]
 
-    Bad (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Bad (requested):
         server: message.ok[1 request=1]   # <- A09-MSG-01
     """
     own, answers = event.own, event.name in ANSWERS
@@ -73,8 +71,7 @@ def message_request_answer_wrong(event: Event, report: Reporter) -> None:
     A transfer is answered by ok or reject, a get by ok or empty, a resume by offset, and all the
     others by ok.
 
-    Bad (v0_9):
-        client: message.cancel[1 request=1] destination="a"
+    Bad (requested):
         server: message.empty[1 response=1 mark=1]   # <- A09-MSG-02
 
     Good (v0_9):

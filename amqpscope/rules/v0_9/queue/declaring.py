@@ -34,7 +34,6 @@ def queue_name_reserved(event: Event, report: Reporter, method: Method) -> None:
     Bad (channel):
         client: queue.declare[1] queue="amq.gen-x7" exclusive=true   # <- A09-QUE-01
         server: channel.close[1] reply-code=403 reply-text="ACCESS_REFUSED" class-id=50 method-id=10
-        client: channel.close-ok[1]
 
     Good (channel):
         client: queue.declare[1] exclusive=true
@@ -159,7 +158,6 @@ def exclusive_queue_used_by_other(
         client: queue.declare[1] queue="mine" exclusive=true   # <- A09-QUE-05
         server: channel.close[1] reply-code=405 reply-text="RESOURCE_LOCKED" class-id=50
                 method-id=10
-        client: channel.close-ok[1]
 
     Good (channel):
         client: queue.declare[1] queue="mine" exclusive=true
@@ -189,7 +187,6 @@ def queue_redeclared_differently(event: Event, report: Reporter, method: Method)
         client: queue.declare[1] queue="q" durable=true   # <- A09-QUE-06
         server: channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED" class-id=50
                 method-id=10
-        client: channel.close-ok[1]
 
     Good (queue):
         client: queue.declare[1] queue="q"
@@ -234,7 +231,6 @@ def queue_name_empty_without_declare(
     Bad (channel):
         client: basic.consume[1] queue="" consumer-tag="t"   # <- A09-QUE-07
         server: channel.close[1] reply-code=404 reply-text="NOT_FOUND" class-id=60 method-id=20
-        client: channel.close-ok[1]
 
     Good (channel):
         client: queue.declare[1] exclusive=true
@@ -281,7 +277,6 @@ def auto_delete_queue_never_consumed(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="tmp" auto-delete=true   # <- A09-QUE-19
         server: queue.declare-ok[1] queue="tmp"
         client: connection.close reply-code=200 reply-text="bye"
-        server: connection.close-ok
 
     Good (channel):
         client: queue.declare[1] queue="tmp" auto-delete=true

@@ -31,7 +31,6 @@ def bind_to_missing(event: Event, report: Reporter) -> None:
         client: queue.bind[1] queue="q" exchange="x" routing-key="a"   # <- A09-QUE-08
         server: channel.close[1] reply-code=404 class-id=50 method-id=20
                 reply-text="NOT_FOUND - no exchange 'x' in vhost '/'"
-        client: channel.close-ok[1]
 
     Good (queue):
         client: queue.bind[1] queue="q" exchange="amq.topic" routing-key="a"
@@ -56,7 +55,6 @@ def repeated_bind_refused(event: Event, report: Reporter) -> None:
         client: queue.bind[1] queue="q" exchange="amq.topic" routing-key="a"
         server: channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED" class-id=50
                 method-id=20   # <- A09-QUE-09
-        client: channel.close-ok[1]
 
     Good (queue):
         client: queue.bind[1] queue="q" exchange="amq.topic" routing-key="a"
@@ -87,16 +85,12 @@ def durable_queue_on_transient_exchange(
 
     0-9-1 has it the other way round, and allows it.
 
-    Bad (v0_9):
-        client: exchange.declare[1] exchange="x" type="direct"
-        server: exchange.declare-ok[1]
+    Bad (v0_9_exchange):
         client: queue.declare[1] queue="q" durable=true
         server: queue.declare-ok[1] queue="q"
         client: queue.bind[1] queue="q" exchange="x"   # <- A09-QUE-10
 
-    Good (v0_9):
-        client: exchange.declare[1] exchange="x" type="direct" durable=true
-        server: exchange.declare-ok[1]
+    Good (v0_9_exchange durable=true):
         client: queue.declare[1] queue="q" durable=true
         server: queue.declare-ok[1] queue="q"
         client: queue.bind[1] queue="q" exchange="x"
@@ -119,14 +113,10 @@ def durable_queue_on_transient_exchange(
 def bind_to_internal_exchange(event: Event, report: Reporter, method: Method) -> None:
     """A queue is not bound to an internal exchange.
 
-    Bad (v0_9):
-        client: exchange.declare[1] exchange="x" type="direct" internal=true
-        server: exchange.declare-ok[1]
+    Bad (v0_9_exchange internal=true):
         client: queue.bind[1] queue="q" exchange="x"   # <- A09-QUE-11
 
-    Good (v0_9):
-        client: exchange.declare[1] exchange="x" type="direct"
-        server: exchange.declare-ok[1]
+    Good (v0_9_exchange):
         client: queue.bind[1] queue="q" exchange="x"
         server: queue.bind-ok[1]
     """
@@ -175,7 +165,6 @@ def deliver_after_queue_delete(
         client: queue.delete[1] queue="q"
         server: queue.delete-ok[1]
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"   # <- A09-QUE-15
-        server: content-header[1] class=basic body-size=0
 
     Good (consuming):
         client: queue.delete[1] queue="q"
@@ -198,7 +187,6 @@ def default_binding_missing(event: Event, report: Reporter, method: Method) -> N
         client: basic.publish[1] exchange="" routing-key="q" mandatory=true
         client: content-header[1] class=basic body-size=0
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" routing-key="q" # <- A09-QUE-18
-        server: content-header[1] class=basic body-size=0
 
     Good (queue):
         client: basic.publish[1] exchange="" routing-key="other" mandatory=true

@@ -33,9 +33,7 @@ def stream_method_not_allowed(event: Event, report: Reporter) -> None:
     Bad (v0_9):
         client: frame-0-x type=1 channel=1 0x0050005a   # <- A09-STR-01, A09-FRM-22
 
-    Good (v0_9):
-        client: stream.consume[1] queue="q" consumer-tag="t"
-        server: stream.consume-ok[1] consumer-tag="t"
+    Good (stream_consuming):
         server: stream.deliver[1] consumer-tag="t" delivery-tag=1 queue="q"
         server: content-header[1] class=stream body-size=0
         client: stream.publish[1] exchange="x" routing-key="k"
@@ -57,14 +55,10 @@ def stream_consumer_tag_in_use(
 
     The server closes the connection with 530.
 
-    Bad (v0_9):
-        client: stream.consume[1] queue="q" consumer-tag="t"
-        server: stream.consume-ok[1] consumer-tag="t"
+    Bad (stream_consuming):
         client: stream.consume[1] queue="r" consumer-tag="t"   # <- A09-STR-02
 
-    Good (v0_9):
-        client: stream.consume[1] queue="q" consumer-tag="t"
-        server: stream.consume-ok[1] consumer-tag="t"
+    Good (stream_consuming):
         client: stream.consume[1] queue="r" consumer-tag="u"
         server: stream.consume-ok[1] consumer-tag="u"
     """
@@ -81,7 +75,6 @@ def stream_exclusive_code_wrong(event: Event, report: Reporter, method: Method) 
         client: stream.consume[1] queue="q" consumer-tag="t" exclusive=true
         server: channel.close[1] reply-code=403 reply-text="ACCESS_REFUSED" class-id=80
                 method-id=20   # <- A09-STR-03
-        client: channel.close-ok[1]
 
     Good (v0_8):
         client: stream.consume[1] queue="q" consumer-tag="t" exclusive=true
@@ -100,17 +93,10 @@ def stream_late_delivery_legal(
 
     That is legal, and surprises clients that have forgotten the consumer: they may drop them.
 
-    Bad (v0_9):
-        client: stream.consume[1] queue="q" consumer-tag="t"
-        server: stream.consume-ok[1] consumer-tag="t"
-        client: stream.cancel[1] consumer-tag="t"
-        server: stream.cancel-ok[1] consumer-tag="t"
+    Bad (stream_cancelled):
         server: stream.deliver[1] consumer-tag="t" delivery-tag=1 queue="q" # <- A09-STR-04
-        server: content-header[1] class=stream body-size=0
 
-    Good (v0_9):
-        client: stream.consume[1] queue="q" consumer-tag="t"
-        server: stream.consume-ok[1] consumer-tag="t"
+    Good (stream_consuming):
         client: stream.cancel[1] consumer-tag="t"
         server: stream.deliver[1] consumer-tag="t" delivery-tag=1 queue="q"
         server: content-header[1] class=stream body-size=0
@@ -130,25 +116,15 @@ def stream_deliver_to_unknown_consumer(
 
     For a short while after a cancel messages may still come; more than a second is suspicious.
 
-    Bad (v0_9):
-        client: stream.consume[1] queue="q" consumer-tag="t"
-        server: stream.consume-ok[1] consumer-tag="t"
+    Bad (stream_consuming):
         server: stream.deliver[1] consumer-tag="u" delivery-tag=1 queue="q" # <- A09-STR-05
-        server: content-header[1] class=stream body-size=0
 
-    Good (v0_9):
-        client: stream.consume[1] queue="q" consumer-tag="t"
-        server: stream.consume-ok[1] consumer-tag="t"
+    Good (stream_consuming):
         server: stream.deliver[1] consumer-tag="t" delivery-tag=1 queue="q"
         server: content-header[1] class=stream body-size=0
 
-    Bad (v0_9):
-        client: stream.consume[1] queue="q" consumer-tag="t"
-        server: stream.consume-ok[1] consumer-tag="t"
-        client: stream.cancel[1] consumer-tag="t"
-        server: stream.cancel-ok[1] consumer-tag="t"
+    Bad (stream_cancelled):
         @9s server: stream.deliver[1] consumer-tag="t" delivery-tag=1 queue="q" # <- A09-STR-05
-        server: content-header[1] class=stream body-size=0
     """
     if event.consumer is not None:
         return
@@ -190,7 +166,6 @@ def stream_rate_not_kept(
         server: content-header[1] class=stream body-size=1000
         server: content-body[1] 0x00*1000
         @6s server: stream.deliver[1] consumer-tag="t" delivery-tag=2 queue="q" # <- A09-STR-06
-        server: content-header[1] class=stream body-size=0
 
     Good (v0_9):
         client: stream.qos[1] consume-rate=1000

@@ -22,10 +22,7 @@ def dtx_start_without_select(event: Event, report: Reporter, channel: Channel) -
     Bad (v0_9):
         client: dtx.start[1] dtx-identifier="x"   # <- A09-DTX-01
 
-    Good (v0_9):
-        client: dtx.select[1]
-        server: dtx.select-ok[1]
-        client: dtx.start[1] dtx-identifier="x"
+    Good (dtx_started):
         server: dtx.start-ok[1]
     """
     if channel.dtx_mark is None:
@@ -43,10 +40,7 @@ def dtx_start_not_first(event: Event, report: Reporter, channel: Channel) -> Non
         client: content-header[1] class=basic body-size=0
         client: dtx.start[1] dtx-identifier="x"   # <- A09-DTX-02
 
-    Good (v0_9):
-        client: dtx.select[1]
-        server: dtx.select-ok[1]
-        client: dtx.start[1] dtx-identifier="x"
+    Good (dtx_started):
         server: dtx.start-ok[1]
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
@@ -68,18 +62,11 @@ def dtx_start_not_first(event: Event, report: Reporter, channel: Channel) -> Non
 def dtx_failure_not_raised(event: Event, report: Reporter, method: Method) -> None:
     """A start that fails closes its channel, not the connection.
 
-    Bad (v0_9):
-        client: dtx.select[1]
-        server: dtx.select-ok[1]
-        client: dtx.start[1] dtx-identifier="x"
+    Bad (dtx_started):
         server: connection.close reply-code=541 reply-text="INTERNAL_ERROR" class-id=100
                 method-id=20   # <- A09-DTX-03
-        client: connection.close-ok
 
-    Good (v0_9):
-        client: dtx.select[1]
-        server: dtx.select-ok[1]
-        client: dtx.start[1] dtx-identifier="x"
+    Good (dtx_started):
         server: channel.close[1] reply-code=403 reply-text="ACCESS_REFUSED" class-id=100
                 method-id=20
         client: channel.close-ok[1]

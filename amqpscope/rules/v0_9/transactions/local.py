@@ -86,7 +86,6 @@ def tx_reply_out_of_order(event: Event, report: Reporter) -> None:
         client: tx.commit[1]
         client: tx.rollback[1]
         server: tx.rollback-ok[1]   # <- A09-TX-03
-        server: tx.commit-ok[1]
 
     Good (transaction):
         client: tx.commit[1]
@@ -124,7 +123,6 @@ def tx_failure_not_raised(event: Event, report: Reporter, method: Method) -> Non
         client: tx.commit[1]
         server: connection.close reply-code=541 reply-text="INTERNAL_ERROR" class-id=90
                 method-id=20   # <- A09-TX-04
-        client: connection.close-ok
 
     Good (transaction):
         client: tx.commit[1]
@@ -162,7 +160,6 @@ def tx_bad_ack_refused_late(event: Event, report: Reporter, channel: Channel) ->
         @1s client: tx.commit[1]
         server: channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED" class-id=90
                 method-id=20   # <- A09-TX-05
-        client: channel.close-ok[1]
 
     Good (transaction):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
@@ -176,7 +173,6 @@ def tx_bad_ack_refused_late(event: Event, report: Reporter, channel: Channel) ->
         @5s client: tx.commit[1]
         server: channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED" class-id=60
                 method-id=80   # <- A09-TX-05
-        client: channel.close-ok[1]
 
     Good (transaction):
         client: tx.commit[1]
@@ -237,11 +233,8 @@ def tx_return_before_commit(
         client: content-header[1] class=basic body-size=0
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
                 routing-key="a"   # <- A09-TX-08
-        server: content-header[1] class=basic body-size=0
 
-    Good (channel):
-        client: basic.publish[1] exchange="amq.topic" routing-key="a" mandatory=true
-        client: content-header[1] class=basic body-size=0
+    Good (mandatory):
         server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" exchange="amq.topic"
                 routing-key="a"
         server: content-header[1] class=basic body-size=0
@@ -267,7 +260,6 @@ def tx_open_at_close(event: Event, report: Reporter) -> None:
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
         client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-TX-09
-        server: channel.close-ok[1]
 
     Good (transaction):
         client: basic.publish[1] routing-key="q"
@@ -300,7 +292,6 @@ def tx_with_mandatory_or_immediate(
 
     Bad (transaction):
         client: basic.publish[1] routing-key="q" mandatory=true   # <- A09-TX-10
-        client: content-header[1] class=basic body-size=0
 
     Good (transaction):
         client: basic.publish[1] routing-key="q"
@@ -332,7 +323,6 @@ def tx_rollback_left_unacked(event: Event, report: Reporter) -> None:
         client: tx.rollback[1]
         server: tx.rollback-ok[1]
         client: channel.close[1] reply-code=200 reply-text="bye"   # <- A09-TX-11
-        server: channel.close-ok[1]
 
     Good (transaction):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"

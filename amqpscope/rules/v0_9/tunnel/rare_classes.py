@@ -58,7 +58,6 @@ def rare_class_dialogue_broken(event: Event, report: Reporter) -> None:
         server: content-body[1] "ab"
         client: test.content-ok[1] content-checksum=0
         client: content-header[1] class=test body-size=1   # <- A09-TUN-01
-        client: content-body[1] "a"
     """
     if event.kinds & kinds.CONTENT_HEADER:
         report_echo(event, report)
