@@ -3,7 +3,7 @@
 Only the reporter of the rules writes here (see `rules.registry.Reporter.once`). The model reads the
 topics below alone: after a wrong count of a peer was reported, what follows from that count is not
 looked at for speed's sake (see `v1_0.fast_paths`); after a wish for an echo was reported as unmet,
-the next wish is the one to wait for.
+the next wish is the one to wait for; what two writers on a channel wrote is shown once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dissectors.native import mypyc_attr
 WRONG_COUNT: Final = "a receiver's delivery-count"
 WRONG_INCOMING_ID: Final = "next-incoming-id"
 UNMET_ECHO: Final = "FLW-026"
+SHARED_CHANNEL: Final = "A09-CHN-23"
 
 
 class Ledger:

@@ -52,10 +52,11 @@ class Closed:
         """The partner's close-ok."""
 
 
-class Flow:
+class Flow(Subject):
     """What one peer's channel.flow asks of its partner."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.active = True
         self.mark: Mark | None = None
         """The newest flow."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.ledger import SHARED_CHANNEL
 from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9 import messages
 from amqpscope.model.v0_9.channel import Channel, Request
@@ -37,9 +38,9 @@ def closes(event: Event, channel: Channel) -> None:
 
 
 def place_end(event: Event, channel: Channel) -> None:
-    """A channel is over: a tangle of contents that is left is told now."""
+    """A channel is over: a tangle of contents that is left is reported now."""
     for assembly in channel.assemblies:
-        if assembly.tangle is not None and not assembly.tangle.told:
+        if assembly.tangle is not None and not assembly.tangle.reported.has(SHARED_CHANNEL):
             event.kinds |= kinds.UNTANGLES
             event.tangle = assembly.tangle
 

@@ -131,8 +131,6 @@ class ConnectionEnd(PeerEnd):
         """The largest frame that it may send, as far as that is sure."""
         self.staged: dict[str, Staging] = {}
         """The newest files that it staged, by their identifiers."""
-        self.told: set[str] = set()
-        """Rules that have said what they say once for each peer."""
 
 
 class Sample:
@@ -169,7 +167,7 @@ class Connection(Subject):
         self.ends = [ConnectionEnd(0, anchored), ConnectionEnd(1, anchored)]
         self.dialect = dialect
         self.announced = True
-        """A header, the server's own words, or many frames that fit have told the dialect."""
+        """A header, the server's own words, or many frames that fit have shown the dialect."""
         self.stage = NEW if anchored else UNKNOWN
         self.encrypted = False
         """Its octets came out of TLS."""

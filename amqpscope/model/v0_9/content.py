@@ -3,7 +3,7 @@
 A content is assembled for each channel *and direction*: both peers may be in the middle of one.
 Where frames come that do not belong to the content that is open, there are usually two writers
 on the channel, who do not know of each other. Then the interrupted content is laid aside, and
-frames that fit it are given to it, so that one fault is told once, and with both sequences.
+frames that fit it are given to it, so that one fault is reported once, and with both sequences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_KEPT: Final = 16 * 1024 * 1024
 MAX_ASIDE: Final = 8
 """Interrupted contents that are remembered."""
 MAX_SEQUENCE: Final = 64
-"""Frames of a tangle that are told one by one."""
+"""Frames of a tangle that are shown one by one."""
 
 OPTIONAL: Final = frozenset(("file.return", "stream.return"))
 
@@ -145,7 +145,6 @@ class Tangle(Subject):
         """Who sends them."""
         self.contents: list[Content] = []
         self.entries: list[Entry] = []
-        self.told = False
 
     def enter(self, content: Content) -> None:
         """One more content that is part of it, with the frames it had so far."""

@@ -235,14 +235,11 @@ def deliver_outside_consumer_life(
         report.sure(event, words, path, ((gone.gone_mark, "its end"),))
         return
     early = WARNING if event.connection.rabbit else ERROR
-    once = f"07 {channel.number} {channel.generation} {tag}"
-    if once in event.own.told:
-        return
-    if consumer is not None and consumer.state == states.PENDING:
-        event.own.told.add(once)
-        words = f"a delivery to the consumer {tag!r} before its consume-ok"
-        related = ((consumer.mark, "its consume"),)
-        report.sure(event, words, path, related, severity=early)
-    elif consumer is None and "" in asked_tags(channel):
+    if consumer is not None:
+        if consumer.state == states.PENDING and report.once(consumer):
+            words = f"a delivery to the consumer {tag!r} before its consume-ok"
+            related = ((consumer.mark, "its consume"),)
+            report.sure(event, words, path, related, severity=early)
+    elif "" in asked_tags(channel):
         words = f"a delivery to the consumer {tag!r} before any consume-ok"
         report.sure(event, words, path, severity=early)

@@ -71,7 +71,7 @@ def rejected_message_redelivered_here(
     """A message that a client has rejected is not sent to it again on the same channel.
 
     RabbitMQ does so by design, and a client that rejects all it gets goes in circles with it.
-    Messages are told apart by where they came from only.
+    Messages are known again only by where they came from.
 
     Bad (delivered):
         client: basic.reject[1] delivery-tag=1 requeue=true
@@ -106,8 +106,8 @@ def redelivered_flag_missing(
 ) -> None:
     """What a recover brings again is marked as redelivered.
 
-    Told where the server uses the delivery's tag again, or where the message-id is the same: else
-    nothing on the wire tells that it is the same message.
+    Reported where the server uses the delivery's tag again, or where the message-id is the same:
+    else nothing on the wire shows that it is the same message.
 
     Bad (plain_consuming):
         server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"

@@ -116,10 +116,8 @@ def prefetch_count_exceeded(
         return
     for limit in limits(event, channel, consumer):
         count = limit.qos.count
-        once = f"16 {channel.number} {channel.generation} {consumer.tag}"
-        if not count or limit.unacked < count or once in event.own.told:
+        if not count or limit.unacked < count or not report.once(consumer):
             continue
-        event.own.told.add(once)
         words = f"{limit.unacked + 1} deliveries of {limit.of} are unacknowledged, {count} may be"
         related = ((limit.qos.mark, "the qos"), (consumer.mark, "the consume"))
         proven = limit.firm and streams(event, consumer) is False
@@ -209,17 +207,13 @@ def consumer_without_prefetch(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=90000000
         @2s server: heartbeat
     """
-    client = event.connection.ends[CLIENT]
     for channel in event.connection.channels.values():
         if not channel.sure or channel.closing or any(qos.count or qos.size for qos in channel.qos):
             continue
         for consumer in channel.consumers.values():
-            if consumer.unacked < MANY and consumer.unacked_bytes < MUCH:
-                continue
-            once = f"44 {channel.number} {channel.generation} {consumer.tag}"
-            if once not in client.told and not consumer.no_ack:
-                client.told.add(once)
-                count, size = consumer.unacked, consumer.unacked_bytes
+            count, size = consumer.unacked, consumer.unacked_bytes
+            many = not consumer.no_ack and (count >= MANY or size >= MUCH)
+            if many and report.once(consumer):
                 words = f"unacknowledged without a limit: deliveries {count}, octets {size}"
                 related = ((consumer.mark, "the consume"),)
                 report.suspect(event, words, "", related, peer=CLIENT, about=channel.number)

@@ -11,6 +11,7 @@ from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.message import ContentHeader
 
 BASIC: Final = 60
+MODE: Final = "delivery-mode"
 MODES: Final = (1, 2)
 HIGHEST: Final = 9
 NUMBER: Final = re.compile(r"[+]?[0-9]+")
@@ -29,7 +30,7 @@ def delivery_mode_or_priority_odd(event: Event, report: Reporter) -> None:
     """A message's delivery-mode is 1 or 2, and its priority at most 9.
 
     Any mode but 2 is taken for 1: the message is not kept. RabbitMQ's priorities go to 255, in
-    queues that were declared so. Told once for a client.
+    queues that were declared so. Reported once for a client.
 
     Bad (channel):
         client: basic.publish[1] routing-key="q"
@@ -42,14 +43,11 @@ def delivery_mode_or_priority_odd(event: Event, report: Reporter) -> None:
     header = published(event)
     if header is None:
         return
-    told = event.own.told
     mode, priority = header.get("delivery-mode"), header.get("priority")
-    if isinstance(mode, int) and mode not in MODES and "39 mode" not in told:
-        told.add("39 mode")
+    if isinstance(mode, int) and mode not in MODES and report.once(event.own, topic=MODE):
         words = f"delivery-mode is {mode}, neither 1 nor 2"
         report.sure(event, words, "content-header.delivery-mode")
-    if isinstance(priority, int) and priority > HIGHEST and "39 priority" not in told:
-        told.add("39 priority")
+    if isinstance(priority, int) and priority > HIGHEST and report.once(event.own):
         report.sure(event, f"priority is {priority}, above 9", "content-header.priority")
 
 
@@ -94,8 +92,7 @@ def user_id_not_login(event: Event, report: Reporter) -> None:
     value = None if header is None else header.get("user-id")
     if not isinstance(value, str) or not connection.rabbit or not connection.user:
         return
-    if value != connection.user and "41" not in event.own.told:
-        event.own.told.add("41")
+    if value != connection.user and report.once(event.own):
         words = f"user-id is {str(value)!r}, the client has logged in as {connection.user!r}"
         related = ((connection.start_ok_mark, "its start-ok"),)
         report.suspect(event, words, "content-header.user-id", related)

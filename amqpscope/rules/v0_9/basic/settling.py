@@ -303,8 +303,6 @@ def bad_ack_tolerated(event: Event, report: Reporter, channel: Channel, request:
         return
     if not any(fault.sure and fault.mark.frame == bad.frame for fault in event.connection.faults):
         return
-    once = f"15 {channel.number} {channel.generation}"
-    if once not in event.own.told:
-        event.own.told.add(once)
+    if report.once(channel):
         words = f"{event.name}, though an acknowledgement before it named no delivery"
         report.sure(event, words, "", ((bad, "the acknowledgement"),))

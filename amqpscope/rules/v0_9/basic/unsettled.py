@@ -60,11 +60,11 @@ def nack_not_announced(event: Event, report: Reporter) -> None:
     Good (delivered):
         client: basic.nack[1] delivery-tag=1
     """
-    if event.connection.start is None or "43" in event.own.told:
+    connection = event.connection
+    if connection.start is None or "basic.nack" in event.partner.capabilities:
         return
-    if "basic.nack" not in event.partner.capabilities:
-        event.own.told.add("43")
-        related = ((event.connection.start_mark, "the server's start"),)
+    if report.once(event.own):
+        related = ((connection.start_mark, "the server's start"),)
         report.sure(event, "basic.nack to a server that did not announce it", "", related)
 
 
@@ -85,14 +85,11 @@ def delivery_unacked_too_long(event: Event, report: Reporter) -> None:
     connection = event.connection
     if not rabbit_since(connection, 3, 8):
         return
-    client = connection.ends[CLIENT]
     for channel in connection.channels.values():
         oldest = next(iter(channel.deliveries.outstanding.values()), None)
         if oldest is None or channel.closing or channel.deliveries.unsure:
             continue
-        once = f"45 {channel.number} {channel.generation}"
-        if event.since(oldest.mark) > CONSUMER_TIMEOUT and once not in client.told:
-            client.told.add(once)
+        if event.since(oldest.mark) > CONSUMER_TIMEOUT and report.once(channel):
             minutes = event.since(oldest.mark) // 60_000_000_000
             words = f"delivery {oldest.tag} is not acknowledged for {minutes} minutes"
             related = ((oldest.mark, "the delivery"),)

@@ -98,14 +98,9 @@ def channel_close_code_class(event: Event, report: Reporter, method: Method) -> 
     if code == OK or (known is not None and known.level in (SOFT, HARD)):
         return
     what = "no error of this version" if known is None else known.name
-    severity = WARNING
-    if not code:
-        if "CHN-12" in event.own.told:
-            return
-        event.own.told.add("CHN-12")
-        severity = INFO
-    text = f"channel.close with {code}, {what}"
-    report.sure(event, text, "channel.close.reply-code", severity=severity)
+    if code or report.once(event.own):
+        text, severity = f"channel.close with {code}, {what}", WARNING if code else INFO
+        report.sure(event, text, "channel.close.reply-code", severity=severity)
 
 
 @rule("A09-CHN-13", "4.5.1", MUST, WARNING, on="channel.close")

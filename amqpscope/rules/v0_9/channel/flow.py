@@ -34,9 +34,7 @@ def content_while_flow_stopped(event: Event, report: Reporter, channel: Channel)
     flow = channel.flows[1 - event.peer]
     if flow.active or flow.ok_active or flow.ok_mark is None:
         return
-    told = f"CHN-15 {flow.ok_mark.frame}"
-    if told not in event.own.told:
-        event.own.told.add(told)
+    if report.once(flow, flow.ok_mark.frame):
         text = f"{event.name} on channel {channel.number}, where the flow is stopped"
         related = ((flow.mark, "the flow"), (flow.ok_mark, "its flow-ok"))
         report.sure(event, text, "", related)
@@ -95,13 +93,9 @@ def out_of_band_field_set(event: Event, report: Reporter, method: Method) -> Non
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    own = event.own
-    if "CHN-19" in own.told:
-        return
     for name in ("out-of-band", "reserved-1"):
         value = said(method, name)
-        if value:
-            own.told.add("CHN-19")
+        if value and report.once(event.own):
             severity = INFO if name == "reserved-1" else WARNING
             text = f"{name} is {value!r}, not empty"
             report.sure(event, text, f"channel.open.{name}", severity=severity)

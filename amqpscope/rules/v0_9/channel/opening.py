@@ -178,17 +178,15 @@ def frame_after_own_channel_close(event: Event, report: Reporter, channel: Chann
     close = channel.closes[peer]
     if close is None or event.name == "channel.open":
         return
-    told = f"CHN-10 {channel.number} {channel.generation}"
-    if event.content is not None or told in event.own.told:
+    if event.content is not None or event.kinds & kinds.AFTER_CLOSE:
         return
     lost = peer != CLIENT or close.mark.time < event.connection.shaken_until
     if lost and not channel.whole[peer]:
         return  # What was missed since its close may have opened the channel again.
-    if event.kinds & kinds.AFTER_CLOSE:
-        return
-    event.own.told.add(told)
-    text = f"the {PEERS[peer]} sends {event.name} on channel {channel.number} after its own close"
-    report.sure(event, text, "", ((close.mark, "its close"),))
+    who, number = PEERS[peer], channel.number
+    if report.once(channel, topic=f"the {who} after its close"):
+        text = f"the {who} sends {event.name} on channel {number} after its own close"
+        report.sure(event, text, "", ((close.mark, "its close"),))
 
 
 @rule("A09-CHN-11", "1.1.2.6", IMPLIED, INFO, on="channel.close-ok", needs="client")

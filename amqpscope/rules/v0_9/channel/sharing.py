@@ -15,7 +15,7 @@ def channel_shared_by_writers(event: Event, report: Reporter, tangle: Tangle) ->
 
     Where a content goes on after another has begun, there are two writers on the channel. This
     shows what each of them wrote, once both are through or the channel is over; what they broke
-    with it is told where it happened.
+    with it is reported where it happened.
 
     Bad (publishing body-size=2):
         client: basic.publish[1] routing-key="b"   # <- A09-FRM-41, A09-CHN-23
@@ -29,13 +29,12 @@ def channel_shared_by_writers(event: Event, report: Reporter, tangle: Tangle) ->
         client: content-header[1] class=basic body-size=3
         client: content-body[1] "bbb"
     """
-    if tangle.told:
-        return
     content = event.content
     goes_on = content is not None and content in tangle.contents and not content.writer
     if not goes_on and not tangle.resumed:
         return  # What was interrupted was given up, and not written by another.
-    tangle.told = True
+    if not report.once(tangle):
+        return
     channel = tangle.channel
     writers = "; ".join(sequences(tangle, event))
     written = [(entry.mark, entry.writer, entry.name) for entry in tangle.entries]
@@ -50,11 +49,11 @@ def channel_shared_by_writers(event: Event, report: Reporter, tangle: Tangle) ->
 
 def sequences(tangle: Tangle, event: Event) -> list[str]:
     """What each writer wrote, frame by frame."""
-    told = []
+    found = []
     for content in tangle.contents[: len(LETTERS)]:
         own = [entry for entry in tangle.entries if entry.writer == content.writer]
         frames = ", ".join(f"{entry.name} ({entry.mark.frame})" for entry in own)
         if content is event.content and not content.complete:
             frames += f", {event.name} ({event.mark.frame})"
-        told.append(f"{LETTERS[content.writer]} {frames}")
-    return told
+        found.append(f"{LETTERS[content.writer]} {frames}")
+    return found

@@ -261,9 +261,8 @@ def confirm_not_announced(event: Event, report: Reporter) -> None:
         server: confirm.select-ok[1]
     """
     connection = event.connection
-    if connection.start is None or "CNF-09" in event.own.told:
+    if connection.start is None or CAPABILITY in event.partner.capabilities:
         return
-    if CAPABILITY not in event.partner.capabilities:
-        event.own.told.add("CNF-09")
+    if report.once(event.own):
         related = ((connection.start_mark, "the server's start"),)
         report.sure(event, f"the server did not announce {CAPABILITY}", "", related)

@@ -89,8 +89,7 @@ def frame_after_own_connection_close(event: Event, report: Reporter) -> None:
         return
     if event.kinds & kinds.HEARTBEAT or event.name == "connection.close-ok":
         return
-    if "26" not in own.told:
-        own.told.add("26")
+    if report.once(own):
         text = f"the {PEERS[event.peer]} sends {event.name} after its connection.close"
         report.sure(event, text, "", ((own.close.mark, "its close"),))
 
@@ -110,12 +109,12 @@ def frame_after_peer_connection_close(event: Event, report: Reporter) -> None:
         @3s client: connection.close-ok
     """
     own, partner = event.own, event.partner
-    if partner.close is None or own.close_ok_mark is not None or "27" in own.told:
+    if partner.close is None or own.close_ok_mark is not None:
         return
-    if event.kinds & kinds.HEARTBEAT or event.name in ("connection.close-ok", "connection.close"):
+    if event.name in ("heartbeat", "connection.close-ok", "connection.close"):
         return
-    if event.knew(partner.close.mark) and event.since(partner.close.mark) > GRACE:
-        own.told.add("27")
+    late = event.knew(partner.close.mark) and event.since(partner.close.mark) > GRACE
+    if late and report.once(own):
         related = ((partner.close.mark, "the partner's close"),)
         text = f"the {PEERS[event.peer]} sends {event.name} after its partner closed"
         report.suspect(event, text, "", related)
@@ -159,7 +158,7 @@ def socket_closed_without_handshake(event: Event, report: Reporter) -> None:
 def connection_close_code_class(event: Event, report: Reporter, method: Method) -> None:
     """A connection is closed with 200, 320 or the code of an error that ends connections.
 
-    Codes of errors that end a channel close the channel. A refused login is told with 403. Some
+    Codes of errors that end a channel close the channel. A login is refused with 403. Some
     clients close in order with a code of 0, which misleads nobody: that is a note.
 
     Bad (channel):
@@ -230,7 +229,7 @@ def connection_close_text_empty(event: Event, report: Reporter) -> None:
 def connection_reply_unasked(event: Event, report: Reporter) -> None:
     """A reply answers a request that waits for it.
 
-    Replies of the handshake are told by A09-CON-01.
+    A09-CON-01 reports replies of the handshake.
 
     Bad (channel):
         client: connection.close-ok   # <- A09-CON-32

@@ -23,7 +23,7 @@ PATIENCE: Final = 5_000_000_000
     needs="server !faulty",
 )
 def blocked_not_announced(event: Event, report: Reporter) -> None:
-    """A server tells that it blocks only clients that announced to understand it.
+    """A server says that it blocks only to clients that announced to understand it.
 
     Bad (plain):
         server: connection.blocked reason="low on memory"   # <- A09-CON-34
@@ -58,10 +58,9 @@ def publish_while_blocked(event: Event, report: Reporter) -> None:
         client: content-header[1] class=basic body-size=0
     """
     blocked = event.connection.blocked
-    if blocked is None or "35" in event.own.told:
+    if not event.knew(blocked) or event.since(blocked) <= GRACE:
         return
-    if event.knew(blocked) and event.since(blocked) > GRACE:
-        event.own.told.add("35")
+    if report.once(event.own):
         text = f"the client publishes while the server blocks: {event.connection.blocked_reason}"
         report.suspect(event, text, "", ((blocked, "connection.blocked"),))
 
@@ -87,13 +86,11 @@ def update_secret_unanswered(event: Event, report: Reporter) -> None:
     zero, server = event.connection.zero, event.connection.ends[SERVER]
     closes = event.name == "connection.close" and event.peer == CLIENT
     ends = event.peer == SERVER and event.own.finished in ("fin", "rst")
-    if not zero.sure or not (closes or ends) or "38" in server.told:
+    if not zero.sure or not (closes or ends):
         return
     for request in zero.pending[CLIENT] + zero.unanswered:
-        if request.name == "connection.update-secret" and (
-            not closes or event.since(request.mark) > PATIENCE
-        ):
-            server.told.add("38")
+        late = not closes or event.since(request.mark) > PATIENCE
+        if request.name == "connection.update-secret" and late and report.once(server):
             text = "the server never answered connection.update-secret"
             report.suspect(event, text, "", ((request.mark, "the new secret"),), peer=SERVER)
             return

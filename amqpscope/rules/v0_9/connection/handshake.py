@@ -72,12 +72,9 @@ def work_before_open(event: Event, report: Reporter) -> None:
         server: channel.open-ok[1]
     """
     connection = event.connection
-    if connection.open_mark is not None:
+    if connection.open_mark is not None or connection.stage in (stages.UNKNOWN, stages.REFUSED):
         return
-    if connection.stage in (stages.UNKNOWN, stages.REFUSED) or "13" in event.own.told:
-        return
-    if not event.name.startswith("connection."):
-        event.own.told.add("13")
+    if not event.name.startswith("connection.") and report.once(event.own):
         report.sure(event, f"the client sends {event.name} before connection.open")
 
 
@@ -168,11 +165,10 @@ def redirect_out_of_place(event: Event, report: Reporter) -> None:
     stage, name = event.connection.stage, "connection.redirect"
     if event.name != name:
         mark = event.connection.ends[SERVER].sent.get(event.connection.dialect.by_name[name].code)
-        if stage != stages.REDIRECTED or "17" in event.own.told:
-            return
-        words = f"the {PEERS[event.peer]} sends {event.name} on a connection that was redirected"
-        if event.peer == SERVER or event.knew(mark):
-            event.own.told.add("17")
+        knows = stage == stages.REDIRECTED and (event.peer == SERVER or event.knew(mark))
+        if knows and report.once(event.own):
+            who = PEERS[event.peer]
+            words = f"the {who} sends {event.name} on a connection that was redirected"
             report.suspect(event, words, "", ((mark, "the redirect"),))
     elif stage in (stages.OPEN, stages.REDIRECTED) and event.own.anchored:
         report.sure(event, "the server redirects when nothing was asked to be opened")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v0_9.connection import ConnectionEnd
+from amqpscope.model.v0_9.connection import ConnectionEnd, Limits
 from amqpscope.model.v0_9.event import FINISHED, Event
 from amqpscope.rules.v0_9 import IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.versions import NEWEST
@@ -86,13 +86,12 @@ def silent_to_the_end(event: Event, report: Reporter, quiet: ConnectionEnd, limi
     over = any(end.finished in ENDED and end is not event.own for end in (one, other))
     # Octets of it are missing, or its partner had some that did not pass here.
     unseen = not quiet.anchored or quiet.seen < quiet.reached
-    if closed or over or unseen or not quiet.heard or "19" in quiet.told:
+    if closed or over or unseen or not quiet.heard:
         return
     now = event.time
     if event.kinds & FINISHED and event.own.finished not in ENDED:
         now = max(one.heard, other.heard)
-    if now - quiet.heard > 2 * limit:
-        quiet.told.add("19")
+    if now - quiet.heard > 2 * limit and report.once(quiet):
         seconds = (now - quiet.heard) / SECOND
         report.suspect(
             event,
@@ -125,12 +124,11 @@ def dead_peer_kept(event: Event, report: Reporter) -> None:
         @60s server: heartbeat
     """
     limit, partner = interval(event), event.partner
-    if not limit or not partner.heard or "20" in event.own.told or partner.finished:
+    if not limit or not partner.heard or partner.finished:
         return
     silent = event.time - partner.heard
     closes = event.name == "connection.close" and silent > 2 * limit
-    if closes or silent > 3 * limit:
-        event.own.told.add("20")
+    if (closes or silent > 3 * limit) and report.once(event.own):
         what = "sends a close" if closes else "goes on"
         seconds = silent / SECOND
         text = f"the {PEERS[event.peer]} {what} {seconds:.1f} s after its partner fell silent"
@@ -169,7 +167,7 @@ def live_peer_dropped(event: Event, report: Reporter) -> None:
 
 
 @rule("A09-CON-22", "tune heartbeat", IMPLIED, INFO, on="heartbeat")
-def heartbeat_not_agreed(event: Event, report: Reporter) -> None:
+def heartbeat_not_agreed(event: Event, report: Reporter, tune: Limits, tune_ok: Limits) -> None:
     """Where no heartbeat was agreed on, none is sent.
 
     It does no harm. When only one of the two said 0, products differ in what they make of it.
@@ -183,11 +181,8 @@ def heartbeat_not_agreed(event: Event, report: Reporter) -> None:
     Good (opened):
         client: heartbeat
     """
-    tune, tune_ok = event.connection.tune, event.connection.tune_ok
-    if tune is None or tune_ok is None or "22" in event.own.told:
-        return
-    if tune_ok.heartbeat == 0 and (tune.heartbeat == 0 or event.peer == CLIENT):
-        event.own.told.add("22")
+    agreed = tune_ok.heartbeat or (tune.heartbeat and event.peer != CLIENT)
+    if not agreed and report.once(event.own):
         related = ((tune_ok.mark, "the client's tune-ok"),)
         report.sure(event, "a heartbeat, where none was agreed on", "", related)
 

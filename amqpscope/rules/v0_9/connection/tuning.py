@@ -17,8 +17,8 @@ RABBIT_MIN_SIZE: Final = 8192
 ABOVE: Final = frozenset(("A09-CON-08", "A09-CON-10"))
 
 
-def above(event: Event, report: Reporter, name: str, offered: int) -> None:
-    """Tell a tune-ok that asks for more than was offered."""
+def report_above(event: Event, report: Reporter, name: str, offered: int) -> None:
+    """Report a tune-ok that asks for more than was offered."""
     method, connection = event.unit.method, event.connection
     tune = connection.tune
     if method is None or tune is None or not offered or event.unit.faults or event.peer != CLIENT:
@@ -48,7 +48,7 @@ def channel_max_above_offer(event: Event, report: Reporter) -> None:
         server: channel.open-ok[1]
     """
     tune = event.connection.tune
-    above(event, report, "channel-max", 0 if tune is None else tune.channel_max)
+    report_above(event, report, "channel-max", 0 if tune is None else tune.channel_max)
 
 
 @rule("A09-CON-10", "tune-ok frame-max upper-limit", MUST, ERROR, on="connection.tune-ok")
@@ -63,7 +63,7 @@ def frame_max_above_offer(event: Event, report: Reporter) -> None:
         server: channel.open-ok[1]
     """
     tune = event.connection.tune
-    above(event, report, "frame-max", 0 if tune is None else tune.frame_max)
+    report_above(event, report, "frame-max", 0 if tune is None else tune.frame_max)
 
 
 @rule("A09-CON-09", "same", MUST, WARNING, on="connection.open-ok")

@@ -26,7 +26,7 @@ WHAT: Final = {"file.open-ok": "file.open", "file.stage": "file.open-ok"}
 def file_staging_out_of_order(event: Event, report: Reporter, channel: Channel) -> None:
     """A file is staged by open, the partner's open-ok, and stage with the content.
 
-    The open-ok tells from where on the file is wanted, so nobody can stage before it. Another open
+    The open-ok says from where on the file is wanted, so nobody can stage before it. Another open
     while an open-ok waits for its stage is odd, and may be several files side by side.
 
     Bad (v0_9):

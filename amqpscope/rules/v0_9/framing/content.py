@@ -1,8 +1,8 @@
 """Contents: the frames that follow a method which carries one (A09-FRM-40 to 48, 51; 4.2.6).
 
 What is open on a channel in one direction decides what may come there next. After a violation the
-model lays the interrupted content aside, so that what follows of it is not told again; the two
-sequences are told together by `sharing`.
+model lays the interrupted content aside, so that what follows of it is not reported again;
+`sharing` reports the two sequences together.
 """
 
 from __future__ import annotations
@@ -135,11 +135,11 @@ def content_body_too_short(event: Event, report: Reporter) -> None:
     if event.partner.close is not None or event.own.close is not None:
         return
     for channel in closing:
-        too_short(event, report, channel, peer)
+        report_too_short(event, report, channel, peer)
 
 
-def too_short(event: Event, report: Reporter, channel: Channel, peer: int) -> None:
-    """Tell the content that is open on a channel its sender gives up."""
+def report_too_short(event: Event, report: Reporter, channel: Channel, peer: int) -> None:
+    """Report the content that is open on a channel its sender gives up."""
     content = channel.assemblies[peer].content
     if content is None or content.wants != waits.BODY or not channel.whole[peer]:
         return
@@ -244,8 +244,8 @@ def cancelled_content_not_ended(event: Event, report: Reporter) -> None:
         report.suspect(event, "a rejected content is not ended by an empty body", "", related)
 
 
-@rule("A09-FRM-54", "4.2.6", ADVISORY, INFO, on="in-pieces")
-def body_cut_in_tiny_frames(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-54", "4.2.6", ADVISORY, INFO, on="in-pieces", needs="!entangled")
+def body_cut_in_tiny_frames(event: Event, report: Reporter, content: Content) -> None:
     """A body is cut in frames that are about as large as they may be.
 
     Each frame costs eight octets and a turn of both peers' loops.
@@ -259,12 +259,9 @@ def body_cut_in_tiny_frames(event: Event, report: Reporter) -> None:
     Good (publishing):
         client: content-body[1] "1234567890"
     """
-    content, own = event.content, event.own
     limit = event.connection.limit("frame_max")
-    if content is None or content.bodies < 2 or "54" in own.told or event.kinds & kinds.ENTANGLED:
-        return
-    if 0 <= content.smallest < max(limit, 4096) // 8:
-        own.told.add("54")
+    small = 0 <= content.smallest < max(limit, 4096) // 8
+    if content.bodies >= 2 and small and report.once(event.own):
         count = content.bodies + 1
         text = f"a body of {content.size} octets comes in {count} frames, frame-max is {limit}"
         report.suspect(event, text, "", ((content.mark, f"the {of(content)}"),))
@@ -292,16 +289,15 @@ def channel_starved(event: Event, report: Reporter, content: Content) -> None:
         client: queue.declare[2] queue="q"
         server: queue.declare-ok[2] queue="q"
     """
-    own = event.own
-    if content.bodies < 2 or "53" in own.told:
+    if content.bodies < 2:
         return
     for channel in event.connection.channels.values():
         pending = channel.pending[1 - event.peer]
         if channel is event.channel or not pending or not channel.sure:
             continue
         waits = event.since(pending[0].mark)
-        if waits > PATIENCE and content.mark.frame > pending[0].mark.frame:
-            own.told.add("53")
+        starved = waits > PATIENCE and content.mark.frame > pending[0].mark.frame
+        if starved and report.once(event.own):
             seconds = waits / 1e9
             text = f"{pending[0].name} on channel {channel.number} has waited for {seconds:.1f} s"
             related = ((pending[0].mark, "the request"), (content.mark, f"the {of(content)}"))

@@ -109,12 +109,12 @@ def data_after_bad_frame(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q"
         @3s server: queue.declare-ok[1] queue="q"
     """
-    if event.name in ("connection.close", "connection.close-ok") or "09" in event.own.told:
+    if event.name in ("connection.close", "connection.close-ok"):
         return
     for fault in event.connection.faults:
         bad = fault.rule in BAD_FRAMES and fault.sure and fault.peer != event.peer
-        if bad and event.knew(fault.mark) and event.since(fault.mark) > GRACE:
-            event.own.told.add("09")
+        late = event.knew(fault.mark) and event.since(fault.mark) > GRACE
+        if bad and late and report.once(event.own):
             text = f"the {PEERS[event.peer]} goes on after octets that are no frame"
             report.suspect(event, text, "", ((fault.mark, "the bad frame"),))
             return
@@ -276,10 +276,8 @@ def frame_after_close_ok(event: Event, report: Reporter) -> None:
         client: FIN
     """
     own = event.own
-    if own.close_ok_mark is None or event.kinds & kinds.HEARTBEAT:
+    if own.close_ok_mark is None or event.name in ("heartbeat", "connection.close-ok"):
         return
-    if event.name == "connection.close-ok" or "36" in own.told:
-        return
-    own.told.add("36")
-    text = f"the {PEERS[event.peer]} sends {event.name} after its close-ok"
-    report.sure(event, text, "", ((own.close_ok_mark, "its close-ok"),))
+    if report.once(own):
+        text = f"the {PEERS[event.peer]} sends {event.name} after its close-ok"
+        report.sure(event, text, "", ((own.close_ok_mark, "its close-ok"),))

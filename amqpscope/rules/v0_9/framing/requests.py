@@ -133,18 +133,18 @@ def request_unanswered(event: Event, report: Reporter) -> None:
         server: connection.close-ok
     """
     if event.name == "channel.close-ok":
-        tell_of_open(event, report, dialogue(event, 1 - event.peer), 1 - event.peer, -1)
+        report_open(event, report, dialogue(event, 1 - event.peer), 1 - event.peer, -1)
         return
     # The close answers what its receiver has asked; its sender has waited for its own.
     for channel in event.connection.channels.values():
         if not channel.closing and channel.sure:
-            tell_of_open(event, report, channel.dialogues[event.peer], event.peer, channel.number)
+            report_open(event, report, channel.dialogues[event.peer], event.peer, channel.number)
 
 
-def tell_of_open(
+def report_open(
     event: Event, report: Reporter, asked: Dialogue | None, asker: int, channel: int
 ) -> None:
-    """Tell of requests that wait for their responses; `channel` if it is not the event's."""
+    """Report requests that wait for their responses; `channel` if it is not the event's."""
     if asked is None or asked.unsure or not asked.open:
         return
     first = next(iter(asked.open.values()))

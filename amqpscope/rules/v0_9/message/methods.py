@@ -31,7 +31,7 @@ WIP: Final = "0-9="
 def message_method_frame_type(event: Event, report: Reporter) -> None:
     """Methods of the message class travel in request frames, their answers in response frames.
 
-    In plain method frames they have no numbers, and nothing tells what an answer answers. Qpid
+    In plain method frames they have no numbers, and nothing says what an answer answers. Qpid
     does so in places, which is taken as it is.
 
     Bad (v0_9):
@@ -43,16 +43,12 @@ def message_method_frame_type(event: Event, report: Reporter) -> None:
     Bad (requested):
         server: message.ok[1 request=1]   # <- A09-MSG-01
     """
-    own, answers = event.own, event.name in ANSWERS
-    if event.connection.dialect.name != "0-9" or "MSG-01" in own.told:
-        return
-    numbered = event.unit.envelope is not None
-    if numbered if not answers else event.kinds & kinds.RESPONSE:
-        return
-    own.told.add("MSG-01")
-    wanted = "response" if answers else "request"
-    words = f"{event.name} in a {'request' if numbered else 'method'} frame"
-    report.sure(event, f"{words}, not in a {wanted} frame")
+    answers, numbered = event.name in ANSWERS, event.unit.envelope is not None
+    right = event.kinds & kinds.RESPONSE if answers else numbered
+    if not right and event.connection.dialect.name == "0-9" and report.once(event.own):
+        wanted = "response" if answers else "request"
+        words = f"{event.name} in a {'request' if numbered else 'method'} frame"
+        report.sure(event, f"{words}, not in a {wanted} frame")
 
 
 def asked_by(event: Event) -> list[Asked]:

@@ -181,11 +181,10 @@ def stream_rate_not_kept(
     if consumer.state != states.ACTIVE:
         return
     limit, passed = rate(channel, consumer), event.since(consumer.ok_mark)
-    if limit is None or passed < RATE_TIME or "STR-06" in event.own.told:
+    if limit is None or passed < RATE_TIME:
         return
     octets = consumer.bytes * 1_000_000_000 // passed
-    if octets > 2 * limit.rate:
-        event.own.told.add("STR-06")
+    if octets > 2 * limit.rate and report.once(event.own):
         words = f"the stream comes with {octets} octets a second, the client wants {limit.rate}"
         report.suspect(event, words, "", ((limit.mark, "the limit"),))
 

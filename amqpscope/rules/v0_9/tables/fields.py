@@ -148,7 +148,7 @@ def table_letter_undefined(event: Event, report: Reporter) -> None:
 
 
 def introduced(event: Event) -> bool:
-    """Whether the server has said whose product it is, which tells what letters mean."""
+    """Whether the server has said whose product it is, which decides what letters mean."""
     return event.connection.start is not None or event.name == "connection.start"
 
 
@@ -157,8 +157,8 @@ def table_letter_ambiguous(event: Event, report: Reporter) -> None:
     """The letters `s`, `l` and `U` mean one thing in the text of 0-9-1 and another in products.
 
     The text has `s` for a short string, `l` for a number without sign and `U` for one of 16 bit;
-    RabbitMQ, Qpid and most clients take `s` for the latter and `l` for one with a sign. Told
-    where it makes a difference, once for each peer: the reading here is the one that fits.
+    RabbitMQ, Qpid and most clients take `s` for the latter and `l` for one with a sign.
+    Reported once for each peer, where it matters: the reading here is the one that fits.
 
     Bad (plain):
         client: queue.declare[1] queue="q" arguments={n=-5'l}   # <- A09-TBL-05
@@ -166,8 +166,6 @@ def table_letter_ambiguous(event: Event, report: Reporter) -> None:
     Good (plain):
         client: queue.declare[1] queue="q" arguments={n=5'l}
     """
-    if "TBL-05" in event.own.told:
-        return
     written = refined_by(event).name == "0-9-1" and introduced(event)
     for field in fields(event):
         letter, value = chr(field.letter), field.value
@@ -180,8 +178,7 @@ def table_letter_ambiguous(event: Event, report: Reporter) -> None:
         else:
             odd = written and letter == "U" and isinstance(value, Short)
             what = "a number of 16 bit, which products write with the letter 's'"
-        if odd:
-            event.own.told.add("TBL-05")
+        if odd and report.once(event.own):
             text = f"the letter {letter!r} is read as {what} here; others read it differently"
             report.sure(event, text, field.path)
             return
@@ -278,7 +275,7 @@ def decimal_implausible(event: Event, report: Reporter) -> None:
 def table_timestamp_not_seconds(event: Event, report: Reporter) -> None:
     """A timestamp counts seconds.
 
-    Milliseconds are a common mistake: who reads them as told sees a year far ahead. Told once
+    Milliseconds are a common mistake: read as they are, they mean a year far ahead. Reported once
     for each peer, of the property `timestamp` as well.
 
     Bad (channel):
@@ -290,8 +287,6 @@ def table_timestamp_not_seconds(event: Event, report: Reporter) -> None:
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0 timestamp=1700000000
     """
-    if "TBL-10" in event.own.told:
-        return
     times: list[tuple[str, int]] = [
         (field.path, field.value) for field in fields(event) if isinstance(field.value, PosixTime)
     ]
@@ -300,8 +295,7 @@ def table_timestamp_not_seconds(event: Event, report: Reporter) -> None:
     if isinstance(stamp, int):
         times.append(("content-header.timestamp", stamp))
     for path, value in times:
-        if value > LATEST:
-            event.own.told.add("TBL-10")
+        if value > LATEST and report.once(event.own):
             report.suspect(event, f"a timestamp of {value} seconds; milliseconds?", path)
             return
 
@@ -350,12 +344,11 @@ def bad_table_name_tolerated(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q" arguments={x=1}
         @3s server: queue.declare-ok[1] queue="q"
     """
-    if event.name == "connection.close" or "TBL-14" in event.own.told:
+    if event.name == "connection.close":
         return
     for fault in event.connection.faults:
         bad = fault.rule in BAD_NAMES and fault.peer == CLIENT and event.knew(fault.mark)
-        if bad and event.since(fault.mark) > GRACE:
-            event.own.told.add("TBL-14")
+        if bad and event.since(fault.mark) > GRACE and report.once(event.own):
             text = f"the {PEERS[SERVER]} takes a table with a bad name"
             report.suspect(event, text, "", ((fault.mark, "the table"),))
             return

@@ -299,11 +299,7 @@ def tx_with_mandatory_or_immediate(
         client: tx.commit[1]
         server: tx.commit-ok[1]
     """
-    if not (publish.mandatory or publish.immediate):
-        return
-    once = f"TX-10 {channel.number} {channel.generation}"
-    if once not in event.own.told:
-        event.own.told.add(once)
+    if (publish.mandatory or publish.immediate) and report.once(channel):
         what = "mandatory" if publish.mandatory else "immediate"
         words = f"a publish with {what} in a transaction"
         report.sure(event, words, f"{event.name}.{what}")
