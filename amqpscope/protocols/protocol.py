@@ -6,6 +6,7 @@ import sys
 from functools import partial
 from typing import Any, Final
 
+from amqpscope.protocols.sketch import Notes, Records, Sketcher
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.voice import Voice
 from amqpscope.stream.types import Connection
@@ -88,3 +89,11 @@ class Protocol:
     def interned(self) -> dict[str, object]:
         """What every process has of its own, by name, so that a state leaves it out."""
         return {}
+
+    def notes(self) -> Notes | None:
+        """Notes to make single events of a capture again from; None: they have to be replayed."""
+        return None
+
+    def sketcher(self, records: Records) -> Sketcher | None:
+        """What makes single events again from these notes; None: they have to be replayed."""
+        return None

@@ -13,6 +13,7 @@ from typing import Final
 from amqpscope.protocols.protocol import HEADER_SIZE, Protocol
 from amqpscope.protocols.v0_9.protocol import PROTOCOL as V0_9
 from amqpscope.protocols.v1_0.protocol import PROTOCOL as V1_0
+from amqpscope.protocols.voice import Voice
 
 VARIABLE: Final = "AMQPSCOPE_PROTOCOLS"
 
@@ -48,6 +49,14 @@ def named(name: str) -> Protocol | None:
 def is_header_only(name: str) -> bool:
     """Whether nothing but the header is read of what is called so."""
     return any(name in protocol.header_only() for protocol in PROTOCOLS)
+
+
+def of_voice(voice: Voice) -> Protocol:
+    """The family that is shown by a voice."""
+    for protocol in PROTOCOLS:
+        if protocol.voice is voice:
+            return protocol
+    return PROTOCOLS[0]
 
 
 def may_become_header(data: bytes) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amqpscope.insight.refusals import refusal
 from amqpscope.protocols.words import escaped, printable, size
 from amqpscope.stream.types import PEERS
 from amqpscope.tui.screens import screens
@@ -92,11 +91,10 @@ def frame_words(scope: Scope) -> Words:
     """What is wrong with the selected frame, or what it refuses."""
     store, number = scope.store, scope.frame
     if number in store.refusals:
-        row = store.row(number)
-        found = None if store.is_older(number) else refusal(store.step(number))
-        told = f"{row.name} {row.text}" if found is None else found.full
-        text = f" {SIGNS['refusal']} the {PEERS[row.sender]}: {told}"
-        meaning = "" if found is None else f". {found.meaning}"
+        sender = store.record(number).sender
+        refused = store.refusals.words(number)
+        text = f" {SIGNS['refusal']} the {PEERS[sender]}: {refused.full}"
+        meaning = f". {refused.meaning}" if refused.meaning else ""
         fits = len(text) + len(meaning) + RIGHT < scope.size.width
         return [(text + (meaning if fits else ""), "warning")]
     for severity in GRAVE:

@@ -17,7 +17,6 @@ from amqpscope.report.tree import caption, clock, cover_of, name_of, size_line
 from amqpscope.stream.types import PEERS
 from dissectors.masking import SECRET, masked_octets, value_spans
 from dissectors.tree import Node
-from dissectors.v1_0.tables import COMPOSITE
 
 HEADER_FIELDS: Final = ("size", "doff", "type", "channel")
 MANY: Final = 200
@@ -198,7 +197,7 @@ class _Painter:
         if node.type == SECRET:
             return Field(text, "secret", part, start, end)
         nodes = node.children
-        if node.type in COMPOSITE and nodes and nodes[0].label == "descriptor":
+        if node.composite and nodes and nodes[0].label == "descriptor":
             # The name says what the descriptor does.
             text += f"  ({caption(nodes[0], path).removeprefix('descriptor: ')})"
             nodes = nodes[1:]

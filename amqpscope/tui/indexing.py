@@ -22,22 +22,21 @@ from amqpscope.check.selection import Choice
 from amqpscope.findings import Finding
 from amqpscope.insight.endings import talk_ending, talk_open, talk_over_at
 from amqpscope.insight.refusals import refusal
-from amqpscope.model.v1_0.delivery import Delivery
-from amqpscope.model.v1_0.event import Event
-from amqpscope.model.v1_0.link import LinkEnd
+from amqpscope.protocols.registry import of_voice
+from amqpscope.protocols.sketch import LINE, Clue, Notes, flags_of
+from amqpscope.protocols.voice import Voice
 from amqpscope.report.endings import short_words
 from amqpscope.stream.types import Chunk, Connection, End, Gap, Piece
 from amqpscope.tui import spool
 from amqpscope.tui.processes import calm_collector
 from amqpscope.tui.spool import PIECE, PLACE, REASONS, RECORD, Spool
-from dissectors.v1_0.bodies import Transfer
 
 PAUSE: Final = 0.05
-"""Seconds after which what was read is given on, also when there is little of it."""
+"""Seconds after which what was read is written, also when there is little of it."""
 UNFINISHED: Final = {"capture": "open at the end", "idle": "not followed to its end"}
-"""What is said of connections that have not ended when nothing more is read of them."""
+"""The state of connections that have not ended when nothing more is read of them."""
 SPANS: Final = 0.5
-"""Seconds between two words on how far connections are."""
+"""Seconds between two facts on how far connections are."""
 
 
 class Indexer:
@@ -58,16 +57,13 @@ class Indexer:
         self.choice = Choice()
         self.analyzer = Analyzer(decode_as, self.choice.rules())
         self.waiting: dict[Connection, list[Piece]] = {}
-        """Pieces of connections that may turn out to speak AMQP."""
+        """Pieces of connections that may turn out to use AMQP."""
         self.met: set[int] = set()
-        """Connections that there is a fact about."""
+        """Connections that a fact was written about."""
         self.protocols: dict[int, str] = {}
-        """What it says that they speak."""
-        self.links: dict[LinkEnd, tuple[int, str]] = {}
-        """The newest fact about each link, and the node it told."""
-        self.link_facts = 0
-        self.previous: dict[Delivery, int] = {}
-        """The newest transfer of each delivery that has more to come."""
+        """The protocol that it names."""
+        self.notes: dict[Voice, Notes | None] = {}
+        """What the frames of each family are made again from; None: they are replayed."""
         self.spans: dict[int, list[int]] = {}
         """Frames of each connection, and when the first and the last of them passed."""
         self.talks: dict[int, Conversation] = {}
@@ -109,7 +105,7 @@ class Indexer:
             self.end(conversation, piece)
 
     def meet(self, conversation: Conversation) -> None:
-        """A connection turned out to speak AMQP."""
+        """A connection turned out to use AMQP."""
         tcp = conversation.connection
         self.met.add(conversation.number)
         self.talks[conversation.number] = conversation
@@ -126,7 +122,7 @@ class Indexer:
         )
 
     def keep(self, piece: Piece, connection: int, before: int) -> int:
-        """Write a piece; gives where the octets of a chunk begin."""
+        """Write a piece; returns where the octets of a chunk begin."""
         kind, detail, offset, ack, size, data = spool.CHUNK, 0, 0, -1, 0, b""
         if isinstance(piece, Chunk):
             offset, ack, data = piece.offset, piece.ack, piece.data
@@ -158,47 +154,68 @@ class Indexer:
         return at
 
     def add(self, step: Step, piece: Piece, at: int) -> None:
-        """Write the record of a frame, and what it speaks of."""
-        frame = step.frame
-        unit, raw = frame.unit, frame.raw
-        data = self.place_of(raw, frame.offset, piece, at)
-        event = step.event
-        first = previous = transfers = octets = link = code = 0
-        if isinstance(event, Event):
-            delivery, octets, code = event.delivery, event.octets, event.unit.code
-            if delivery is not None:
-                first, transfers = delivery.mark.frame, event.transfers
-                previous = self.chain(delivery, step)
-            elif event.covered:
-                first, transfers = event.covered[0].mark.frame, len(event.covered)
-            link = 0 if event.link is None else self.link(event.link)
-        flags = (
-            spool.LOST_BEFORE * frame.lost_before
-            | spool.CUT * frame.cut
-            | spool.UNSENT * frame.unsent
-            | spool.MESSAGE * (event.message is not None)
-        )
-        if not isinstance(event, Event):
-            flags |= spool.OLDER
-            octets, previous = self.older(step)
+        """Write the record of a frame, and what it refers to."""
+        frame, event = step.frame, step.event
+        number = step.conversation.number
+        data = self.place_of(frame.raw, frame.offset, piece, at)
+        flags = flags_of(frame, event)
+        clue = self.clue(step)
+        if clue is None:
+            flags |= LINE
+            clue = self.write_line(step)
         self.index.append(
             RECORD.pack(
-                frame.time, data, frame.offset, octets, len(raw), frame.missing,
-                step.conversation.number, frame.packet, link, first, previous, transfers,
-                unit.channel, frame.sender, code & 0xFF, flags,
+                frame.time, data, frame.offset, *clue, len(frame.raw), frame.missing, number,
+                frame.packet, frame.unit.channel, frame.sender, flags,
             )
         )  # fmt: skip
-        if refusal(step) is not None:
-            self.facts.append({"refusal": frame.number})
+        refused = refusal(step)
+        if refused is not None:
+            words, meaning = refused.full, refused.meaning
+            self.facts.append({"refusal": frame.number, "words": words, "meaning": meaning})
         for finding in step.findings:
             self.find(finding)
-        span = self.spans.get(step.conversation.number)
+        span = self.spans.get(number)
         if span is None:
-            self.spans[step.conversation.number] = [1, frame.time, frame.time]
+            self.spans[number] = [1, frame.time, frame.time]
         else:
             span[0] += 1
             span[2] = frame.time
-        self.changed.add(step.conversation.number)
+        self.changed.add(number)
+
+    def clue(self, step: Step) -> Clue | None:
+        """What a frame is made again from; None where its connection has to be replayed."""
+        conversation = step.conversation
+        if step.talk is not conversation.talk:
+            return None  # a server that answers in another family than it was asked in
+        voice = step.talk.voice
+        if voice not in self.notes:
+            self.notes[voice] = of_voice(voice).notes()
+        notes = self.notes[voice]
+        if notes is None:
+            return None
+        clue = notes.clue(step.event)
+        if notes.fresh:
+            family = of_voice(voice).name
+            self.facts += [{"note": note, "family": family} for note in notes.fresh]
+            notes.fresh.clear()
+        return clue
+
+    def write_line(self, step: Step) -> Clue:
+        """Write the line of a frame that cannot be made again alone; where it is, and its size."""
+        event, voice = step.event, step.talk.voice
+        number, protocol = step.conversation.number, step.conversation.protocol
+        if self.protocols.get(number) != protocol:
+            # The server may say later which of them it is.
+            self.meet(step.conversation)
+        unit = step.frame.unit
+        colour = "malformed" if unit.faults else voice.colour(event)
+        text = voice.summary(event, self.show_secrets)
+        line = json.dumps([voice.name(event), colour, voice.place(event), text]).encode()
+        found = self.position
+        self.pieces.append(line)
+        self.position += len(line)
+        return Clue(octets=found, previous=len(line))
 
     def end(self, talk: Conversation, piece: End) -> None:
         """A direction of a connection is over."""
@@ -208,7 +225,7 @@ class Indexer:
         if all(end.finished for end in talk.current.ends):
             self.talks.pop(number, None)
 
-    def tell_spans(self) -> None:
+    def write_spans(self) -> None:
         """Write how far connections are of which there is something new."""
         self.spanned = time.monotonic()
         for number in sorted(self.changed):
@@ -224,22 +241,6 @@ class Indexer:
             })  # fmt: skip
         self.changed.clear()
 
-    def older(self, step: Step) -> tuple[int, int]:
-        """Write the line of a frame whose Step cannot be made again alone; where and how long."""
-        event, voice = step.event, step.talk.voice
-        number, protocol = step.conversation.number, step.conversation.protocol
-        if self.protocols.get(number) != protocol:
-            # The server may tell later which of them it is.
-            self.meet(step.conversation)
-        unit = step.frame.unit
-        colour = "malformed" if unit.faults else voice.colour(event)
-        said = voice.summary(event, self.show_secrets)
-        line = json.dumps([unit.name, colour, voice.place(event), said]).encode()
-        found = self.position
-        self.pieces.append(line)
-        self.position += len(line)
-        return found, len(line)
-
     def place_of(self, raw: bytes, offset: int, piece: Piece, at: int) -> int:
         """Where the octets of a frame lie; those of one that spans pieces are written once more."""
         if isinstance(piece, Chunk):
@@ -251,34 +252,6 @@ class Indexer:
         self.position += len(raw)
         return found
 
-    def chain(self, delivery: Delivery, step: Step) -> int:
-        """The transfer before this one of the same delivery."""
-        # The delivery itself may be further on: one piece can hold many transfers.
-        body = step.event.unit.body if isinstance(step.event, Event) else None
-        if isinstance(body, Transfer) and body.more and not body.aborted:
-            found = self.previous.get(delivery, 0)
-            self.previous[delivery] = step.frame.number
-            return found
-        return self.previous.pop(delivery, 0) if self.previous else 0
-
-    def link(self, link: LinkEnd) -> int:
-        """The number of the fact about a link; a new one when it goes elsewhere than was told."""
-        node = link.node()
-        found = self.links.get(link)
-        if found is not None and found[1] == node:
-            return found[0]
-        self.link_facts += 1
-        self.links[link] = (self.link_facts, node)
-        pair = link.pair
-        self.facts.append(
-            {
-                "link": self.link_facts,
-                "end": end_of(link),
-                "pair": None if pair is None else end_of(pair),
-            }
-        )
-        return self.link_facts
-
     def find(self, finding: Finding) -> None:
         """Write a finding."""
         adjusted = self.choice.adjust(finding, self.path)
@@ -286,12 +259,12 @@ class Indexer:
             self.facts.append({"finding": asdict(adjusted)})
 
     def flush(self, pieces: Pieces, *, done: bool = False) -> None:
-        """Give on what was gathered, what is referred to first."""
+        """Write what was gathered, what is referred to first."""
         for finding in self.analyzer.late[self.late :]:
             self.find(finding)
         self.late = len(self.analyzer.late)
         if done or time.monotonic() - self.spanned > SPANS:
-            self.tell_spans()
+            self.write_spans()
         if self.index:
             self.facts.append({"frames": self.analyzer.frames})
         files = self.files
@@ -347,12 +320,6 @@ def state_words(talk: Conversation, reason: str) -> str:
     if reason in UNFINISHED:
         return UNFINISHED[reason]
     return "open" if talk_open(talk) else "opening"
-
-
-def end_of(link: LinkEnd) -> list[int | None]:
-    """One end of a link: its attach, its handle, its channel and its peer."""
-    attach = link.mark.frame if link.attach is not None else 0
-    return [attach, link.handle, link.session.channel, link.session.owner.peer]
 
 
 def write_all(file: int, data: bytes) -> None:

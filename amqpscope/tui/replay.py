@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from amqpscope.analysis import MAGIC, Analyzer, Conversation, Step
+from amqpscope.protocols.sketch import LOST_BEFORE
 from amqpscope.stream import types as stream
 from amqpscope.tui import spool
-from amqpscope.tui.spool import LOST_BEFORE, PIECE, PLACE, REASONS, Lines, Piece, Spool
-from amqpscope.tui.step_cache import made_connection
+from amqpscope.tui.spool import PIECE, PLACE, REASONS, Lines, Piece, Spool
 
 BLOCK: Final = 256 * 1024
 ALL: Final = 0
@@ -141,7 +141,7 @@ class Replay:
         self.turn += 1
         analyzer = self.analyzer
         if head.connection not in self.streams:
-            tcp = made_connection(self.places.connections[head.connection])
+            tcp = connection_of(self.places.connections[head.connection])
             self.streams[head.connection] = tcp
             analyzer.numbering.connections = head.connection - 1
             # It was recognised once, perhaps by what others had shown of this server.
@@ -221,3 +221,12 @@ def part(chunk: stream.Chunk, start: int, end: int) -> stream.Chunk:
         chunk.connection, chunk.sender, chunk.offset + start, chunk.data[start:end],
         chunk.packet, chunk.time, chunk.ack,
     )  # fmt: skip
+
+
+def connection_of(fact: dict[str, Any]) -> stream.Connection:
+    """A TCP connection as its fact has it."""
+    client, server = fact["client"], fact["server"]
+    tcp = stream.Connection((client[0], client[1]), (server[0], server[1]), False)
+    tcp.anchored = fact["anchored"]
+    tcp.encrypted = fact["encrypted"]
+    return tcp

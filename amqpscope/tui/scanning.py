@@ -51,7 +51,7 @@ class Scanner:
         if last == self.seen:
             return False
         for number, record in enumerate(self.files.records(self.seen + 1, last), self.seen + 1):
-            self.look(number, steps.made_step(number, record))
+            self.look(number, steps.make_step(number, record))
         self.seen = last
         return True
 

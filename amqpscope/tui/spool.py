@@ -3,11 +3,12 @@
 The reader appends; the others look how far it is. Nobody waits for anybody. There are five files,
 all without a name, so that nothing is left behind however the program ends:
 
-* `pieces`: the octets of every connection that speaks AMQP, piece by piece, as they were read.
-  With them any state can be built again by the same `Analyzer`.
+* `pieces`: the octets of every AMQP connection, piece by piece, as they were read. With them any
+  state can be built again by the same `Analyzer`. The lines of frames without a clue lie between.
 * `places`: for each piece its connection, the frames before it, and where it lies in `pieces`.
-* `index`: one record of fixed size per frame: where its octets are, and where it belongs.
-* `facts`: what records speak of by number (connections, links), refusals, findings: as JSON lines.
+* `index`: one record of fixed size per frame: where its octets are, and a clue to what it means.
+* `facts`: what records refer to by number (connections, the families' own notes), refusals and
+  findings, as JSON lines.
 * `status`: how far the reader is; one JSON object, written over and over.
 
 What a record refers to is always written before the record.
@@ -21,6 +22,8 @@ import struct
 import tempfile
 from typing import Any, Final, NamedTuple
 
+from amqpscope.protocols.sketch import FrameRecord, Records
+
 FILES: Final = ("pieces", "places", "index", "facts", "status")
 CHUNK, GAP, END, WINDOW = range(4)
 """Kinds of pieces."""
@@ -29,14 +32,8 @@ STATUS_SIZE: Final = 8192
 
 PIECE: Final = struct.Struct("<BBHIIIqQqq")
 PLACE: Final = struct.Struct("<IIQ")
-RECORD: Final = struct.Struct("<qQQQIIIIIIIIHBBBxxx")
-
-LOST_BEFORE: Final = 1
-CUT: Final = 2
-MESSAGE: Final = 4
-OLDER: Final = 8
-"""A frame of the older protocols: `octets` and `previous` tell where its line is and how long."""
-UNSENT: Final = 16
+RECORD: Final = struct.Struct("<qQQQIIIIIIIIHBBxxxx")
+"""A `FrameRecord`."""
 
 
 class Piece(NamedTuple):
@@ -57,37 +54,7 @@ class Piece(NamedTuple):
     """Octets of a chunk, or of a gap."""
 
 
-class Record(NamedTuple):
-    """One frame in `index`."""
-
-    time: int
-    """Nanoseconds since the Unix epoch."""
-    data: int
-    """Where its octets lie in `pieces`."""
-    offset: int
-    """Where it begins in its direction's stream."""
-    octets: int
-    """Octets of its delivery up to this transfer."""
-    size: int
-    missing: int
-    connection: int
-    packet: int
-    link: int
-    """The number of its link's fact; 0: none."""
-    delivery: int
-    """The first transfer of its delivery, or of the first that a disposition covers; 0: none."""
-    previous: int
-    """The transfer of the same delivery before this one; 0: none."""
-    transfers: int
-    """Transfers of the delivery up to this one, or deliveries that a disposition covers."""
-    channel: int
-    sender: int
-    code: int
-    """The performative's descriptor; 0 where there is none."""
-    flags: int
-
-
-class Spool:
+class Spool(Records):
     """The files, open in this process."""
 
     def __init__(self, files: list[int]) -> None:
@@ -115,22 +82,27 @@ class Spool:
         """Frames that are complete in the index."""
         return os.fstat(self.index).st_size // RECORD.size
 
-    def record(self, number: int) -> Record:
+    def record(self, number: int) -> FrameRecord:
         """The record of a frame, from 1."""
-        return Record._make(
+        return FrameRecord._make(
             RECORD.unpack(os.pread(self.index, RECORD.size, (number - 1) * RECORD.size))
         )
 
-    def records(self, first: int, last: int) -> list[Record]:
+    def records(self, first: int, last: int) -> list[FrameRecord]:
         """The records of the frames from `first` to `last`."""
         size = max(last - first + 1, 0) * RECORD.size
         data = os.pread(self.index, size, (first - 1) * RECORD.size)
         whole = len(data) - len(data) % RECORD.size
-        return [Record._make(found) for found in RECORD.iter_unpack(data[:whole])]
+        return [FrameRecord._make(found) for found in RECORD.iter_unpack(data[:whole])]
 
-    def octets(self, record: Record) -> bytes:
+    def octets(self, record: FrameRecord) -> bytes:
         """The octets of a frame."""
         return os.pread(self.pieces, record.size, record.data)
+
+    def line(self, record: FrameRecord) -> list[str]:
+        """The line of a frame that has no clue: its name, colour, place and summary."""
+        found: list[str] = json.loads(os.pread(self.pieces, record.previous, record.octets))
+        return found
 
     def write_status(self, status: dict[str, Any]) -> None:
         """Say how far the reader is."""

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
-from amqpscope.insight.refusals import Refusals
+from amqpscope.protocols.sketch import FrameRecord
 from amqpscope.tui.finding_index import Findings
 from amqpscope.tui.opening import Reading
 from amqpscope.tui.processes import launch, stop
+from amqpscope.tui.refusal_index import RefusalIndex
 from amqpscope.tui.scanning import HEAD
-from amqpscope.tui.spool import OLDER, Record
 from amqpscope.tui.state_lines import Looker, Node
 from amqpscope.tui.step_cache import Row, Span, Steps
 from amqpscope.tui.time_travel import Travel
@@ -139,6 +139,11 @@ class Store:
         return self.steps.conversations
 
     @property
+    def name_width(self) -> int:
+        """Columns for the names of frames, in the families that the capture has."""
+        return self.steps.name_width
+
+    @property
     def spans(self) -> dict[int, Span]:
         """How far each connection is, by number."""
         return self.steps.spans
@@ -154,7 +159,7 @@ class Store:
         return self.steps.findings.counts
 
     @property
-    def refusals(self) -> Refusals:
+    def refusals(self) -> RefusalIndex:
         """The frames so far in which a peer refuses something."""
         return self.steps.refusals
 
@@ -162,12 +167,12 @@ class Store:
         """The findings about one frame."""
         return self.steps.findings.at(number)
 
-    def record(self, number: int) -> Record:
-        """A frame's line in the index: time, connection, sender, channel, links to others."""
+    def record(self, number: int) -> FrameRecord:
+        """What is kept of a frame: its time, connection, sender, channel and octets."""
         return self.files.record(number)
 
-    def records(self, first: int, last: int) -> list[Record]:
-        """Many of them."""
+    def records(self, first: int, last: int) -> list[FrameRecord]:
+        """The records of the frames from `first` to `last`."""
         return self.files.records(first, last)
 
     def row(self, number: int) -> Row:
@@ -177,13 +182,13 @@ class Store:
     def step(self, number: int) -> Step:
         """A frame, decoded, with its link, delivery, message and findings.
 
-        Quick for 1.0. In the older protocols the connection may have to be replayed up to it.
+        It is quick unless `is_replayed`: then the connection may have to be replayed up to it.
         """
         return self.steps.step(number)
 
-    def is_older(self, number: int) -> bool:
-        """Whether a frame is of the older protocols."""
-        return bool(self.files.record(number).flags & OLDER)
+    def is_replayed(self, number: int) -> bool:
+        """Whether the Step of a frame comes from a replay, which may take a while."""
+        return self.steps.is_replayed(number)
 
     def at_time(self, time: int) -> int:
         """The first frame at or after a time in nanoseconds; the last if there is none."""

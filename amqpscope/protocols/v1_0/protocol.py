@@ -6,7 +6,9 @@ from functools import partial
 from typing import Any, Final
 
 from amqpscope.protocols.protocol import Protocol
+from amqpscope.protocols.sketch import Records
 from amqpscope.protocols.talk import Talk
+from amqpscope.protocols.v1_0.sketch import Notes, Sketcher
 from amqpscope.protocols.v1_0.talk import Talk as Talk10
 from amqpscope.protocols.v1_0.versions import HEADER_ONLY, NAME
 from amqpscope.protocols.v1_0.voice import VOICE
@@ -82,6 +84,14 @@ class Amqp10(Protocol):
         from amqpscope.protocols.v1_0.templates import INTERNED
 
         return INTERNED
+
+    def notes(self) -> Notes:
+        """Notes on links, and on which transfers belong together."""
+        return Notes()
+
+    def sketcher(self, records: Records) -> Sketcher:
+        """What makes single events again."""
+        return Sketcher(records)
 
 
 PROTOCOL: Final = Amqp10((NAME,), VOICE)

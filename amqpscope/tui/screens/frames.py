@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PAUSE = 0.04
 """Seconds for which the cursor rests before its frame is shown in full."""
+SLOW = 0.15
+"""Seconds after which it is said that a frame is still being decoded."""
 SIDE_BY_SIDE = 100
 """Columns from which on fields and octets stand beside each other, eight octets a line."""
 WIDEST = 140
@@ -67,6 +69,8 @@ class FramesView(View):
         self.waiting: Timer | None = None
         self.shown = (0, 0)
         """The frame whose fields are shown, and how many findings it had then."""
+        self.pending = 0
+        """The frame that a thread decodes; 0: none."""
         self.findings = 0
         self.aim = 0
         """The frame that was selected when a filter came, until the filter has reached it."""
@@ -165,11 +169,20 @@ class FramesView(View):
         if self.shown == (number, known):
             return
         self.shown = (number, known)
-        if self.store.is_older(number):
+        if self.store.is_replayed(number):
             # It may take a while, and the next may be wanted before it is there.
+            self.pending = number
+            self.set_timer(SLOW, partial(self.announce, number))
             self.run_worker(partial(self.fetch, number), thread=True, group="detail")
         else:
             self.paint(self.painted(number))
+
+    def announce(self, number: int) -> None:
+        """Say that a frame is still being decoded, if it is wanted still."""
+        if self.pending == number == self.frames.number:
+            waiting = Picture(number, [Field(f"decoding frame {number:,} ...", "info")], [])
+            self.fields.show(waiting)
+            self.octets.show(None)
 
     def fetch(self, number: int) -> None:
         """In a thread: make what is to be seen of a frame."""
@@ -183,6 +196,7 @@ class FramesView(View):
         """Show it, unless another is wanted by now."""
         if found.number != self.frames.number:
             return
+        self.pending = 0
         self.fields.show(found)
         self.octets.show(found)
         if self.fields.field is not None:

@@ -13,7 +13,6 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from amqpscope.findings import Finding
-from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.protocols.words import printable
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.text import ARROWS, NARROW
@@ -33,6 +32,9 @@ KINDS: Final = (
     "detach", "end", "close", "sasl",
 )  # fmt: skip
 SHIFT: Final = 20
+USUAL_NAME: Final = 15
+NARROW_NAME: Final = 16
+"""Columns for names where there are long ones and little room."""
 NARROWEST: Final = 70
 """Columns below which the link has no place."""
 
@@ -133,15 +135,10 @@ class FrameList(Rows):
         time = (11 if wide else 9) if self.times != ABSOLUTE else 15 if wide else 12
         link = 20 if wide else 10 if width >= NARROWEST else 0
         name = 15 if wide else 11
-        if self.older:
-            name = 19 if wide else 16
+        longest = self.store.name_width
+        if longest > USUAL_NAME:
+            name = longest if wide else NARROW_NAME
         return digits, time, link, name
-
-    @property
-    def older(self) -> bool:
-        """Whether the capture has connections of a family whose names are longer."""
-        protocols = {talk.protocol for talk in self.store.connections.values()}
-        return bool(protocols - {PROTOCOLS[0].name})
 
     def head_line(self, y: int, width: int) -> list[Segment]:
         """The names of the columns."""

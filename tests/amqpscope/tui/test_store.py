@@ -77,6 +77,33 @@ def test_each_step_made_again_says_what_it_said_first(path, files):
     assert steps.count == number > 0
 
 
+@pytest.mark.parametrize("name", ["mixed_091-and-10_rabbitmq", "v091_pika_confirm_return-rabbitmq"])
+def test_each_row_says_what_read_prints(root, name):
+    files, path = Spool.create(), str(root / "captures" / f"{name}.pcap")
+    Indexer(files, path, {}).run(follow=False, keylogs=[], ports={})
+    steps, lines = Steps(files), TextLines(0)
+    steps.update()
+    for step in steps_of(path):
+        row = steps.row(step.frame.number)
+        assert lines.line(step).endswith(
+            f"{row.name:{step.talk.voice.name_width}} {row.text}".strip()
+        )
+        assert steps.step(row.number).frame.raw == step.frame.raw
+    files.close()
+
+
+def test_a_server_that_answers_in_another_family_is_shown(recorded):
+    files = Spool.create()
+    path = recorded("client: header AMQP 0.9.1\nserver: header AMQP 1.0.0\n")
+    Indexer(files, str(path), {}).run(follow=False, keylogs=[], ports={})
+    steps = Steps(files)
+    steps.update()
+    rows = [steps.row(number) for number in (1, 2)]
+    assert [row.name for row in rows] == ["header", "header"]
+    assert [steps.step(row.number).frame.sender for row in rows] == [0, 1]
+    files.close()
+
+
 def test_a_replay_gives_the_same_steps(path, files):
     places = Places(files, {})
     places.update()

@@ -1,7 +1,6 @@
-"""Steps of 0-9 made again, by replaying their connection.
+"""Steps made again by replaying their connection, for frames that cannot be made alone.
 
-What one of their frames says hangs on many before it, so that it cannot be made alone. Going on in
-a connection is cheap, going back begins at its start.
+Going on in a connection is cheap, going back begins at its start.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ RUNS: Final = 64
 """Connections of which it is known how far they were replayed."""
 
 
-class OlderSteps:
-    """Makes the Steps of connections that do not speak 1.0; from any thread."""
+class ReplayedSteps:
+    """Makes Steps by replaying; from any thread."""
 
     def __init__(self, files: Spool, decode_as: dict[int, str]) -> None:
         self.places = Places(files, decode_as)
