@@ -24,6 +24,7 @@ from amqpscope.cli.proxy import proxy
 from amqpscope.cli.read import demo, read
 from amqpscope.cli.rules import explain, rules
 from amqpscope.cli.state import state, stats
+from amqpscope.cli.stuck import stuck
 
 CAPTURES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst")
 """How files that people mean to open end, whether or not they are there."""
@@ -75,5 +76,5 @@ def cli() -> None:
     """
 
 
-for command in (read, proxy, demo, lint, explain, rules, stats, state, ladder, ca, pipeline):
+for command in (read, proxy, demo, lint, explain, rules, stats, state, stuck, ladder, ca, pipeline):
     cli.add_command(command)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.findings import Finding
     from amqpscope.insight.statistics import ConnectionNumbers
+    from amqpscope.insight.stuck import StuckWatch
     from amqpscope.rules.registry import RuleSet
 
 FORM = click.option("--format", "form", type=click.Choice(("text", "json")), default="text",
@@ -153,11 +154,18 @@ class Reader:
     """Reads captures as Steps, and says what is wrong with them."""
 
     def __init__(
-        self, options: dict[str, Any], *, failed: bool = False, rules: RuleSet | None = None
+        self,
+        options: dict[str, Any],
+        *,
+        failed: bool = False,
+        rules: RuleSet | None = None,
+        watch: StuckWatch | None = None,
     ) -> None:
         self.ports: dict[int, str] = options["decode_as"]
         self.rules = rules
         """What is checked on the way; None: nothing."""
+        self.watch = watch
+        """What wants to know of TCP windows; None: nothing does."""
         self.findings: list[Finding] = []
         """What was found and may explain how connections ended."""
         self.failed = failed
@@ -181,7 +189,7 @@ class Reader:
         from amqpscope.analysis import Analyzer
         from amqpscope.capture.pieces import Pieces
         from amqpscope.capture.source import CaptureError
-        from amqpscope.stream.types import Chunk, End
+        from amqpscope.stream.types import Chunk, End, Window
 
         analyzer = Analyzer(self.ports, self.rules, until=until)
         try:
@@ -198,6 +206,9 @@ class Reader:
                         talk = analyzer.conversation_of(piece.connection)
                         if talk is not None and isinstance(piece, End):
                             yield Ended(talk, piece.time)
+                        elif talk is not None and isinstance(piece, Window) and self.watch:
+                            number, peer = talk.number, piece.sender
+                            self.watch.take_window(number, peer, piece.time, zero=piece.zero)
                 self.keep(analyzer.late)
                 self.tell(pieces, analyzer)
         except CaptureError as error:

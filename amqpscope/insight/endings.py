@@ -1,4 +1,4 @@
-"""How connections ended, whatever protocol they speak, and which finding explains it.
+"""How connections ended, whatever protocol they use, and which finding explains it.
 
 The facts are those of `model.ending`. What explains an ending was found against the partner of who
 brought it about: a provable error, or a silence beyond what was agreed. Nothing explains what was
@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from amqpscope.analysis import Conversation
 from amqpscope.findings import Finding
 from amqpscope.model.ending import Ending
+from amqpscope.protocols.words import printable
 from amqpscope.stream.types import PEERS
 
 NAMED: Final = frozenset(("ERR-022",))
@@ -96,3 +97,11 @@ def is_cause(finding: Finding, ending: Ending, last: int) -> bool:
         return finding.frame >= last if ending.by_tcp else finding.frame <= last
     near = ending.mark.time - finding.time <= NEAR
     return proven(finding) and finding.frame <= last and near
+
+
+def explained_words(found: Explained) -> str:
+    """What explains an ending."""
+    finding = found.finding
+    if not found.cause or finding.rule in NAMED:
+        return f"see {finding.rule} in frame {finding.frame}: {printable(finding.message)}"
+    return f"probable cause: {finding.rule} in frame {finding.frame}: {printable(finding.message)}"

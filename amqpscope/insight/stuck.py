@@ -7,17 +7,83 @@ peer has closed comes before all else, since nothing reaches that peer.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from amqpscope.analysis import Conversation
+from amqpscope.analysis import Conversation, Step
 from amqpscope.insight.endings import talk_ending
-from amqpscope.insight.refusals import shown
-from amqpscope.model.constraint import CLOSED, OVER
+from amqpscope.insight.refusals import RefusedMessages, shown, with_thieves
+from amqpscope.model.constraint import CLOSED, OVER, RESTS, STUCK, UNSURE, WAITS
 from amqpscope.protocols.stuck import ZERO_WINDOW, Bound, Held
 from amqpscope.protocols.words import endpoint
 from amqpscope.stream.types import CLIENT
 
 Windows = dict[tuple[int, int], int]
 """By connection and peer: since when a peer takes no octets."""
+
+REFUSED: Final = "refused"
+BROKEN: Final = "broken off"
+STANDINGS: Final = {
+    STUCK: "stuck",
+    WAITS: "waiting",
+    UNSURE: "unknown",
+    RESTS: "idle",
+    OVER: "over",
+}
+
+
+class StuckWatch:
+    """Follows a capture, and says at any time what holds its connections."""
+
+    def __init__(self) -> None:
+        self.refused = RefusedMessages()
+        self.closed_windows: Windows = {}
+        self.talks: dict[int, Conversation] = {}
+
+    def take(self, step: Step) -> None:
+        """One more unit."""
+        self.talks[step.conversation.number] = step.conversation
+        self.refused.take(step)
+
+    def take_window(self, connection: int, peer: int, time: int, *, zero: bool) -> None:
+        """A peer has closed or opened its TCP window."""
+        if zero:
+            self.closed_windows.setdefault((connection, peer), time)
+        else:
+            self.closed_windows.pop((connection, peer), None)
+
+    def held(self) -> list[Held]:
+        """All links, channels, consumers and bare connections, the worst first."""
+        windows = self.closed_windows
+        found = [
+            self.refused.added(one)
+            for talk in list(self.talks.values())
+            for one in held_by(talk, windows)
+        ]
+        return sorted(with_thieves(found), key=gravity)
+
+
+def gravity(held: Held) -> tuple[int, int, int, int, str]:
+    """What is stuck first, then what was refused or broken off; of what is over what was stuck."""
+    over = held.bound.ending
+    grave = held.bound.rank if held.bound.rank == STUCK else held.bound.rank + 1
+    if standing(held) in (REFUSED, BROKEN):
+        grave = STUCK + 1
+    before = 0 if over is None else held.worst.rank
+    return (grave, before, held.worst.time, held.connection, held.name)
+
+
+def standing(held: Held) -> str:
+    """How something stands, in a word."""
+    if held.was_refused:
+        return REFUSED
+    if held.bound.ending is not None and not held.bound.ending.orderly:
+        return BROKEN
+    return STANDINGS[held.bound.rank]
+
+
+def is_held(held: Held) -> bool:
+    """Whether something is held, or was when it ended; or was refused, or broken off."""
+    return held.worst.rank in (STUCK, WAITS) or standing(held) in (REFUSED, BROKEN)
 
 
 def held_by(conversation: Conversation, closed_windows: Windows) -> Iterator[Held]:

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.insight.endings import explained
-from amqpscope.model.constraint import STUCK, Constraint
+from amqpscope.insight.endings import explained, explained_words
+from amqpscope.insight.explanation import holding_words, name_words, with_frame
+from amqpscope.model.constraint import STUCK
 from amqpscope.model.ending import CONNECTION
+from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.stuck import meaning
-from amqpscope.protocols.words import printable, seconds
-from amqpscope.report.endings import explained_words, full_words, held_words
+from amqpscope.protocols.words import seconds
 from amqpscope.report.html_connections import ConnectionsPart
 from amqpscope.report.html_findings import FindingsPart
 from amqpscope.report.text import TextLines
@@ -28,7 +29,7 @@ BLOCK: Final = 500
 LONG: Final = 1_000_000_000
 """Nanoseconds after which a link that cannot send is worth a word."""
 HELD: Final = 20
-"""How many of these are told."""
+"""How many of these are listed."""
 
 
 def capture_parts(
@@ -53,13 +54,15 @@ def capture_parts(
 def held_parts(place: int, shown: Illustration) -> Iterator[str]:
     """What cannot send when the capture ends, and has not been able to for a while."""
     lines = []
-    for number, what, name, held in held_nodes(shown):
-        since = shown.last - held.since.time
-        if meaning(held.kind).rank == STUCK and held.since.frame and since >= LONG:
-            words = escape(held_words(held, shown.last).removeprefix(held.kind))
+    for held in shown.held:
+        bound = held.bound
+        if bound.rank == STUCK and bound.frame and shown.last - bound.time >= LONG:
+            number, words = held.connection, holding_words(bound, shown.last)
+            rest = with_frame(words, bound.frame, "since").removeprefix(bound.kind)
             lines.append(
-                f'<li><a href="#c{place}-connection-{number}">connection {number}</a>, {what} '
-                f"<q>{escape(printable(name))}</q>: <b>{escape(held.kind)}</b>{words}</li>\n"
+                f'<li><a href="#c{place}-connection-{number}">connection {number}</a>, '
+                f"{escape(name_words(held))}: <b>{escape(bound.kind)}</b>{escape(rest)}. "
+                f"{escape(meaning(bound.kind).text)}</li>\n"
             )
     yield from box("Held when the capture ends", lines)
 
@@ -103,15 +106,6 @@ def box(title: str, lines: list[str]) -> Iterator[str]:
         yield "".join((
             f'<div class="held"><h3>{title}</h3>\n<ul>\n', *lines[:HELD], *more, "</ul></div>\n",
         ))  # fmt: skip
-
-
-def held_nodes(shown: Illustration) -> Iterator[tuple[int, str, str, Constraint]]:
-    """What messages move over on open connections: connection, kind, name, what holds it."""
-    for number, state in shown.states.items():
-        if state.ending is None:
-            for node in state.walk():
-                if node.constraint is not None:
-                    yield number, node.kind, node.label, node.constraint
 
 
 def capture_foot() -> str:

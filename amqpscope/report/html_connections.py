@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.insight.endings import explained
+from amqpscope.insight.endings import explained, explained_words
+from amqpscope.insight.explanation import holding_words, with_frame
 from amqpscope.model.ending import CONNECTION, LINK
 from amqpscope.model.place import EXCHANGE, QUEUE
+from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.words import printable, seconds, size
-from amqpscope.report.endings import explained_words, full_words, held_words
 from amqpscope.report.html_plot import Span, link_plots
 from amqpscope.report.ladder_svg import svg_inline
 from amqpscope.report.lint_text import count
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from amqpscope.insight.ladder import Arrow, Ladder, Note
     from amqpscope.insight.series import LinkSeries
     from amqpscope.insight.statistics import ConnectionNumbers, LinkNumbers
-    from amqpscope.protocols.state import StateNode
+    from amqpscope.protocols.stuck import Held
     from amqpscope.report.illustration import Illustration
 
 LINKS: Final = 50
@@ -103,7 +104,8 @@ class ConnectionsPart:
         """What each link did, and what holds it when the capture ends."""
         if not numbers.links:
             return
-        held = holding(self.shown.states.get(numbers.number), self.shown.last)
+        number = numbers.number
+        held = holding((h for h in self.shown.held if h.connection == number), self.shown.last)
         yield (
             '<div class="wide" tabindex="0"><table class="links">\n<caption>'
             f"{table_title(numbers.links[0].kind)}</caption>"
@@ -208,10 +210,12 @@ def link_row(link: LinkNumbers, held: str) -> str:
     return f"<tr>{row}</tr>\n"
 
 
-def holding(state: StateNode | None, now: int) -> dict[tuple[str, str], str]:
+def holding(held: Iterable[Held], now: int) -> dict[tuple[str, str], str]:
     """What holds each link that is not over when the capture ends, by name and sender."""
-    return {
-        (node.name, PEERS[node.sender]): f"in the end {held_words(node.constraint, now)}"
-        for node in ([] if state is None else state.walk())
-        if node.constraint is not None and node.constraint.ending is None
-    }
+    found = {}
+    for each in held:
+        bound = each.bound
+        if bound.ending is None:
+            words = with_frame(holding_words(bound, now), bound.frame, "since")
+            found[each.name, PEERS[each.sender]] = f"in the end {words}"
+    return found

@@ -10,7 +10,7 @@ from amqpscope.insight.ladder import Ladder
 from amqpscope.insight.series import Plots
 from amqpscope.insight.statistics import ConnectionNumbers
 from amqpscope.model.refusal import Refusal
-from amqpscope.protocols.state import StateNode
+from amqpscope.protocols.stuck import Held
 
 
 @dataclass
@@ -34,8 +34,9 @@ class Illustration:
     numbers: list[ConnectionNumbers] = field(default_factory=list)
     """Of all connections."""
     plots: Plots = field(default_factory=Plots)
-    states: dict[int, StateNode] = field(default_factory=dict)
-    """The state of the drawn connections when the capture ends."""
+    held: list[Held] = field(default_factory=list)
+    """What the drawn connections carry, with what holds it when the capture ends; the worst first.
+    """
     refused: dict[tuple[int, int, Refusal], Refused] = field(default_factory=dict)
     """By connection, peer and what it says."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)

@@ -7,14 +7,9 @@ from typing import Any
 
 from amqpscope.analysis import Conversation
 from amqpscope.model.ending import CONNECTION
+from amqpscope.protocols.ending_words import ended_words
 from amqpscope.protocols.state import ENDED, HELD, STATE, StateNode
-from amqpscope.report.endings import (
-    Instant,
-    constraint_object,
-    ended_words,
-    ending_lines,
-    held_lines,
-)
+from amqpscope.report.endings import Instant, constraint_object, ending_lines, held_lines
 
 
 def talk_lines(conversation: Conversation, at: Instant) -> Iterator[str]:

@@ -14,8 +14,9 @@ from amqpscope.insight.statistics import (
     addresses,
 )
 from amqpscope.model.ending import CONNECTION, LINK
+from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.words import printable, seconds, size
-from amqpscope.report.endings import ended_object, full_words
+from amqpscope.report.endings import ended_object
 from amqpscope.stream.types import PEERS
 from dissectors.secrets import clean_name
 

@@ -26,6 +26,7 @@ from amqpscope.insight.ladder import Ladder
 from amqpscope.insight.ladder_steps import endpoints, entry
 from amqpscope.insight.refusals import refusal
 from amqpscope.insight.statistics import Statistics
+from amqpscope.insight.stuck import StuckWatch
 from amqpscope.model.refusal import Refusal
 from amqpscope.protocols.voice import MANY
 from amqpscope.report.illustration import Illustration, Refused
@@ -183,7 +184,7 @@ class Illustrator:
         self.ladders = Ladders(source, connections, most=most)
         self.statistics = Statistics()
         self.result = Illustration(list(source.findings))
-        self.talks: dict[int, Conversation] = {}
+        self.watch = StuckWatch()
         self.before: dict[int, deque[Step]] = {}
         """The newest frames of each connection with findings."""
         self.due: dict[int, list[int]] = {}
@@ -203,8 +204,7 @@ class Illustrator:
                 self.ladders.take(passed)
         result.ladders = sorted(self.ladders.finish(), key=lambda ladder: ladder.number)
         result.numbers = self.statistics.finish()
-        for number, talk in self.talks.items():
-            result.states[number] = talk.current.state()
+        result.held = self.watch.held()
         return result
 
     def take(self, step: Step) -> None:
@@ -220,7 +220,7 @@ class Illustrator:
             self.keep(step)
         talk = step.conversation
         if talk.number in self.connections:
-            self.talks[talk.number] = talk
+            self.watch.take(step)
             result.plots.take(step)
         if talk.number in self.concerned:
             self.surround(step)

@@ -22,10 +22,10 @@ from amqpscope.check.selection import Choice
 from amqpscope.findings import Finding
 from amqpscope.insight.endings import talk_ending, talk_open, talk_over_at
 from amqpscope.insight.refusals import refusal
+from amqpscope.protocols.ending_words import short_words
 from amqpscope.protocols.registry import of_voice
 from amqpscope.protocols.sketch import LINE, Clue, Notes, flags_of
 from amqpscope.protocols.voice import Voice
-from amqpscope.report.endings import short_words
 from amqpscope.stream.types import Chunk, Connection, End, Gap, Piece
 from amqpscope.tui import spool
 from amqpscope.tui.processes import calm_collector

@@ -28,9 +28,15 @@ from amqpscope.model.v1_0.snapshot import (
     live_deliveries,
     session_pairs,
 )
+from amqpscope.protocols.ending_words import (
+    brief_words,
+    ended_words,
+    rest_words,
+    waiting,
+    who_words,
+)
 from amqpscope.protocols.v1_0.summary import failed, short, state, tag
 from amqpscope.protocols.words import printable, size
-from amqpscope.report.endings import brief_words, ended_words, rest_words, waiting, who_words
 from amqpscope.stream.types import PEERS
 from dissectors.masking import masked
 from dissectors.v1_0.bodies import Body, Coordinator, Source, Target

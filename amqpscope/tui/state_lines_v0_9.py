@@ -9,9 +9,9 @@ from amqpscope.model.ending import CHANNEL, CONNECTION, CONSUMER
 from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.connection import Connection
 from amqpscope.model.v0_9.snapshot import ChannelState, ConsumerState, snapshot
+from amqpscope.protocols.ending_words import brief_words, ended_words
 from amqpscope.protocols.v0_9.state import limit, standing
 from amqpscope.protocols.words import printable, size
-from amqpscope.report.endings import brief_words, ended_words
 from amqpscope.tui.state_lines import LISTED, Node, ended_node, held_node, pair
 
 

@@ -13,10 +13,9 @@ from time import monotonic
 from typing import Final
 
 from amqpscope.analysis import Conversation, Step
-from amqpscope.insight.refusals import RefusedMessages, with_thieves
 from amqpscope.insight.series import Plots
 from amqpscope.insight.statistics import ConnectionNumbers, Statistics, finished
-from amqpscope.insight.stuck import Windows, held_by
+from amqpscope.insight.stuck import StuckWatch
 from amqpscope.protocols.stuck import Held
 from amqpscope.stream import types
 from amqpscope.tui.replay import Places, Replay
@@ -37,7 +36,7 @@ class Report:
     """When that frame, or the newest end of a connection, passed, in nanoseconds."""
     connections: list[ConnectionNumbers] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
-    """All links, channels and consumers, with what holds each."""
+    """All links, channels and consumers, with what holds each; the worst first."""
     ends: bool = False
     """An end of a connection is newer than the frame."""
     made: float = field(default_factory=monotonic)
@@ -49,7 +48,7 @@ class WatchingReplay(Replay):
 
     def __init__(self, places: Places) -> None:
         super().__init__(places)
-        self.zero: Windows = {}
+        self.watch = StuckWatch()
         self.over: list[Conversation] = []
         """Connections of which a direction has ended since somebody looked."""
         self.time = 0
@@ -59,10 +58,7 @@ class WatchingReplay(Replay):
         """A piece; a window is noted."""
         piece = super().made(head, data)
         if isinstance(piece, types.Window):
-            if piece.zero:
-                self.zero.setdefault((head.connection, piece.sender), piece.time)
-            else:
-                self.zero.pop((head.connection, piece.sender), None)
+            self.watch.take_window(head.connection, piece.sender, piece.time, zero=piece.zero)
         return piece
 
     def ended(self, piece: types.End) -> None:
@@ -81,7 +77,6 @@ class Numbers:
         self.statistics = Statistics()
         self.plots = Plots()
         """Grows while others look at it, which it can bear."""
-        self.refused = RefusedMessages()
         self.latest = Report()
         """The newest report; another object each time."""
         self.closed = threading.Event()
@@ -126,7 +121,7 @@ class Numbers:
     def take(self, step: Step) -> None:
         """One more frame."""
         self.statistics.take(step)
-        self.refused.take(step)
+        self.run.watch.take(step)
         self.plots.take(step)
 
     def take_ends(self) -> bool:
@@ -143,7 +138,6 @@ class Numbers:
         for numbers in counted:
             numbers.over_at = numbers.over_at or time
         finished(counted)
-        talks, zero = self.run.conversations.values(), self.run.zero
-        held = [self.refused.added(one) for talk in talks for one in held_by(talk, zero)]
+        held = self.run.watch.held()
         ends = self.run.time > step.frame.time
-        self.latest = Report(step.frame.number, time, counted, with_thieves(held), ends)
+        self.latest = Report(step.frame.number, time, counted, held, ends)

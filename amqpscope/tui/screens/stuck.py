@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from amqpscope.insight.endings import explained
-from amqpscope.insight.series import ENDLESS, LinkSeries, Series
-from amqpscope.model.constraint import OVER, RESTS, STUCK, WAITS
-from amqpscope.model.ending import Ending
-from amqpscope.protocols.stuck import MEANINGS, Bound, Held, Refused
+from amqpscope.insight.droughts import droughts
+from amqpscope.insight.explanation import bound_words, explain, title, waiting
+from amqpscope.insight.series import ENDLESS, LinkSeries
+from amqpscope.model.constraint import OVER
+from amqpscope.protocols.ending_words import full_words
+from amqpscope.protocols.stuck import Held
 from amqpscope.protocols.words import printable, seconds
 from amqpscope.report.columns import cut
-from amqpscope.report.endings import explained_words, full_words
 from amqpscope.report.text import ARROWS
-from amqpscope.stream.types import PEERS
 from amqpscope.tui.screens.measured import (
     LEGEND,
     MeasuredView,
@@ -34,13 +33,6 @@ from amqpscope.tui.widgets.heldlist import HeldList
 from amqpscope.tui.widgets.plot import rates, slots
 from amqpscope.tui.widgets.text_view import Line, Prose, line, paragraph
 from amqpscope.tui.widgets.virtual_list import Rows
-
-
-class Drought(NamedTuple):
-    """The longest time during which a number was 0."""
-
-    start: int
-    duration: int
 
 
 class StuckView(MeasuredView):
@@ -86,71 +78,14 @@ class StuckView(MeasuredView):
         self.text.show(lines, held.key)
 
     def words(self, held: Held, width: int) -> Iterator[Line]:
-        """What holds it."""
-        name = printable(held.name) or "(no name)"
-        where = f", {printable(held.address)}" if held.address else ""
-        named = held.what in ("channel", "connection")
-        title = f"{name if named else f'{held.what} {name}'}{where}"
-        talk = "" if held.what == "connection" else f", connection {held.connection}"
-        yield line(cut(f"{title}{talk}", width), "title")
-        bound, refused = held.bound, held.refused
-        if refused is not None:
-            yield from self.refusal(refused, width)
-        if bound.ending is not None:
-            yield from self.over(held, bound.ending, width)
-            return
-        lasts = f" for {seconds(max(self.now - bound.time, 0))}" if bound.time else ""
-        yield from self.since(f"{said(bound)}{lasts}{waiting(bound)}", bound, width)
-        meaning = MEANINGS.get(bound.kind)
-        if meaning is not None and meaning.text:
-            yield from paragraph(meaning.text, width)
-
-    def over(self, held: Held, ending: Ending, width: int) -> Iterator[Line]:
-        """How it ended, what explains that, and what held it until then."""
-        if held.refused is None or held.refused.frame != ending.frame:
-            words = full_words(ending, self.store.start, own=held.what)
-            style = "strong" if ending.orderly else "warning"
-            yield from paragraph(words[0].upper() + words[1:], width, style)
-            if ending.after:
-                yield line(f"The last frame that the {PEERS[ending.peer]} had received:", "dim")
-            if ending.mark.frame:
-                yield self.frame_line(ending.mark.frame, width)
-        found = explained(ending, self.store.findings.explaining(held.connection))
-        if found is not None:
-            words = explained_words(found)
-            yield from paragraph(words[0].upper() + words[1:], width, "warning")
-            yield self.frame_line(found.finding.frame, width)
-        if held.before is not None and held.before.rank != RESTS:
-            time = seconds(max(held.bound.time - held.before.time, 0))
-            yield from self.since(f"Until then: {said(held.before)} for {time}", held.before, width)
-
-    def refusal(self, refused: Refused, width: int) -> Iterator[Line]:
-        """What was refused, where, and what that means."""
-        who, told = PEERS[refused.peer], refused.refusal.full
-        if refused.messages:
-            count = f"{refused.times:,} message{'' if refused.times == 1 else 's'}"
-            last = "" if refused.times == 1 else "; the last time"
-            told = f"{count} {refused.refusal.what} by the {who}{last}"
-            words = " ".join(filter(None, (refused.refusal.reason, refused.refusal.text)))
-            told += f": {words}" if words else ""
-        else:
-            what, colon, words = told.partition(":")
-            told = f"{what} by the {who}{colon}{words}"
-        yield from paragraph(told[0].upper() + told[1:], width, "warning")
-        yield self.frame_line(refused.frame, width)
-        if refused.refusal.meaning:
-            yield from paragraph(refused.refusal.meaning, width)
-        if refused.thief:
-            yield line("This attach took it:", "dim")
-            yield self.frame_line(refused.thief, width)
-
-    def since(self, text: str, bound: Bound, width: int) -> Iterator[Line]:
-        """What holds it, and the frame since which it does."""
-        style = "warning" if bound.rank <= WAITS else "strong"
-        yield from paragraph(text[0].upper() + text[1:], width, style)
-        number = bound.frame or (self.store.at_time(bound.time) if bound.time else 0)
-        if 0 < number <= self.store.count:
-            yield self.frame_line(number, width)
+        """Why it is as it is, with the frames that show it."""
+        yield line(cut(title(held), width), "title")
+        findings = self.store.findings.explaining(held.connection)
+        for each in explain(held, self.now, self.store.start, findings):
+            yield from paragraph(each.text, width, each.tone)
+            number = each.frame or (self.store.at_time(each.time) if each.time else 0)
+            if 0 < number <= self.store.count:
+                yield self.frame_line(number, width)
 
     def frame_line(self, number: int, width: int) -> Line:
         """A frame to go to."""
@@ -161,13 +96,8 @@ class StuckView(MeasuredView):
         return Line(((head, "level"), (cut(text, width - len(head)), "")), number)
 
     def droughts(self, link: LinkSeries, held: Held, now: int, width: int) -> Iterator[Line]:
-        """When it was held the longest, unless that is what the words tell."""
-        for what, course in ((link.names.credit, link.credit), ("window", link.window)):
-            found = None if course is None else drought(course, now)
-            if found is None or found.duration <= 0:
-                continue
-            if found.start + found.duration >= now and held.worst.rank == STUCK:
-                continue
+        """When it was held the longest, unless that is what the words say."""
+        for what, found in droughts(link, held, now):
             begin = (found.start - self.store.start) / 1e9
             text = f"longest without {what}: {seconds(found.duration)}, from {begin:.3f} s"
             number = self.store.at_time(found.start)
@@ -191,42 +121,13 @@ class StuckView(MeasuredView):
         if held is None:
             return ""
         bound, refused = held.bound, held.refused
-        told = "" if refused is None else f" {refused.refusal.full}, frame {refused.frame};"
-        stands = f"{said(bound)}, since frame {bound.frame}{waiting(bound)}"
+        refusal = "" if refused is None else f" {refused.refusal.full}, frame {refused.frame};"
+        stands = f"{bound_words(bound)}, since frame {bound.frame}{waiting(bound)}"
         if bound.ending is not None:
             stands = full_words(bound.ending, self.store.start, own=held.what)
         name, address = printable(held.name), printable(held.address)
-        return (f"{held.what} {name} ({address}), connection {held.connection}:{told}"
+        return (f"{held.what} {name} ({address}), connection {held.connection}:{refusal}"
                 f" {stands}")  # fmt: skip
-
-
-def said(bound: Bound) -> str:
-    """What binds, with its detail."""
-    return f"{bound.kind} ({printable(bound.detail)})" if bound.detail else bound.kind
-
-
-def waiting(bound: Bound) -> str:
-    """Who is waited for, at the end of a sentence; empty: nobody."""
-    return "" if bound.waits_for is None else f": waiting for the {PEERS[bound.waits_for]}"
-
-
-def drought(course: Series, now: int) -> Drought | None:
-    """The longest time during which a number was 0, after it was more."""
-    best: Drought | None = None
-    since = 0
-    risen = False
-    for point in course.points():
-        # What is not known any more is no drought.
-        if since and (point.high > 0 or not point.events):
-            if best is None or point.time - since > best.duration:
-                best = Drought(since, point.time - since)
-            since = 0
-        risen = risen or (point.events > 0 and point.high > 0)
-        if risen and point.last is not None and point.last <= 0 and not since:
-            since = point.at
-    if since and (best is None or now - since > best.duration):
-        best = Drought(since, now - since)
-    return best
 
 
 def plots(link: LinkSeries, now: int, width: int, *, over: bool) -> Iterator[Line]:
@@ -244,8 +145,8 @@ def plots(link: LinkSeries, now: int, width: int, *, over: bool) -> Iterator[Lin
         if course.low > ENDLESS:
             yield line(f"{name:{LEGEND}}never below {short(course.low)}: no limit", "dim")
             continue
-        told = [point.last for point in course.points() if point.last is not None]
-        last = f"{told[-1]:,}" if told else "?"
+        values = [point.last for point in course.points() if point.last is not None]
+        last = f"{values[-1]:,}" if values else "?"
         when = "last" if over or course.last is None else "now"
         limit = f" of {link.limit:,}" if course is link.unsettled and link.limit else ""
         yield from plot(name, f" {when} {last}{limit}", slots(course.points(), time))

@@ -7,18 +7,25 @@ from typing import ClassVar, Final
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from amqpscope.model.constraint import OVER, RESTS, STUCK, UNSURE, WAITS
+from amqpscope.insight.explanation import brief
+from amqpscope.insight.stuck import standing
 from amqpscope.protocols.stuck import Held
 from amqpscope.protocols.words import printable, seconds
 from amqpscope.report.columns import columns, cut
-from amqpscope.report.endings import brief_words
 from amqpscope.report.text import ARROWS
-from amqpscope.stream.types import PEERS
 from amqpscope.tui.widgets.framelist import SIGNS
 from amqpscope.tui.widgets.live_list import Measures
 
-LOOKS: Final = {STUCK: ("✗", "stuck"), WAITS: ("!", "waits"), UNSURE: ("?", "waits"),
-                RESTS: (" ", "rests"), OVER: ("-", "over")}  # fmt: skip
+LOOKS: Final = {
+    "stuck": ("✗", "stuck"),
+    "refused": (SIGNS["refusal"], "waits"),
+    "broken off": ("!", "waits"),
+    "waiting": ("!", "waits"),
+    "unknown": ("?", "waits"),
+    "idle": (" ", "rests"),
+    "over": ("-", "over"),
+}
+"""Sign and style, by how something stands."""
 FIXED: Final = 28
 """Columns of all but the name and what holds it."""
 KIND: Final = 22
@@ -55,10 +62,10 @@ class HeldList(Measures):
 
     def show(self, held: list[Held], now: int) -> None:
         """Show how things stand now; the cursor stays with its line."""
-        self.held = sorted(held, key=rank)
+        self.held = held
         self.now = now
         self.many = len({one.connection for one in held}) > 1
-        self.wide = max((columns(self.said(one)[0]) for one in held), default=KIND)
+        self.wide = max((columns(brief(one, now).kind) for one in held), default=KIND)
         self.replace([one.key for one in self.held])
 
     @property
@@ -88,11 +95,7 @@ class HeldList(Measures):
     def line(self, index: int, width: int) -> list[Segment]:
         """One link."""
         held = self.held[index]
-        sign, look = LOOKS[held.bound.rank]
-        if held.bound.ending is not None and not held.bound.ending.orderly:
-            sign, look = LOOKS[WAITS]
-        if held.was_refused:
-            sign, look = SIGNS["refusal"], "waits"
+        sign, look = LOOKS[standing(held)]
         style = self.style_of(f"held--{look}")
         talk = f"c{held.connection}" if self.many else ""
         room, wide = self.rooms(width)
@@ -101,35 +104,14 @@ class HeldList(Measures):
             name = f"{printable(held.address)}  {name}"
         name = cut(f"{talk} {name}".strip(), room)
         name += " " * (room - columns(name))
-        kind, lasts, move = self.said(held)
-        kind = cut(kind, wide)
-        text = f"{kind}{' ' * (wide - columns(kind))} {lasts:>7} {move}"
+        found = brief(held, self.now)
+        kind = cut(found.kind, wide)
+        padding = " " * (wide - columns(kind))
+        text = f"{kind}{padding} {lasted(found.duration):>7} {found.waits_for}"
         return [Segment(f" {sign}  {ARROWS[held.sender]}  ", style), Segment(name),
                 Segment(f" {text}", style)]  # fmt: skip
-
-    def said(self, held: Held) -> tuple[str, str, str]:
-        """What holds it, for how long, and who is waited for; of what is over, how it ended."""
-        bound, refused = held.bound, held.refused
-        waits = "" if bound.waits_for is None else PEERS[bound.waits_for]
-        lasts = lasted(self.now - bound.time) if bound.time else ""
-        if refused is not None and held.was_refused:
-            over = refused.messages or bound.ending is not None
-            return refused.brief, "" if over else lasts, waits
-        if bound.ending is not None:
-            return brief_words(bound.ending), "", ""
-        return bound.kind, lasts, waits
 
 
 def lasted(time: int) -> str:
     """A duration; nothing where the capture ends with what it began with."""
     return seconds(time) if time > 0 else ""
-
-
-def rank(held: Held) -> tuple[int, int, int, int, str]:
-    """What is stuck first, then what was refused or broken off; of what is over what was stuck."""
-    over = held.bound.ending
-    grave = held.bound.rank if held.bound.rank == STUCK else held.bound.rank + 1
-    if held.was_refused or (over is not None and not over.orderly):
-        grave = STUCK + 1
-    before = 0 if over is None else held.worst.rank
-    return (grave, before, held.worst.time, held.connection, held.name)

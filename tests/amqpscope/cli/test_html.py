@@ -53,8 +53,8 @@ def test_a_baseline_takes_known_findings_out(amqpscope, bad, tmp_path):
 def test_a_consumer_of_0_9_1_is_held_and_plotted(amqpscope, root):
     capture = root / "captures" / "v091_pika_prefetch-rabbitmq.pcapng"
     page = amqpscope("lint", "--format", "html", capture).stdout
-    assert "<b>prefetch reached</b> for 10.9 s, since frame 76 (3 of 3 unacked" in page
-    assert "the oldest is #5); waiting for the client" in page
+    assert "<b>prefetch reached</b> (3 of 3 unacked by the consumer" in page
+    assert "the oldest is #5) for 10.9 s: waiting for the client, since frame 76" in page
     assert "Consumer <q>orders (orders-consumer)</q> over time, sent by the server" in page
     assert "highest 3, prefetch 3 (dashed), in the end 3" in page
     assert "<b>prefetch left</b>" in page

@@ -5,7 +5,7 @@ import pytest
 from amqpscope.model.constraint import Constraint
 from amqpscope.model.ending import Ending
 from amqpscope.model.mark import Mark
-from amqpscope.report.endings import brief_words, full_words, held_words, short_words
+from amqpscope.protocols.ending_words import brief_words, full_words, held_words, short_words
 
 START = 1_700_000_000_000_000_000
 AT = Mark(12, 34, START + 6_005_000_000, 0)

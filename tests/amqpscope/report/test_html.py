@@ -130,7 +130,7 @@ def test_a_link_that_is_held_when_the_capture_ends_is_told_first(opened):
     held = text.index("Held when the capture ends")
     assert held < text.index("Connections</h3>")
     assert (
-        "<b>no credit</b> for 8 s, since frame 10 (after 1 deliveries); waiting for the server"
+        "<b>no credit</b> (after 1 deliveries) for 8 s: waiting for the server, since frame 10"
         in text
     )
 

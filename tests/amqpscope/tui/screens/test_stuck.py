@@ -2,9 +2,9 @@
 
 import pytest
 
+from amqpscope.insight.droughts import drought
 from amqpscope.insight.series import Series
 from amqpscope.tui.screens.measured import short
-from amqpscope.tui.screens.stuck import drought
 from amqpscope.tui.widgets.plot import Axis, Slot, drawn, rates, slots
 
 SECOND = 1_000_000_000
