@@ -12,7 +12,8 @@ from amqpscope.model.ending import CONNECTION, Ending, finished_at, tcp_ending, 
 from amqpscope.model.event import Event
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Ended, Level, Place
-from amqpscope.protocols.state import ENDED, StateNode
+from amqpscope.protocols.ending_words import ended_words
+from amqpscope.protocols.state import ENDED, TITLE, KnownNodes, StateNode, StateRow, ended_row
 from amqpscope.protocols.stuck import NO_LINK, Bound, Held, Refused
 from amqpscope.rules.registry import Dispatcher, Reporter, RuleSet
 from amqpscope.stream.framer import Frame, Framer
@@ -149,15 +150,29 @@ class Talk:
         ends = self.ends
         return tcp_over(ends) or finished_at(ends)
 
-    def state(self) -> StateNode:
-        """Both peers' state, as it is now."""
+    def state(self, known: KnownNodes) -> StateNode:
+        """Both peers' state, as it is now; nodes that have not changed are those of `known`."""
         ending = self.ending()
         ongoing = "" if ending is not None else "open" if self.is_open else "opening"
-        title = f"connection {self.number}  {self.protocol}"
+        label, stands = f"connection {self.number}", ongoing
+        rows: list[StateRow] = []
+        if ending is not None:
+            rows.append(ended_row(ending, CONNECTION))
+            stands = ended_words(ending._replace(condition="", text=""), own=CONNECTION)
         return StateNode(
-            CONNECTION,
-            f"{title}  {ongoing}" if ongoing else title,
-            {"connection": self.number, "protocol": self.protocol, "state": ongoing, ENDED: None},
+            label,
+            label,
+            f"{stands}  {self.protocol}",
+            style=TITLE,
+            children=tuple(rows),
+            kind=CONNECTION,
+            title=f"{label}  {self.protocol}" + (f"  {ongoing}" if ongoing else ""),
+            fields={
+                "connection": self.number,
+                "protocol": self.protocol,
+                "state": ongoing,
+                ENDED: None,
+            },
             ending=ending,
         )
 

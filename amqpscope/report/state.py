@@ -14,12 +14,12 @@ from amqpscope.report.endings import Instant, constraint_object, ending_lines, h
 
 def talk_lines(conversation: Conversation, at: Instant) -> Iterator[str]:
     """One connection as it is at an instant, as a tree."""
-    return node_lines(conversation.current.state(), at, "")
+    return node_lines(conversation.current.state({}), at, "")
 
 
 def talk_object(conversation: Conversation, at: Instant) -> dict[str, Any]:
     """One connection as it is at an instant, for JSON."""
-    return node_object(conversation.current.state(), at)
+    return node_object(conversation.current.state({}), at)
 
 
 def node_lines(node: StateNode, at: Instant, indent: str) -> Iterator[str]:
@@ -31,7 +31,7 @@ def node_lines(node: StateNode, at: Instant, indent: str) -> Iterator[str]:
         yield f"{below}{line}"
     if node.constraint is not None:
         yield from held_lines(node.constraint, node.kind, at, below)
-    for child in node.children:
+    for child in node.nodes:
         yield from node_lines(child, at, below)
 
 
@@ -46,5 +46,5 @@ def node_object(node: StateNode, at: Instant) -> dict[str, Any]:
     if node.kind == CONNECTION and ending is not None:
         made[STATE] = ended_words(ending, own=CONNECTION)
     if node.group:
-        made[node.group] = [node_object(child, at) for child in node.children]
+        made[node.group] = [node_object(child, at) for child in node.nodes]
     return made

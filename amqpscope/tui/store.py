@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
+from amqpscope.insight.state import StateRenderer
 from amqpscope.protocols.sketch import FrameRecord
+from amqpscope.protocols.state import StateNode
 from amqpscope.tui.finding_index import Findings
 from amqpscope.tui.opening import Reading
 from amqpscope.tui.processes import launch, stop
 from amqpscope.tui.refusal_index import RefusalIndex
 from amqpscope.tui.scanning import HEAD
-from amqpscope.tui.state_lines import Looker, Node
 from amqpscope.tui.step_cache import Row, Span, Steps
 from amqpscope.tui.time_travel import Travel
 
@@ -48,9 +49,9 @@ class Store:
         """When the newest frame came here, by the clock of this machine."""
 
     @cached_property
-    def travel(self) -> Travel[Node]:
+    def travel(self) -> Travel[StateNode]:
         """The state of a connection as of any frame."""
-        return Travel(self.files, self.source.decode_as, Looker())
+        return Travel(self.files, self.source.decode_as, StateRenderer())
 
     @cached_property
     def numbers(self) -> Numbers:

@@ -102,13 +102,16 @@ class ToyTalk(Talk):
             event.put.settled = event.mark
             del self.open[1 - event.peer][event.number]
 
-    def state(self):
-        node = super().state()
+    def state(self, known):
+        node = super().state(known)
         node.group, node.fields["topics"] = "topics", []
         for topic, puts in zip(self.topics, self.open, strict=True):
             words = f"topic {topic.name}  {len(puts)} under way"
             fields = {"name": topic.name, "under-way": len(puts)}
-            node.children.append(StateNode("topic", words, fields, sender=topic.sender))
+            label = f"topic {topic.name}"
+            below = StateNode(label, label, f"{len(puts)} under way", kind="topic", title=words,
+                              fields=fields)  # fmt: skip
+            node.children += (below,)
         return node
 
 

@@ -1,16 +1,16 @@
-"""The state of a connection at one instant, as plain values that no later frame changes."""
+"""Sessions and links at one instant, as plain values that no later frame changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from amqpscope.model.constraint import Constraint
 from amqpscope.model.ending import Ending
 from amqpscope.model.serial import wire
-from amqpscope.model.v1_0.connection import Connection, ConnectionEnd
+from amqpscope.model.v1_0.connection import ConnectionEnd
 from amqpscope.model.v1_0.constraint import constraint, credit_left, window_left
-from amqpscope.model.v1_0.ending import connection_ending, session_ending
+from amqpscope.model.v1_0.ending import session_ending
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 
@@ -49,38 +49,8 @@ class SessionState:
     """Transfers that each peer may still send."""
     unsettled: tuple[int, int]
     """Deliveries of each peer that are not settled."""
-    links: tuple[LinkState, ...] = ()
-    """Those that have ended come last."""
-    ending: Ending | None = None
+    ending: Ending | None
     """How it ended, with its connection if not before."""
-
-
-@dataclass(frozen=True)
-class ConnectionState:
-    """One connection."""
-
-    containers: tuple[str | None, str | None]
-    opened: tuple[bool, bool]
-    closed: tuple[bool, bool]
-    sessions: tuple[SessionState, ...] = field(default=())
-    """Those that both peers have ended come last."""
-    ending: Ending | None = None
-    """How it ended."""
-
-
-def snapshot(connection: Connection) -> ConnectionState:
-    """The state of a connection now."""
-    client, server = connection.ends
-    return ConnectionState(
-        (container(client), container(server)),
-        (client.open is not None, server.open is not None),
-        (client.is_closed, server.is_closed),
-        tuple(
-            session_state(one, other)
-            for one, other in (*session_pairs(client, server), *ended_pairs(client, server))
-        ),
-        connection_ending(connection.ends),
-    )
 
 
 def container(end: ConnectionEnd) -> str | None:
@@ -125,7 +95,6 @@ def session_state(client: SessionEnd | None, server: SessionEnd | None) -> Sessi
             None if server is None else window_left(server),
         ),
         (live_deliveries(client), live_deliveries(server)),
-        (*link_states(client, server), *map(link_state, detached_links(client, server))),
         None if known is None else session_ending(known),
     )
 
@@ -142,15 +111,15 @@ def next_id(session: SessionEnd | None) -> int | None:
     return wire(session.sending.next_outgoing_id)
 
 
-def link_states(client: SessionEnd | None, server: SessionEnd | None) -> Iterator[LinkState]:
-    """The links of a session, each once."""
+def session_links(client: SessionEnd | None, server: SessionEnd | None) -> Iterator[LinkEnd]:
+    """The links of a session, each once, by one of its ends; those that are over come last."""
     for session in (client, server):
         if session is None:
             continue
         for link in session.handles.values():
-            first = session is client or link.pair is None or link.pair.is_detached
-            if first:
-                yield link_state(link)
+            if session is client or link.pair is None or link.pair.is_detached:
+                yield link
+    yield from detached_links(client, server)
 
 
 def detached_links(client: SessionEnd | None, server: SessionEnd | None) -> Iterator[LinkEnd]:

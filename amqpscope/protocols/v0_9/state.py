@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from amqpscope.model.ending import CHANNEL, CONNECTION, CONSUMER
+from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.connection import Connection
 from amqpscope.model.v0_9.snapshot import ChannelState, ConnectionState, ConsumerState, snapshot
-from amqpscope.protocols.state import StateNode
+from amqpscope.protocols.ending_words import ended_words
+from amqpscope.protocols.state import (
+    HELD_STYLE,
+    LISTED,
+    TITLE,
+    UNKNOWN,
+    StateNode,
+    StateRow,
+    brief_constraint,
+    ended_row,
+    held_row,
+    pair_row,
+)
 from amqpscope.protocols.words import printable, size
-from amqpscope.stream.types import CLIENT, PEERS, SERVER
+from amqpscope.stream.types import PEERS
 from dissectors.secrets import clean_name
 
 
 def connection_node(number: int, connection: Connection) -> StateNode:
     """One connection."""
     state = snapshot(connection)
-    names = " -> ".join(printable(name) if name else "?" for name in state.products)
+    names = " -> ".join(printable(name) if name else UNKNOWN for name in state.products)
     vhost = "" if state.virtual_host is None else f"  vhost {printable(state.virtual_host)}"
-    ongoing = standing(state)
+    ongoing = stands = standing(state)
+    if state.ending is not None:
+        stands = ended_words(state.ending._replace(condition="", text=""), own=CONNECTION)
     agreed = ", ".join([
         f"channel-max {limit(state.channel_max)}", f"frame-max {limit(state.frame_max)}",
         f"heartbeat {limit(state.heartbeat)}",
@@ -25,27 +42,57 @@ def connection_node(number: int, connection: Connection) -> StateNode:
     if state.blocked is not None:
         lines.append(f"blocked by the server: {printable(state.blocked) or 'no reason given'}")
     products = [clean_name(name) or None for name in state.products]
+    channels = [channel_node(each, channel_of(connection, each)) for each in state.channels]
+    label = f"connection {number}"
     return StateNode(
-        CONNECTION,
-        f"connection {number}  {names}{vhost}" + (f"  {ongoing}" if ongoing else ""),
-        {
+        label,
+        label,
+        f"{stands}  {names}",
+        style=TITLE,
+        children=(*connection_rows(state), *channels),
+        kind=CONNECTION,
+        title=f"{label}  {names}{vhost}" + (f"  {ongoing}" if ongoing else ""),
+        fields={
             "connection": number,
             "protocol": state.protocol,
             "products": dict(zip(PEERS, products, strict=True)),
-            "virtual-host": shown(state.virtual_host),
+            "virtual-host": clean(state.virtual_host),
             "state": ongoing,
             "ended": None,
             "channel-max": known(state.channel_max),
             "frame-max": known(state.frame_max),
             "heartbeat": known(state.heartbeat),
-            "blocked": shown(state.blocked),
+            "blocked": clean(state.blocked),
             "channels": [],
         },
-        lines,
+        lines=tuple(lines),
         ending=state.ending,
         group="channels",
-        children=[channel_node(channel) for channel in state.channels],
     )
+
+
+def channel_of(connection: Connection, state: ChannelState) -> Channel:
+    """The channel that a state is of."""
+    return connection.channels.get(state.number) or connection.closed[state.number]
+
+
+def connection_rows(state: ConnectionState) -> list[StateRow]:
+    """Who the peers are, what they agreed on, and whether the server blocks."""
+    agreed = (
+        StateRow("protocol", "protocol", state.protocol),
+        StateRow("user", "user", printable(state.user) or UNKNOWN),
+        StateRow("vhost", "virtual host", printable(state.virtual_host or UNKNOWN)),
+        StateRow("channel-max", "channel-max", limit(state.channel_max)),
+        StateRow("frame-max", "frame-max", limit(state.frame_max)),
+        StateRow("heartbeat", "heartbeat s", limit(state.heartbeat)),
+    )
+    rows = [] if state.ending is None else [ended_row(state.ending, own=CONNECTION)]
+    names = [printable(name) or UNKNOWN for name in state.products]
+    rows.append(pair_row("product", names, agreed))
+    if state.blocked is not None:
+        reason = printable(state.blocked) or "no reason given"
+        rows.append(StateRow("blocked", "blocked by server", reason, style=HELD_STYLE))
+    return rows
 
 
 def standing(state: ConnectionState) -> str:
@@ -65,79 +112,121 @@ def known(value: int) -> int | None:
     return None if value < 0 else value
 
 
-def shown(name: str | None) -> str | None:
+def clean(name: str | None) -> str | None:
     """A name as it was on the wire, but for its secrets."""
     return None if name is None else clean_name(name)
 
 
-def channel_node(channel: ChannelState) -> StateNode:
-    """One channel."""
-    words = [channel.standing]
-    words += ["confirms"] if channel.confirm else []
-    words += ["tx"] if channel.transaction else []
-    prefetch = f", prefetch {channel.prefetch}" if channel.prefetch else ""
-    unseen = "" if channel.sure else ", not all of it was captured"
+def channel_node(state: ChannelState, channel: Channel) -> StateNode:
+    """One channel and its consumers."""
+    modes = [word for word, on in (("confirms", state.confirm), ("tx", state.transaction)) if on]
+    words = ", ".join([state.standing, *modes])
+    prefetch = f", prefetch {state.prefetch}" if state.prefetch else ""
+    unseen = "" if state.sure else ", not all of it was captured"
+    label = f"channel {state.number}"
     return StateNode(
-        CHANNEL,
-        f"channel {channel.number}  {', '.join(words)}{prefetch}{unseen}",
-        {
-            "channel": channel.number,
-            "state": channel.standing,
-            "published": channel.publishes,
-            "published-bytes": channel.published_bytes,
-            "confirm": channel.confirm,
-            "unconfirmed": channel.unconfirmed,
-            "transaction": channel.transaction,
-            "delivered": channel.deliveries,
-            "delivered-bytes": channel.delivered_bytes,
-            "unacked": channel.unacked,
-            "prefetch": channel.prefetch or None,
-            "pending": list(channel.pending),
-            "complete": channel.sure,
+        label,
+        label,
+        f"{words}{unseen}  {brief_constraint(state.constraint)}",
+        style=TITLE,
+        children=(*channel_rows(state, channel), *map(consumer_node, state.consumers)),
+        kind=CHANNEL,
+        title=f"{label}  {words}{prefetch}{unseen}",
+        fields={
+            "channel": state.number,
+            "state": state.standing,
+            "published": state.publishes,
+            "published-bytes": state.published_bytes,
+            "confirm": state.confirm,
+            "unconfirmed": state.unconfirmed,
+            "transaction": state.transaction,
+            "delivered": state.deliveries,
+            "delivered-bytes": state.delivered_bytes,
+            "unacked": state.unacked,
+            "prefetch": state.prefetch or None,
+            "pending": list(state.pending),
+            "complete": state.sure,
             "consumers": [],
             "constraint": None,
             "ended": None,
         },
-        [
-            f"published {channel.publishes} ({size(channel.published_bytes)}),"
-            f" {channel.unconfirmed} unconfirmed; delivered {channel.deliveries}"
-            f" ({size(channel.delivered_bytes)}), {channel.unacked} unacked"
-        ],
-        constraint=channel.constraint,
+        lines=(
+            f"published {state.publishes} ({size(state.published_bytes)}),"
+            f" {state.unconfirmed} unconfirmed; delivered {state.deliveries}"
+            f" ({size(state.delivered_bytes)}), {state.unacked} unacked",
+        ),
+        constraint=state.constraint,
         group="consumers",
-        children=[consumer_node(consumer) for consumer in channel.consumers],
-        name=f"channel {channel.number}",
-        label=str(channel.number),
-        sender=CLIENT,
     )
 
 
-def consumer_node(consumer: ConsumerState) -> StateNode:
+def channel_rows(state: ChannelState, channel: Channel) -> tuple[StateRow, ...]:
+    """What holds a channel, what passed on it, and what waits for an answer."""
+    published = f"{state.publishes:,} ({size(state.published_bytes)})"
+    delivered = f"{state.deliveries:,} ({size(state.delivered_bytes)})"
+    unconfirmed = tuple(
+        StateRow(f"publish {number}", f"publish #{number}",
+                 f"to {printable(each.exchange) or 'the default exchange'}"
+                 f" with {printable(each.routing_key) or 'no routing key'}",
+                 frame=each.mark.frame, since=each.mark.time)
+        for number, each in islice(channel.confirms.outstanding.items(), LISTED)
+    )  # fmt: skip
+    unacked = tuple(
+        StateRow(f"delivery {number}", f"delivery #{number}",
+                 f"of {printable(each.queue) or UNKNOWN}, {size(each.size)}"
+                 f"{', redelivered' if each.redelivered else ''}",
+                 frame=each.mark.frame, since=each.mark.time)
+        for number, each in islice(channel.deliveries.outstanding.items(), LISTED)
+    )  # fmt: skip
+    return (
+        held_row(state.constraint, CHANNEL),
+        StateRow("published", "published", published),
+        StateRow("unconfirmed", "unconfirmed", f"{state.unconfirmed:,}", children=unconfirmed),
+        StateRow("delivered", "delivered", delivered),
+        StateRow("unacked", "unacked", f"{state.unacked:,}", children=unacked),
+        prefetch_row(state.prefetch),
+        StateRow("pending", "waiting for", ", ".join(state.pending) or "nothing"),
+    )
+
+
+def prefetch_row(prefetch: int) -> StateRow:
+    """How many deliveries may be without an acknowledgement."""
+    return StateRow("prefetch", "prefetch", str(prefetch) if prefetch else "no limit")
+
+
+def consumer_node(state: ConsumerState) -> StateNode:
     """One consumer."""
-    words = [consumer.state]
-    words += ["no-ack"] if consumer.no_ack else []
-    words += ["exclusive"] if consumer.exclusive else []
-    words += [f"prefetch {consumer.prefetch}"] if consumer.prefetch else []
-    tag, queue = printable(consumer.tag) or "?", printable(consumer.queue) or "?"
+    modes = [word for word, on in (("no-ack", state.no_ack), ("exclusive", state.exclusive)) if on]
+    words = ", ".join([state.state, *modes])
+    prefetch = f", prefetch {state.prefetch}" if state.prefetch else ""
+    tag, queue = printable(state.tag) or UNKNOWN, printable(state.queue) or UNKNOWN
+    label = f"consumer {tag}"
     return StateNode(
-        CONSUMER,
-        f"consumer {tag}  of {queue}  {', '.join(words)}",
-        {
-            "tag": clean_name(consumer.tag),
-            "queue": clean_name(consumer.queue) or None,
-            "state": consumer.state,
-            "no-ack": consumer.no_ack,
-            "exclusive": consumer.exclusive,
-            "prefetch": consumer.prefetch or None,
-            "deliveries": consumer.deliveries,
-            "bytes": consumer.bytes,
-            "unacked": consumer.unacked,
+        label,
+        label,
+        f"of {queue}  {words}  {brief_constraint(state.constraint)}",
+        style=TITLE,
+        children=(
+            held_row(state.constraint, CONSUMER),
+            StateRow("deliveries", "deliveries", f"{state.deliveries:,} ({size(state.bytes)})"),
+            StateRow("unacked", "unacked", f"{state.unacked:,}"),
+            prefetch_row(state.prefetch),
+        ),
+        kind=CONSUMER,
+        title=f"{label}  of {queue}  {words}{prefetch}",
+        fields={
+            "tag": clean_name(state.tag),
+            "queue": clean_name(state.queue) or None,
+            "state": state.state,
+            "no-ack": state.no_ack,
+            "exclusive": state.exclusive,
+            "prefetch": state.prefetch or None,
+            "deliveries": state.deliveries,
+            "bytes": state.bytes,
+            "unacked": state.unacked,
             "constraint": None,
             "ended": None,
         },
-        [f"{consumer.deliveries} deliveries ({size(consumer.bytes)}), {consumer.unacked} unacked"],
-        constraint=consumer.constraint,
-        name=consumer.tag,
-        label=consumer.queue or consumer.tag,
-        sender=SERVER,
+        lines=(f"{state.deliveries} deliveries ({size(state.bytes)}), {state.unacked} unacked",),
+        constraint=state.constraint,
     )

@@ -13,7 +13,7 @@ from amqpscope.model.v0_9.ending import connection_ending, over_at
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.tracker import Tracker
 from amqpscope.protocols import talk
-from amqpscope.protocols.state import StateNode
+from amqpscope.protocols.state import KnownNodes, StateNode
 from amqpscope.protocols.stuck import Bound, Held, Refused
 from amqpscope.protocols.v0_9.framer import DialectGuess, Framer
 from amqpscope.protocols.v0_9.places import HALTS, ended_places, levels
@@ -172,7 +172,7 @@ class Talk(talk.Talk):
         """When the connection was over, or else the capture, in nanoseconds; 0 while it goes on."""
         return over_at(self.tracker.connection)
 
-    def state(self) -> StateNode:
+    def state(self, known: KnownNodes) -> StateNode:
         """Both peers' state, as it is now."""
         return connection_node(self.number, self.tracker.connection)
 

@@ -1,116 +1,185 @@
-"""The state of a connection of 1.0, its sessions and its links, as a tree."""
+"""The state of a connection of 1.0 and of its sessions, as a tree; links are in `state_link`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from amqpscope.model.ending import CONNECTION, LINK, SESSION, Ending
-from amqpscope.model.v1_0.connection import Connection
-from amqpscope.model.v1_0.snapshot import LinkState, SessionState, snapshot
-from amqpscope.protocols.state import StateNode
+from amqpscope.model.ending import CONNECTION, SESSION, Ending
+from amqpscope.model.v1_0.connection import Connection, ConnectionEnd
+from amqpscope.model.v1_0.session import SessionEnd
+from amqpscope.model.v1_0.snapshot import (
+    SessionState,
+    container,
+    ended_pairs,
+    session_links,
+    session_pairs,
+    session_state,
+)
+from amqpscope.protocols.ending_words import brief_words, ended_words
+from amqpscope.protocols.state import (
+    HELD_STYLE,
+    TITLE,
+    UNKNOWN,
+    KnownNodes,
+    StateNode,
+    StateRow,
+    ended_row,
+    pair_row,
+)
+from amqpscope.protocols.v1_0.state_link import (
+    begun,
+    both,
+    by_peer,
+    clean,
+    link_node,
+    serial,
+    shown,
+)
+from amqpscope.protocols.v1_0.summary import failed
 from amqpscope.protocols.words import printable
 from amqpscope.stream.types import PEERS
-from dissectors.secrets import clean_name
 from dissectors.v1_0.tables import choice
 
 
-def connection_node(number: int, connection: Connection, ending: Ending | None) -> StateNode:
+def connection_node(
+    number: int, connection: Connection, ending: Ending | None, known: KnownNodes
+) -> StateNode:
     """One connection."""
-    state = snapshot(connection)
-    names = " -> ".join(printable(name) if name else "?" for name in state.containers)
-    standing = "" if ending is not None else "open" if all(state.opened) else "opening"
+    client, server = connection.ends
+    containers = (container(client), container(server))
+    names = " -> ".join(printable(name) if name else UNKNOWN for name in containers)
+    standing = "" if ending is not None else ongoing(client, server)
+    pairs = (*session_pairs(client, server), *ended_pairs(client, server))
+    sessions = [session_node(number, *pair, known) for pair in pairs]
+    label = f"connection {number}"
+    stands = standing
+    if ending is not None:
+        stands = ended_words(ending._replace(condition="", text=""), own=CONNECTION)
     return StateNode(
-        CONNECTION,
-        f"connection {number}  {names}" + (f"  {standing}" if standing else ""),
-        {
+        label,
+        label,
+        f"{stands}  {names}",
+        style=TITLE,
+        children=(*opening_rows(connection, ending), *sessions),
+        kind=CONNECTION,
+        title=f"{label}  {names}" + (f"  {standing}" if standing else ""),
+        fields={
             "connection": number,
-            "containers": by_peer(map(shown, state.containers)),
+            "containers": by_peer(map(clean, containers)),
             "state": standing,
             "ended": None,
             "sessions": [],
         },
         ending=ending,
         group="sessions",
-        children=[session_node(session) for session in state.sessions],
     )
 
 
-def session_node(session: SessionState) -> StateNode:
-    """One session."""
+def ongoing(client: ConnectionEnd, server: ConnectionEnd) -> str:
+    """How far a connection is that has not ended."""
+    return "open" if client.open is not None and server.open is not None else "opening"
+
+
+def opening_rows(connection: Connection, ending: Ending | None) -> Iterator[StateRow]:
+    """What the peers said of the connection itself."""
+    ends = connection.ends
+    if any(connection.sasl.begun):
+        yield sasl_row(connection)
+    opens = [end.open for end in ends]
+    if any(opens):
+        rows = tuple(
+            pair_row(name, [UNKNOWN if body is None else shown(getattr(body, member))
+                            for body in opens])
+            for name, member in (
+                ("hostname", "hostname"), ("max-frame-size", "max_frame_size"),
+                ("channel-max", "channel_max"), ("idle-time-out ms", "idle_time_out"),
+            )
+        )  # fmt: skip
+        client, server = (UNKNOWN if body is None else shown(body.container_id) for body in opens)
+        yield StateRow("open", "container-id", client, server, children=rows)
+    for end in ends:
+        if end.close is not None:
+            text = printable(failed(end.close.error)) or "without an error"
+            frame = 0 if end.close_mark is None else end.close_mark.frame
+            yield StateRow(f"close {end.peer}", f"close of the {PEERS[end.peer]}", text,
+                           style=HELD_STYLE, frame=frame)  # fmt: skip
+    if ending is not None and ending.by_tcp:
+        yield ended_row(ending, own=CONNECTION)
+
+
+def sasl_row(connection: Connection) -> StateRow:
+    """How the authentication went."""
+    sasl = connection.sasl
+    mechanism = "no init yet" if sasl.init is None else shown(sasl.init.mechanism)
+    outcome = "no outcome yet"
+    if sasl.outcome is not None:
+        code = sasl.outcome.code
+        outcome = choice("sasl-code", code) or shown(code)
+    return StateRow("sasl", "SASL", mechanism or "no init yet", outcome)
+
+
+def session_node(
+    number: int, client: SessionEnd | None, server: SessionEnd | None, known: KnownNodes
+) -> StateNode:
+    """One session and its links."""
+    state = session_state(client, server)
+    links = [link_node(number, link, known) for link in session_links(client, server)]
+    ending = state.ending
+    label = "session " + "/".join(UNKNOWN if n is None else str(n) for n in state.channels)
+    over = "" if ending is None else f", {brief_words(ending)}"
+    own = ending is not None and ending.what == SESSION
+    rows = session_rows(state, client, server)
     return StateNode(
-        SESSION,
-        f"session on channels {both(session.channels)} (client / server)",
-        {
-            "channels": by_peer(session.channels),
-            "next-outgoing-id": by_peer(session.next_outgoing_id),
-            "window": by_peer(session.window_left),
-            "unsettled": by_peer(session.unsettled),
+        f"{label} {begun(client, server)}",
+        label,
+        f"channel of client/server, {len(links)} link{'' if len(links) == 1 else 's'}{over}",
+        style=TITLE,
+        children=(*([ended_row(ending, SESSION)] if ending is not None and own else []),
+                  *rows, *links),
+        kind=SESSION,
+        title=f"session on channels {both(state.channels)} (client / server)",
+        fields={
+            "channels": by_peer(state.channels),
+            "next-outgoing-id": by_peer(state.next_outgoing_id),
+            "window": by_peer(state.window_left),
+            "unsettled": by_peer(state.unsettled),
             "ended": None,
             "links": [],
         },
-        [
-            f"may send {both(session.window_left)} transfers, next-outgoing-id"
-            f" {both(session.next_outgoing_id)}, unsettled {both(session.unsettled)}"
-        ],
-        ending=session.ending,
+        lines=(
+            f"may send {both(state.window_left)} transfers, next-outgoing-id"
+            f" {both(state.next_outgoing_id)}, unsettled {both(state.unsettled)}",
+        ),
+        ending=ending,
         group="links",
-        children=[link_node(link) for link in session.links],
+    )  # fmt: skip
+
+
+def session_rows(
+    state: SessionState, client: SessionEnd | None, server: SessionEnd | None
+) -> tuple[StateRow, ...]:
+    """What each peer may send, has announced and counts."""
+    peers = (client, server)
+    incoming = [None if end is None else end.receiving.next_incoming_id for end in peers]
+    return (
+        pair_row("may send", known_numbers(state.window_left)),
+        pair_row("incoming-window", [announced(end, "incoming_window") for end in peers]),
+        pair_row("outgoing-window", [announced(end, "outgoing_window") for end in peers]),
+        pair_row("next-outgoing-id", known_numbers(state.next_outgoing_id)),
+        pair_row("next-incoming-id", [serial(each) for each in incoming]),
+        pair_row("unsettled", known_numbers(state.unsettled)),
     )
 
 
-def link_node(link: LinkState) -> StateNode:
-    """One link."""
-    arrow = "->" if link.sender == 0 else "<-"
-    modes = (
-        choice("sender-settle-mode", link.snd_settle_mode) or "?",
-        choice("receiver-settle-mode", link.rcv_settle_mode) or "?",
-    )
-    return StateNode(
-        LINK,
-        f"link {printable(link.name)}  {printable(link.source) or '-'} ->"
-        f" {printable(link.target) or '-'}  (client {arrow} server, handles {both(link.handles)})",
-        {
-            "name": shown(link.name),
-            "sender": PEERS[link.sender],
-            "handles": by_peer(link.handles),
-            "source": shown(link.source or None),
-            "target": shown(link.target or None),
-            "credit": link.credit,
-            "delivery-count": link.delivery_count,
-            "available": link.available,
-            "drain": link.drain,
-            "unsettled": link.unsettled,
-            "deliveries": link.deliveries,
-            "constraint": None,
-            "ended": None,
-        },
-        [
-            f"credit {amount(link.credit)}, delivery-count {amount(link.delivery_count)},"
-            f" {link.deliveries} deliveries, {link.unsettled} unsettled, modes {'/'.join(modes)}"
-            f"{', drain' if link.drain else ''}"
-        ],
-        constraint=link.constraint,
-        name=link.name,
-        label=link.source or link.target or link.name,
-        sender=link.sender,
-    )
+def known_numbers(values: Any) -> list[str]:
+    """A number of each peer, or that it is not known."""
+    return [UNKNOWN if value is None else str(value) for value in values]
 
 
-def by_peer(values: Any) -> dict[str, Any]:
-    """What the client and what the server says."""
-    return dict(zip(PEERS, values, strict=True))
-
-
-def both(numbers: tuple[int | None, int | None]) -> str:
-    """A number of the client's and the server's."""
-    return " / ".join(map(amount, numbers))
-
-
-def amount(number: int | None) -> str:
-    """A number, or that it is not known."""
-    return "?" if number is None else str(number)
-
-
-def shown(name: str | None) -> str | None:
-    """A name as it was on the wire, but for its secrets."""
-    return None if name is None else clean_name(name)
+def announced(end: SessionEnd | None, name: str) -> str:
+    """A window as a peer last announced it."""
+    if end is None:
+        return UNKNOWN
+    said = end.flow if end.flow is not None else end.begin
+    return UNKNOWN if said is None else shown(getattr(said, name))

@@ -13,7 +13,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.message import look_into
 from amqpscope.model.v1_0.tracker import Tracker
 from amqpscope.protocols import talk
-from amqpscope.protocols.state import StateNode
+from amqpscope.protocols.state import KnownNodes, StateNode
 from amqpscope.protocols.stuck import Bound, Held, Refused
 from amqpscope.protocols.v1_0.framer import Framer, frame_of
 from amqpscope.protocols.v1_0.places import closed_places, ended_places, levels, opened_places
@@ -138,9 +138,9 @@ class Talk(talk.Talk):
         """When the connection was over, or else the capture, in nanoseconds; 0 while it goes on."""
         return over_at(self.tracker.connection.ends)
 
-    def state(self) -> StateNode:
+    def state(self, known: KnownNodes) -> StateNode:
         """Both peers' state, as it is now."""
-        return connection_node(self.number, self.tracker.connection, self.ending())
+        return connection_node(self.number, self.tracker.connection, self.ending(), known)
 
     def held(self) -> list[Held]:
         """What holds each link."""

@@ -7,9 +7,9 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from amqpscope.protocols.state import StateNode, StateRow
 from amqpscope.protocols.words import endpoint, printable
 from amqpscope.tui.screens.stepping import STEPPING, SteppingView
-from amqpscope.tui.state_lines import Node
 from amqpscope.tui.store import Store
 from amqpscope.tui.time_travel import Moment
 from amqpscope.tui.widgets.statetree import StateTree
@@ -37,7 +37,7 @@ class StateView(SteppingView):
         self.others = 0
         self.over_at = 0
         """When the connection that is shown was over, as far as was known when it was asked for."""
-        self.moment: Moment[Node] | None = None
+        self.moment: Moment[StateNode] | None = None
 
     def compose(self) -> ComposeResult:
         """The tree."""
@@ -84,7 +84,7 @@ class StateView(SteppingView):
             self.tree_of_state.heading = f"replaying to {number:,}..."
             self.tree_of_state.refresh()
 
-    def answered(self, moment: Moment[Node] | None) -> None:
+    def answered(self, moment: Moment[StateNode] | None) -> None:
         """The state is there."""
         self.waiting = False
         self.moment = moment
@@ -94,8 +94,8 @@ class StateView(SteppingView):
         """Show it, and the other connections as one line each."""
         moment, own = self.moment, f"connection {self.connection}"
         self.others = len(self.store.connections)
-        roots: list[Node] = []
-        before: list[Node] = []
+        roots: list[StateRow] = []
+        before: list[StateRow] = []
         now = self.store.record(self.wanted).time
         for number, talk in self.store.connections.items():
             tcp = talk.connection
@@ -103,14 +103,14 @@ class StateView(SteppingView):
             if 0 < self.ended(number) <= now:
                 text += f"  {self.store.spans[number].state}"
             if number != self.connection:
-                roots.append(Node(f"connection {number}", f"connection {number}", text))
+                roots.append(StateRow(f"connection {number}", f"connection {number}", text))
             elif moment is None:
-                roots.append(Node(own, own, "has no frame so early", style="title"))
+                roots.append(StateRow(own, own, "has no frame so early", style="title"))
             else:
                 roots.append(moment.state)
                 before += [] if moment.before is None else [moment.before]
         if moment is not None and moment.before is None:
-            before.append(Node(own, own))
+            before.append(StateRow(own, own))
         self.tree_of_state.start = self.store.start
         self.tree_of_state.show(roots, before, now, f"after frame {self.wanted:,}")
 

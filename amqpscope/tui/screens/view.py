@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.containers import Container
 
-from amqpscope.tui.state_lines import Node
+from amqpscope.protocols.state import StateNode
 from amqpscope.tui.store import Store
 from amqpscope.tui.time_travel import Moment
 
@@ -48,7 +48,7 @@ class View(Container):
         """The store has something new. Called at most ten times a second, and only in sight."""
 
     def ask_state(
-        self, number: int, then: Callable[[Moment[Node] | None], None], connection: int = 0
+        self, number: int, then: Callable[[Moment[StateNode] | None], None], connection: int = 0
     ) -> None:
         """Ask for the state of a connection as of a frame; `then` is called here, soon.
 
@@ -57,7 +57,7 @@ class View(Container):
         """
         connection = connection or self.store.record(number).connection
 
-        def answer(moment: Moment[Node] | None) -> None:
+        def answer(moment: Moment[StateNode] | None) -> None:
             # From a thread; waiting for the screen there could last for ever when that is closed.
             self.call_later(then, moment)
 

@@ -13,9 +13,9 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from amqpscope.protocols.state import StateRow
 from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import columns, cut, wrap
-from amqpscope.tui.state_lines import Node
 from amqpscope.tui.widgets.virtual_list import Rows
 
 LABEL: Final = 27
@@ -33,10 +33,10 @@ class Line(NamedTuple):
     """One line in sight."""
 
     path: tuple[str, ...]
-    node: Node
+    node: StateRow
     mark: str
     """What the frame did to it: nothing, CHANGED, NEW or GONE."""
-    was: Node | None
+    was: StateRow | None
     opened: bool
     text: str = ""
     """What binds it, as far as that has room in the line."""
@@ -85,8 +85,8 @@ class StateTree(Rows):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.heading = ""
-        self.roots: list[Node] = []
-        self.before: list[Node] = []
+        self.roots: list[StateRow] = []
+        self.before: list[StateRow] = []
         self.now = 0
         self.start = 0
         """From when times are counted."""
@@ -94,7 +94,7 @@ class StateTree(Rows):
         self.changed: dict[tuple[str, ...], bool] = {}
         """Lines that the user has opened or closed."""
 
-    def show(self, roots: list[Node], before: list[Node], now: int, heading: str) -> None:
+    def show(self, roots: list[StateRow], before: list[StateRow], now: int, heading: str) -> None:
         """Show another instant, with the cursor where something has changed, else as it was."""
         path, first = self.path, not self.flat
         top = self.scroll_offset.y
@@ -147,7 +147,7 @@ class StateTree(Rows):
             # Of a connection that nothing was asked of there is no earlier instant to compare.
             self._add(node, known.get(node.key, node), (), True)
 
-    def _add(self, node: Node, was: Node | None, above: tuple[str, ...], few: bool) -> None:
+    def _add(self, node: StateRow, was: StateRow | None, above: tuple[str, ...], few: bool) -> None:
         path = (*above, node.key)
         mark = NEW if was is None else CHANGED if was.words != node.words else ""
         inside = was is None or differs(node, was)
@@ -161,7 +161,7 @@ class StateTree(Rows):
         if opened:
             self._below(node, was, path)
 
-    def _below(self, node: Node, was: Node | None, path: tuple[str, ...]) -> None:
+    def _below(self, node: StateRow, was: StateRow | None, path: tuple[str, ...]) -> None:
         known = {} if was is None else {child.key: child for child in was.children}
         titles = [child for child in node.children if child.style == "title"]
         # What has changed should be in sight: it alone is open then.
@@ -173,7 +173,7 @@ class StateTree(Rows):
             if key not in here:
                 self.flat.append(Line((*path, key), child, GONE, child, False))
 
-    def opened(self, node: Node, few: bool, inside: bool) -> bool:
+    def opened(self, node: StateRow, few: bool, inside: bool) -> bool:
         """Whether a line is open of itself: titles, if they are few or something changed."""
         if node.style == "title":
             return few or inside
@@ -188,7 +188,7 @@ class StateTree(Rows):
         texts = wrap(self.held(node), max(self.size.width - 2 - LABEL, LABEL))
         return [line._replace(text=text, more=at > 0) for at, text in enumerate(texts)]
 
-    def held(self, node: Node) -> str:
+    def held(self, node: StateRow) -> str:
         """What binds something, and since when; or how it ended."""
         if node.style == "ended":
             who, _, rest = node.client.partition(";")
@@ -231,8 +231,9 @@ class StateTree(Rows):
         label = Segment(padded(node.label, room), self.style_of(name))
         side = (width - LABEL) // 2
         was = line.was if line.mark == CHANGED else None
-        values = self.value(node.client, was and was.client, side)
-        values += self.value(node.server, was and was.server, width - LABEL - side)
+        before = (None, None) if was is None else (was.client, was.server)
+        values = self.value(node.client, before[0], side)
+        values += self.value(node.server, before[1], width - LABEL - side)
         return [mark, Segment(lead), label, *values]
 
     def spanning(self, line: Line, room: int, name: str) -> list[Segment]:
@@ -327,7 +328,7 @@ class StateTree(Rows):
         self._flatten()
         self.renew(len(self.flat), self.place_of(path) or 0)
 
-    def _open(self, node: Node, above: tuple[str, ...]) -> None:
+    def _open(self, node: StateRow, above: tuple[str, ...]) -> None:
         path = (*above, node.key)
         if node.children:
             self.changed[path] = False
@@ -335,7 +336,7 @@ class StateTree(Rows):
                 self._open(child, path)
 
 
-def differs(node: Node, was: Node | None) -> bool:
+def differs(node: StateRow, was: StateRow | None) -> bool:
     """Whether something below a line has changed."""
     return was is None or (was is not node and was.children != node.children)
 

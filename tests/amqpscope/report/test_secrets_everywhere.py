@@ -10,11 +10,11 @@ from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.check.selection import Choice
 from amqpscope.cli import cli
+from amqpscope.insight.state import StateRenderer
 from amqpscope.spark.gather import Gatherer
 from amqpscope.tui.fields import picture
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.state_lines import Looker
 from amqpscope.tui.step_cache import Steps
 from dissectors.notation import parse
 from dissectors.v1_0.framing import decode_unit
@@ -295,7 +295,7 @@ def test_the_screen_shows_no_secret(name, recorded):
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_the_screen_of_states_shows_no_secret(name, recorded):
-    seen, text = Looker(), ""
+    seen, text = StateRenderer(), ""
     for step in steps_of(recorded(CONVERSATIONS[name])):
         text += "\n".join(words_of(seen(step.conversation)))
     assert leaked(text) == []
