@@ -182,9 +182,10 @@ class FindingList(Rows):
             fold = "▾" if self.is_open(kind) else "▸"
             count = len(self.of[kind])
             who = f"the {kind.peer}, {count:,} {'time' if count == 1 else 'times'}"
-            name = cut(self.names[kind.rule], max(width - 18 - len(who), 8))
-            gap = width - 15 - columns(name) - len(who)
-            return [Segment(f"{fold} {SIGNS[kind.severity]} {kind.rule:9}", style),
+            lead = f"{fold} {SIGNS[kind.severity]} {kind.rule:8} "
+            name = cut(self.names[kind.rule], max(width - len(lead) - 5 - len(who), 8))
+            gap = width - len(lead) - 2 - columns(name) - len(who)
+            return [Segment(lead, style),
                     Segment(name), Segment(f"{'':{max(gap, 2)}}{who}", dim)]  # fmt: skip
         finding = self.store.findings[self.of[kind][place]]
         time = (finding.time - self.store.start) / 1e9
