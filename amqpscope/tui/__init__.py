@@ -32,13 +32,13 @@ def run(
     says which of several captures it is. Gives why it could not be read (or nothing), and whether
     the user wants the next capture (1), the one before (-1), or has seen enough (0).
     """
-    from amqpscope.tui.opening import Reading, Source
+    from amqpscope.tui.opening import ReaderProcess, Source
     from amqpscope.tui.processes import calm_collector, settle_collector
 
     calm_collector()
     path, files = str(given), () if isinstance(given, str) else given.files
     source = Source(path, follow, keylogs, decode_as or {}, show_secrets, free_stdin(path), files)
-    reading = Reading(source)
+    reading = ReaderProcess(source)
     # All the rest is imported while the capture is read.
     from amqpscope.tui.app import Scope
     from amqpscope.tui.store import Store

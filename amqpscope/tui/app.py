@@ -20,15 +20,15 @@ from textual.worker import WorkerFailed
 from amqpscope.protocols.words import escaped
 from amqpscope.report.text import TextLines
 from amqpscope.tui.bars import left, right, top
-from amqpscope.tui.bookmarks import Marks
-from amqpscope.tui.goto import Places
+from amqpscope.tui.bookmarks import Bookmarks
+from amqpscope.tui.goto import GotoProvider
 from amqpscope.tui.help import Help, commands, groups
 from amqpscope.tui.keys import KEYS
-from amqpscope.tui.prompts import Asking
+from amqpscope.tui.prompts import PromptActions
 from amqpscope.tui.screens import Entry, screens
 from amqpscope.tui.screens.frames import FramesView
 from amqpscope.tui.screens.view import View
-from amqpscope.tui.search import Looking
+from amqpscope.tui.search import FrameSearch
 from amqpscope.tui.store import Store
 from amqpscope.tui.themes import DARK, LIGHT
 from amqpscope.tui.widgets.bar import Bar, Tabs
@@ -51,7 +51,7 @@ class Scope(App[int]):
     TITLE = "amqpscope"
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "colon"
-    COMMANDS: ClassVar = App.COMMANDS | {Places}
+    COMMANDS: ClassVar = App.COMMANDS | {GotoProvider}
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
 
     def __init__(
@@ -74,14 +74,14 @@ class Scope(App[int]):
         self.begun = begun
         """Hears which file of a rotated recording is read."""
         self.file = 0
-        self.marks = Marks()
+        self.marks = Bookmarks()
         self.frame = 0
         """The number of the selected frame; 0 before there is one."""
         self.last = 0
         """The last frame that was selected, also while a filter shows none."""
         self.entry: Entry = screens()[0]
-        self.looking = Looking(self)
-        self.asking = Asking(self)
+        self.looking = FrameSearch(self)
+        self.asking = PromptActions(self)
         self.following = store.source.follow
         self.paused = False
         self.fault = ""
@@ -172,12 +172,12 @@ class Scope(App[int]):
     def visit(self, number: int) -> None:
         """Select a frame and show it in the list, without the filter if that hides it."""
         if not 0 < number <= self.store.count:
-            self.tell(f"there is no frame {number}: they are 1 to {self.store.count}", bad=True)
+            self.announce(f"there is no frame {number}: they are 1 to {self.store.count}", bad=True)
             return
         self.following = False
         if self.looking.filtering is not None and not self.is_shown(number):
             self.looking.filter("")
-            self.tell(f"frame {number} is not among those of the filter, which was taken off")
+            self.announce(f"frame {number} is not among those of the filter, which was taken off")
         self.open_screen("frames")
         self.select(number)
 
@@ -215,7 +215,7 @@ class Scope(App[int]):
         view.updated()
         self.bars()
 
-    def tell(self, text: str, *, bad: bool = False) -> None:
+    def announce(self, text: str, *, bad: bool = False) -> None:
         """Say something on the line at the bottom."""
         self.message = ("✗ " if bad else "") + escaped(text)
         self.set_timer(TELL, partial(self.hush, self.message))
@@ -280,7 +280,7 @@ class Scope(App[int]):
             self.visit(number or self.frame)
         else:
             where = "after" if way > 0 else "before"
-            self.tell(f"no peer refuses anything {where} frame {self.frame}")
+            self.announce(f"no peer refuses anything {where} frame {self.frame}")
 
     def action_mark(self) -> None:
         """Mark the selected frame, or take the mark away."""
@@ -294,7 +294,7 @@ class Scope(App[int]):
         if number:
             self.visit(number)
         else:
-            self.tell("no frame is marked; m marks one")
+            self.announce("no frame is marked; m marks one")
 
     def action_follow(self) -> None:
         """Stay at the newest frame, or stop to."""
@@ -331,7 +331,7 @@ class Scope(App[int]):
             text = lines.line(self.store.step(self.frame))
         if text:
             self.copy_to_clipboard(text)
-            self.tell(f"copied {len(text)} characters")
+            self.announce(f"copied {len(text)} characters")
 
     def action_theme(self) -> None:
         """Light or dark."""
@@ -349,14 +349,14 @@ class Scope(App[int]):
             self.looking.search("")
         elif self.looking.filtering is not None:
             self.looking.filter("")
-            self.tell("all frames; / and ↑ bring the filter back")
+            self.announce("all frames; / and ↑ bring the filter back")
         self.bars()
 
     def action_leave(self) -> None:
         """Quit; where that ends a recording, ask first."""
         if self.said is not None and not self.asked_to_leave:
             self.asked_to_leave = True
-            self.tell("q again ends the proxy")
+            self.announce("q again ends the proxy")
             self.set_timer(TELL, self.stay)
             return
         self.exit(0)
@@ -366,7 +366,7 @@ class Scope(App[int]):
         if self.place:
             self.exit(way)
         else:
-            self.tell("only one capture was given")
+            self.announce("only one capture was given")
 
     def stay(self) -> None:
         """Forget that q was pressed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 
-class Marks:
+class Bookmarks:
     """Marks and notes of one capture, by frame."""
 
     def __init__(self) -> None:

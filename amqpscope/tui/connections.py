@@ -13,10 +13,10 @@ from textual.screen import ModalScreen
 from amqpscope.protocols.words import endpoint
 from amqpscope.report.columns import cut
 from amqpscope.tui.store import Store
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 
-class ConnectionList(Rows):
+class ConnectionList(VirtualList):
     """One line each."""
 
     head = 1
@@ -96,6 +96,6 @@ class Connections(ModalScreen[int]):
             self.rows.set_count(count)
         self.rows.refresh()
 
-    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """This one."""
         self.dismiss(self.rows.numbers[event.index])

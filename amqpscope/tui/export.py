@@ -46,7 +46,7 @@ def write_frames(store: Store, numbers: Iterable[int], path: str) -> int:
     return count
 
 
-def saved(store: Store, numbers: Iterable[int], path: Path) -> tuple[str, bool]:
+def save_frames(store: Store, numbers: Iterable[int], path: Path) -> tuple[str, bool]:
     """Write some frames to a new file; gives what to say of it, and whether it went well."""
     try:
         if path.exists():

@@ -103,20 +103,20 @@ class _Painter:
         """A frame's own octets, or the message that it completes."""
         if tree.title == "frame":
             self.parts.append(Part("frame", tree.octets))
-            return self.frame_fields(self.covered(tree, 0, 0))
+            return self.frame_fields(self.cover_secrets(tree, 0, 0))
         part, base, note = 0, tree.inside, ""
         if tree.inside < 0:
             part, base = 1, 0
             self.parts.append(Part(tree.title, tree.octets))
             note = f", put together from {tree.frames} transfers"
-        node, size = self.covered(tree, part, base), len(tree.octets)
+        node, size = self.cover_secrets(tree, part, base), len(tree.octets)
         self.hidden = any(child.type == SECRET for child in node.children)
         self.part, self.base = part, base
         below = self.below(node.children, part, base, [])
         text = f"{tree.title}, {size} octets{note}"
         return [Field(text, "title", part, base, base + size, below)]
 
-    def covered(self, tree: Tree, part: int, base: int) -> Node:
+    def cover_secrets(self, tree: Tree, part: int, base: int) -> Node:
         """A tree without its secrets, whose octets are noted to be covered."""
         if self.show_secrets:
             return tree.node
@@ -172,7 +172,7 @@ class _Painter:
                 name, note = "content", f", {len(octets)} octets"
             else:
                 name, note = "body", ""
-            said, lines = readable(
+            said, lines = body_lines(
                 octets if self.show_secrets else masked_octets(octets), body.content_type
             )
             start, stop = self.base + body.start, self.base + body.stop
@@ -215,18 +215,18 @@ def point(line: Field, fields: list[Field], path: str) -> None:
     for name in names:
         name = name.partition("[")[0]
         inside = fields if found is None else found.children
-        found = next((field for field in walked(inside) if label(field) == name), None)
+        found = next((field for field in walk_fields(inside) if label(field) == name), None)
         if found is None:
             return
     if found is not None and found.part >= 0:
         line.part, line.start, line.end = found.part, found.start, found.end
 
 
-def walked(fields: list[Field]) -> Iterator[Field]:
+def walk_fields(fields: list[Field]) -> Iterator[Field]:
     """Some lines and all below them."""
     for each in fields:
         yield each
-        yield from walked(each.children)
+        yield from walk_fields(each.children)
 
 
 def label(field: Field) -> str:
@@ -234,7 +234,7 @@ def label(field: Field) -> str:
     return field.text.partition(":")[0].partition("  (")[0]
 
 
-def readable(data: bytes, kind: str) -> tuple[str, list[str]]:
+def body_lines(data: bytes, kind: str) -> tuple[str, list[str]]:
     """Octets in lines for people, and what they were taken for."""
     shown = data[:BODY]
     if "cbor" in kind:
@@ -248,8 +248,8 @@ def readable(data: bytes, kind: str) -> tuple[str, list[str]]:
         except (ValueError, RecursionError):
             pass
         else:
-            return "JSON", clipped(lines)
-    return "text", clipped(text.splitlines())
+            return "JSON", clip_lines(lines)
+    return "text", clip_lines(text.splitlines())
 
 
 def as_text(data: bytes) -> str | None:
@@ -263,7 +263,7 @@ def as_text(data: bytes) -> str | None:
     return text if all(c.isprintable() or c in "\n\r\t" for c in text[:4096]) else None
 
 
-def clipped(lines: list[str]) -> list[str]:
+def clip_lines(lines: list[str]) -> list[str]:
     """Lines that can be shown, not too many of them."""
     found = [escaped(line.expandtabs(4)) for line in lines[:BODY_LINES]]
     if len(lines) > BODY_LINES:

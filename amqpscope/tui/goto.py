@@ -42,7 +42,7 @@ def time_of_day(start: int, clock: re.Match[str]) -> int:
     return found + 86_400 * 10**9 if start - found > 43_200 * 10**9 else found
 
 
-class Places(Provider):
+class GotoProvider(Provider):
     """Lets a number in the command palette mean a frame, and a time a time."""
 
     async def search(self, query: str) -> Hits:

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 
 from amqpscope.tui.connections import Connections
 from amqpscope.tui.widgets.prompt import Prompt
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from amqpscope.tui.screens.view import View
@@ -51,9 +51,9 @@ def groups(app: type[DOMNode], view: View, title: str) -> list[tuple[str, Keys]]
     """All keys that do something now, by where they do it."""
     found = [("Everywhere", [*bindings_of(app)]),
              (f"On the screen {title}", [*bindings_of(type(view))])]  # fmt: skip
-    panes = {type(pane): pane.called for pane in view.query(Rows)}
+    panes = {type(pane): pane.called for pane in view.query(VirtualList)}
     found += [(f"In {called}", [*bindings_of(pane)]) for pane, called in panes.items()]
-    found += [("In all of these", [*bindings_of(Rows)]),
+    found += [("In all of these", [*bindings_of(VirtualList)]),
               ("While a question is asked", [*bindings_of(Prompt)]),
               ("In the list of connections", [*bindings_of(Connections)])]  # fmt: skip
     return [(heading, keys) for heading, keys in found if keys]
@@ -69,7 +69,7 @@ def commands(app: App[int], view: View) -> Iterator[SystemCommand]:
                 yield SystemCommand(binding.description, f"key {keys}", run)
 
 
-class HelpText(Rows):
+class HelpText(VirtualList):
     """The lines of the help."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"help--title", "help--key"}

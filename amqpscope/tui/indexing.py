@@ -344,14 +344,14 @@ def read_keylogs(paths: list[str]) -> list[bytes]:
 def main() -> None:
     """Do what the first argument says."""
     calm_collector()
-    wish = json.loads(sys.argv[1])
-    files = Spool(wish["files"])
-    ports = {int(port): name for port, name in wish["decode_as"].items()}
-    path, ring = wish["path"], tuple(wish["ring"])
+    request = json.loads(sys.argv[1])
+    files = Spool(request["files"])
+    ports = {int(port): name for port, name in request["decode_as"].items()}
+    path, ring = request["path"], tuple(request["ring"])
     given = Ring(path, ring) if ring else path
     try:
-        indexer = Indexer(files, given, ports, show_secrets=wish["show_secrets"])
-        indexer.run(follow=wish["follow"], keylogs=read_keylogs(wish["keylogs"]), ports=ports)
+        indexer = Indexer(files, given, ports, show_secrets=request["show_secrets"])
+        indexer.run(follow=request["follow"], keylogs=read_keylogs(request["keylogs"]), ports=ports)
     except KeyboardInterrupt:
         return
     except CaptureError as error:

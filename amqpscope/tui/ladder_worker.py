@@ -22,7 +22,7 @@ from amqpscope.insight.ladder_steps import endpoints, entry
 from amqpscope.report.ladder_text import LadderText, Picture
 from amqpscope.stream import types as stream
 from amqpscope.tui.finding_index import Findings, made_finding
-from amqpscope.tui.replay import ALL, Places, Replay
+from amqpscope.tui.replay import ALL, PieceIndex, Replay
 from amqpscope.tui.spool import Piece
 
 MOST: Final = 20_000
@@ -35,7 +35,7 @@ QUIET: Final = 2.0
 GLANCE: Final = 256
 
 
-class Wish(NamedTuple):
+class LadderRequest(NamedTuple):
     """What is to be laid out."""
 
     connections: tuple[int, ...]
@@ -69,7 +69,7 @@ class Spot(NamedTuple):
 class Drawing:
     """A ladder as far as it is laid out."""
 
-    wish: Wish
+    request: LadderRequest
     frame: int
     """The newest frame in it."""
     ladders: list[Ladder]
@@ -84,35 +84,41 @@ class Drawing:
     """All that was read is in it."""
 
 
-class Ending(Replay):
+class EndNotingReplay(Replay):
     """A replay that remembers how directions ended."""
 
-    def __init__(self, places: Places, connection: int) -> None:
+    def __init__(self, places: PieceIndex, connection: int) -> None:
         super().__init__(places, connection)
         self.ends: list[tuple[int, stream.End]] = []
 
-    def made(self, head: Piece, data: bytes) -> stream.Piece:
+    def make_piece(self, head: Piece, data: bytes) -> stream.Piece:
         """A piece; an end is noted with its connection."""
-        piece = super().made(head, data)
+        piece = super().make_piece(head, data)
         if isinstance(piece, stream.End):
             self.ends.append((head.connection, piece))
         return piece
 
 
-class Climb:
+class LadderWorker:
     """Lays out one wish in a thread, until `closed` is set."""
 
     def __init__(
-        self, places: Places, findings: Findings, wish: Wish, *, secrets: bool, live: bool
+        self,
+        places: PieceIndex,
+        findings: Findings,
+        request: LadderRequest,
+        *,
+        secrets: bool,
+        live: bool,
     ) -> None:
         self.findings = findings
         self.known = len(findings)
         """Findings when it began: if there are more at the end, it is worth another run."""
-        self.wish = wish
+        self.request = request
         self.secrets = secrets
         self.live = live
-        several = len(wish.connections) > 1
-        self.run = Ending(places, ALL if several else wish.connections[0])
+        several = len(request.connections) > 1
+        self.run = EndNotingReplay(places, ALL if several else request.connections[0])
         self.ladders: dict[int, Ladder] = {}
         self.talks: dict[int, Conversation] = {}
         self.latest: Drawing | None = None
@@ -154,15 +160,15 @@ class Climb:
     def take(self, step: Step) -> None:
         """One more frame."""
         talk = step.conversation
-        if talk.number not in self.wish.connections:
+        if talk.number not in self.request.connections:
             return
         self.end(step.frame.time)
         self.talks[talk.number] = talk
-        step.findings = self.found(step.frame.number)
+        step.findings = self.findings_at(step.frame.number)
         describe = partial(step.talk.voice.summary, step.event, self.secrets)
         self.ladder(talk).add(entry(step), describe)
 
-    def found(self, number: int) -> list[Finding]:
+    def findings_at(self, number: int) -> list[Finding]:
         """The findings of a frame, read without the store's memory, which is the screen's."""
         places = self.findings.of_frame.get(number)
         if places is None:
@@ -178,8 +184,8 @@ class Climb:
         if ladder is None:
             client, server = endpoints(talk)
             ladder = self.ladders[talk.number] = Ladder(
-                talk.number, client, server, talk.protocol, collapse=self.wish.collapse,
-                unfolded=Ranges(self.wish.unfolded), most=MOST,
+                talk.number, client, server, talk.protocol, collapse=self.request.collapse,
+                unfolded=Ranges(self.request.unfolded), most=MOST,
                 start=self.run.places.files.record(1).time,
             )  # fmt: skip
         return ladder
@@ -205,16 +211,16 @@ class Climb:
     def draw(self, *, final: bool) -> None:
         """Make what the screen paints."""
         ladders = sorted(self.ladders.values(), key=lambda ladder: ladder.number)
-        self.latest = drawing(self.wish, ladders, self.run.frame, final)
+        self.latest = drawing(self.request, ladders, self.run.frame, final)
 
 
-def drawing(wish: Wish, ladders: list[Ladder], frame: int, final: bool) -> Drawing:
+def drawing(request: LadderRequest, ladders: list[Ladder], frame: int, final: bool) -> Drawing:
     """Ladders as lines of a width."""
     rows = together(ladders) if len(ladders) > 1 else [*ladders[0].rows] if ladders else []
     if not rows:
-        return Drawing(wish, frame, ladders, [], None, [], [], {}, final)
+        return Drawing(request, frame, ladders, [], None, [], [], {}, final)
     start = min(ladder.start for ladder in ladders)
-    picture = Picture(LadderText(wish.width), Lanes(ladders), rows, start)
+    picture = Picture(LadderText(request.width), Lanes(ladders), rows, start)
     beside: list[list[Bracket]] = [[] for _ in rows]
     for bracket in picture.brackets:
         for place in range(bracket.top, bracket.bottom + 1):
@@ -232,7 +238,7 @@ def drawing(wish: Wish, ladders: list[Ladder], frame: int, final: bool) -> Drawi
                 for cells in picture.note(note, row):
                     picture.pass_by(cells, passing)
                     spots.append(Spot(place, "".join(cells).rstrip(), note.severity))
-    return Drawing(wish, frame, ladders, rows, picture, spots, beside, lines, final)
+    return Drawing(request, frame, ladders, rows, picture, spots, beside, lines, final)
 
 
 def neighbours(own: int, connections: dict[int, Conversation], most: int) -> tuple[int, ...]:
@@ -242,7 +248,7 @@ def neighbours(own: int, connections: dict[int, Conversation], most: int) -> tup
     return tuple(sorted(islice((*after, *reversed(before)), most)))
 
 
-def written(kind: str, drawn: Drawing) -> str:
+def file_text(kind: str, drawn: Drawing) -> str:
     """A ladder as a file of a kind: `txt`, `mmd` or `svg`."""
     several = len(drawn.ladders) > 1
     if kind == "mmd":

@@ -27,13 +27,13 @@ class Source:
     """The files that it was rotated into, where it is a ring."""
 
 
-class Reading:
+class ReaderProcess:
     """A capture that is being read by a process of its own."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.files = Spool.create()
-        wish = {
+        request = {
             "files": self.files.files,
             "path": source.path,
             "ring": source.ring,
@@ -43,4 +43,4 @@ class Reading:
             "show_secrets": source.show_secrets,
         }
         stdin = source.stdin if source.path == STDIN else subprocess.DEVNULL
-        self.process = launch("amqpscope.tui.indexing", wish, self.files.files, stdin)
+        self.process = launch("amqpscope.tui.indexing", request, self.files.files, stdin)

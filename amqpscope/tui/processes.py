@@ -14,7 +14,7 @@ import amqpscope
 
 
 def launch(
-    module: str, wish: dict[str, Any], files: list[int], stdin: int = subprocess.DEVNULL
+    module: str, request: dict[str, Any], files: list[int], stdin: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
     """Run one of our modules beside us.
 
@@ -23,7 +23,7 @@ def launch(
     home = str(Path(amqpscope.__file__).parent.parent)
     paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, json.dumps(wish)],
+        [sys.executable, "-P", "-m", module, json.dumps(request)],
         stdin=stdin,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

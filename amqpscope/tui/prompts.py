@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amqpscope.tui.export import saved
+from amqpscope.tui.export import save_frames
 from amqpscope.tui.goto import place
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ SEARCH = "text in a frame's line or octets; n and N go to the next and the one b
 GOTO = "17 (frame), 1.5s (since the first frame), 12:00:01.5 (time of day, UTC)"
 
 
-class Asking:
+class PromptActions:
     """Asks for a filter, a text to search for, a note, a place, and a file name."""
 
     def __init__(self, scope: Scope) -> None:
@@ -63,7 +63,7 @@ class Asking:
         try:
             self.scope.visit(place(self.scope.store, text))
         except ValueError as error:
-            self.scope.tell(str(error), bad=True)
+            self.scope.announce(str(error), bad=True)
 
     def save(self, text: str) -> None:
         """Write the frames that are shown, in a thread of its own: the file may be large."""
@@ -72,7 +72,7 @@ class Asking:
         numbers = range(1, frames.count + 1) if frames.matches is None else frames.matches[:]
 
         def write() -> None:
-            said, well = saved(scope.store, numbers, Path(text).expanduser())
-            scope.call_from_thread(scope.tell, said, bad=not well)
+            said, well = save_frames(scope.store, numbers, Path(text).expanduser())
+            scope.call_from_thread(scope.announce, said, bad=not well)
 
         scope.run_worker(write, thread=True)

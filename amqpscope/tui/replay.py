@@ -25,7 +25,7 @@ ALL: Final = 0
 """In place of a connection's number: all of them."""
 
 
-class Places:
+class PieceIndex:
     """Where the pieces of each connection lie, as far as they are written."""
 
     def __init__(self, files: Spool, decode_as: dict[int, str]) -> None:
@@ -79,7 +79,7 @@ class Places:
 class Replay:
     """One run over the pieces of a connection, or of all; it goes on where it stopped."""
 
-    def __init__(self, places: Places, connection: int = ALL) -> None:
+    def __init__(self, places: PieceIndex, connection: int = ALL) -> None:
         self.places = places
         self.connection = connection
         self.analyzer = Analyzer(places.decode_as)
@@ -110,9 +110,9 @@ class Replay:
                 self.conversations[step.conversation.number] = step.conversation
                 yield step
             if isinstance(piece, stream.End):
-                self.ended(piece)
+                self.note_end(piece)
 
-    def ended(self, piece: stream.End) -> None:
+    def note_end(self, piece: stream.End) -> None:
         """A direction is over, and the model knows it; for who wants to note it."""
 
     def take_ends(self, last: int) -> None:
@@ -147,7 +147,7 @@ class Replay:
             # It was recognised once, perhaps by what others had shown of this server.
             analyzer.speakers.add(tcp.server)
         analyzer.numbering.frames = head.before
-        piece, after = self.made(head, data), self.places.completed(place)
+        piece, after = self.make_piece(head, data), self.places.completed(place)
         if isinstance(piece, stream.Chunk):
             self.cut(piece, head.connection, head.before, after)
         else:
@@ -170,7 +170,7 @@ class Replay:
             begin = 0
         return self.block[begin : begin + size]
 
-    def made(self, head: Piece, data: bytes) -> stream.Piece:
+    def make_piece(self, head: Piece, data: bytes) -> stream.Piece:
         """A piece as it was when it was read first."""
         tcp = self.streams[head.connection]
         sender, packet, time = head.sender, head.packet, head.time
@@ -186,7 +186,7 @@ class Replay:
 
     def cut(self, chunk: stream.Chunk, connection: int, before: int, after: int) -> None:
         """Put a chunk into the queue, in parts where frames end inside it."""
-        if after <= before + 1 or not self.known(chunk, connection):
+        if after <= before + 1 or not self.can_cut(chunk, connection):
             self.waiting.append((chunk, first_of(before, after)))
             return
         at, done = 0, before
@@ -203,7 +203,7 @@ class Replay:
             rest = part(chunk, at, len(chunk.data))
             self.waiting.append((rest, first_of(done, after)))
 
-    def known(self, chunk: stream.Chunk, connection: int) -> bool:
+    def can_cut(self, chunk: stream.Chunk, connection: int) -> bool:
         """Whether a chunk can be cut: how a connection is recognised may hang on all its octets."""
         return connection in self.conversations or (
             chunk.data[:4] == MAGIC and chunk.offset == 0 and len(chunk.data) >= 8

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.tui.replay import Places, Replay
+from amqpscope.tui.replay import PieceIndex, Replay
 from amqpscope.tui.spool import Spool
 
 KEPT: Final = 2000
@@ -23,7 +23,7 @@ class ReplayedSteps:
     """Makes Steps by replaying; from any thread."""
 
     def __init__(self, files: Spool, decode_as: dict[int, str]) -> None:
-        self.places = Places(files, decode_as)
+        self.places = PieceIndex(files, decode_as)
         self.runs: OrderedDict[int, Replay] = OrderedDict()
         self.kept: OrderedDict[int, Step] = OrderedDict()
         self.lock = threading.Lock()

@@ -17,7 +17,7 @@ from typing import Final
 from amqpscope.analysis import Step
 from amqpscope.tui.processes import calm_collector
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.step_cache import Steps
+from amqpscope.tui.step_cache import StepCache
 
 HEAD: Final = struct.Struct("<Q")
 BLOCK: Final = 512
@@ -32,7 +32,7 @@ class Scanner:
 
     def __init__(self, files: Spool, out: int, test: Test, decode_as: dict[int, str]) -> None:
         self.files = files
-        self.steps = Steps(files, decode_as)
+        self.steps = StepCache(files, decode_as)
         self.out = out
         self.test = test
         self.seen = 0
@@ -93,7 +93,7 @@ class Scanner:
                 time.sleep(PAUSE)
 
 
-def wanted(text: str, show_secrets: bool) -> Test:
+def search_test(text: str, show_secrets: bool) -> Test:
     """The test of a search: text in the line of a frame, or in its octets; case does not count."""
     from amqpscope.protocols.words import printable
 
@@ -115,17 +115,17 @@ def wanted(text: str, show_secrets: bool) -> Test:
 def main() -> None:
     """Do what the first argument says."""
     calm_collector()
-    wish = json.loads(sys.argv[1])
-    if wish["kind"] == "filter":
+    request = json.loads(sys.argv[1])
+    if request["kind"] == "filter":
         from amqpscope.filter import compile_filter
 
-        chosen = compile_filter(wish["text"])
-        chosen.start = wish["start"]
+        chosen = compile_filter(request["text"])
+        chosen.start = request["start"]
         test: Test = chosen.matches
     else:
-        test = wanted(wish["text"], wish["show_secrets"])
-    ports = {int(port): name for port, name in wish["decode_as"].items()}
-    Scanner(Spool(wish["files"]), wish["out"], test, ports).run()
+        test = search_test(request["text"], request["show_secrets"])
+    ports = {int(port): name for port, name in request["decode_as"].items()}
+    Scanner(Spool(request["files"]), request["out"], test, ports).run()
 
 
 if __name__ == "__main__":

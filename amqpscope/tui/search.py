@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from amqpscope.tui.store import Scan
 
 
-class Looking:
+class FrameSearch:
     """At most one filter and one search at a time, each a process that goes through all frames."""
 
     def __init__(self, scope: Scope) -> None:
@@ -83,4 +83,4 @@ class Looking:
             scope.visit(number)
         else:
             what = "match" if scan is not None else "error or warning"
-            scope.tell(f"no {what} {'after' if way > 0 else 'before'} frame {scope.frame}")
+            scope.announce(f"no {what} {'after' if way > 0 else 'before'} frame {scope.frame}")

@@ -18,7 +18,7 @@ from amqpscope.insight.statistics import ConnectionNumbers, Statistics, finished
 from amqpscope.insight.stuck import StuckWatch
 from amqpscope.protocols.stuck import Held
 from amqpscope.stream import types
-from amqpscope.tui.replay import Places, Replay
+from amqpscope.tui.replay import PieceIndex, Replay
 from amqpscope.tui.spool import Piece, Spool
 
 PAUSE: Final = 0.5
@@ -28,7 +28,7 @@ GLANCE: Final = 256
 
 
 @dataclass
-class Report:
+class Measurements:
     """Everything up to a frame."""
 
     frame: int = 0
@@ -46,7 +46,7 @@ class Report:
 class WatchingReplay(Replay):
     """A replay that notes which peers have closed their TCP windows, and what has ended."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: PieceIndex) -> None:
         super().__init__(places)
         self.watch = StuckWatch()
         self.over: list[Conversation] = []
@@ -54,14 +54,14 @@ class WatchingReplay(Replay):
         self.time = 0
         """When the newest of these ends passed."""
 
-    def made(self, head: Piece, data: bytes) -> types.Piece:
+    def make_piece(self, head: Piece, data: bytes) -> types.Piece:
         """A piece; a window is noted."""
-        piece = super().made(head, data)
+        piece = super().make_piece(head, data)
         if isinstance(piece, types.Window):
             self.watch.take_window(head.connection, piece.sender, piece.time, zero=piece.zero)
         return piece
 
-    def ended(self, piece: types.End) -> None:
+    def note_end(self, piece: types.End) -> None:
         """Note that a direction is over."""
         conversation = self.analyzer.conversation_of(piece.connection)
         if conversation is not None:
@@ -69,15 +69,15 @@ class WatchingReplay(Replay):
             self.time = max(self.time, piece.time)
 
 
-class Numbers:
+class StatsWorker:
     """Gathers in a thread, from when `start` is called."""
 
     def __init__(self, files: Spool, decode_as: dict[int, str]) -> None:
-        self.run = WatchingReplay(Places(files, decode_as))
+        self.run = WatchingReplay(PieceIndex(files, decode_as))
         self.statistics = Statistics()
         self.plots = Plots()
         """Grows while others look at it, which it can bear."""
-        self.latest = Report()
+        self.latest = Measurements()
         """The newest report; another object each time."""
         self.closed = threading.Event()
         self.thread: threading.Thread | None = None
@@ -140,4 +140,4 @@ class Numbers:
         finished(counted)
         held = self.run.watch.held()
         ends = self.run.time > step.frame.time
-        self.latest = Report(step.frame.number, time, counted, held, ends)
+        self.latest = Measurements(step.frame.number, time, counted, held, ends)

@@ -62,7 +62,7 @@ class Span(NamedTuple):
     """How it ended, or that it goes on, in a few words."""
 
 
-class Steps:
+class StepCache:
     """Makes the Steps of one capture."""
 
     def __init__(

@@ -22,25 +22,27 @@ from amqpscope.insight.state import StateRenderer
 from amqpscope.protocols.sketch import FrameRecord
 from amqpscope.protocols.state import StateNode
 from amqpscope.tui.finding_index import Findings
-from amqpscope.tui.opening import Reading
+from amqpscope.tui.opening import ReaderProcess
 from amqpscope.tui.processes import launch, stop
 from amqpscope.tui.refusal_index import RefusalIndex
 from amqpscope.tui.scanning import HEAD
-from amqpscope.tui.step_cache import Row, Span, Steps
-from amqpscope.tui.time_travel import Travel
+from amqpscope.tui.step_cache import Row, Span, StepCache
+from amqpscope.tui.time_travel import TimeTravel
 
 if TYPE_CHECKING:
-    from amqpscope.tui.stats_worker import Numbers
+    from amqpscope.tui.stats_worker import StatsWorker
 
 
 class Store:
     """One capture."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ReaderProcess) -> None:
         self.source = reading.source
         self.files = reading.files
         self._reader = reading.process
-        self.steps = Steps(self.files, self.source.decode_as, show_secrets=self.source.show_secrets)
+        self.steps = StepCache(
+            self.files, self.source.decode_as, show_secrets=self.source.show_secrets
+        )
         self.status: dict[str, Any] = {}
         """What the reader last said: position, size, packets, gaps, problem, notes, done, error."""
         self.start = 0
@@ -49,16 +51,16 @@ class Store:
         """When the newest frame came here, by the clock of this machine."""
 
     @cached_property
-    def travel(self) -> Travel[StateNode]:
+    def travel(self) -> TimeTravel[StateNode]:
         """The state of a connection as of any frame."""
-        return Travel(self.files, self.source.decode_as, StateRenderer())
+        return TimeTravel(self.files, self.source.decode_as, StateRenderer())
 
     @cached_property
-    def numbers(self) -> Numbers:
+    def numbers(self) -> StatsWorker:
         """Counts and courses over time, once `numbers.start()` was called."""
-        from amqpscope.tui.stats_worker import Numbers
+        from amqpscope.tui.stats_worker import StatsWorker
 
-        return Numbers(self.files, self.source.decode_as)
+        return StatsWorker(self.files, self.source.decode_as)
 
     def close(self) -> None:
         """Stop reading and let go of the files."""
@@ -221,7 +223,7 @@ class Scan:
         self._read = HEAD.size
         self._out, path = tempfile.mkstemp(prefix="amqpscope-scan-")
         os.unlink(path)
-        wish = {
+        request = {
             "files": store.files.files,
             "out": self._out,
             "kind": kind,
@@ -230,7 +232,7 @@ class Scan:
             "show_secrets": store.source.show_secrets,
             "decode_as": store.source.decode_as,
         }
-        self._process = launch("amqpscope.tui.scanning", wish, [*store.files.files, self._out])
+        self._process = launch("amqpscope.tui.scanning", request, [*store.files.files, self._out])
 
     def update(self) -> bool:
         """Take what was found since; whether there was anything."""

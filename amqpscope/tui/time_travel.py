@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from amqpscope.analysis import Conversation
-from amqpscope.tui.replay import Places, Replay
+from amqpscope.tui.replay import PieceIndex, Replay
 from amqpscope.tui.spool import Spool
 
 T = TypeVar("T")
@@ -43,13 +43,13 @@ class Question(NamedTuple, Generic[T]):
     answer: Callable[[Moment[T] | None], None]
 
 
-class Travel(Generic[T]):
+class TimeTravel(Generic[T]):
     """Answers questions about states; `look` makes of a model what is kept of it."""
 
     def __init__(
         self, files: Spool, decode_as: dict[int, str], look: Callable[[Conversation], T]
     ) -> None:
-        self.places = Places(files, decode_as)
+        self.places = PieceIndex(files, decode_as)
         self.look = look
         self.run: Replay | None = None
         self.kept: OrderedDict[tuple[int, int], Moment[T]] = OrderedDict()

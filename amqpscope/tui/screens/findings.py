@@ -18,8 +18,8 @@ from amqpscope.tui.screens.panes import PANES, PanesView
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.findinglist import FindingList
 from amqpscope.tui.widgets.framelist import SIGNS
-from amqpscope.tui.widgets.text_view import Line, Prose, line, paragraph
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.text_view import Line, TextView, line, paragraph
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 READING: Final = Lock()
 HEADS: Final = {"Bad": "bad", "Good": "good"}
@@ -39,7 +39,7 @@ class FindingsView(PanesView):
     def compose(self) -> ComposeResult:
         """The two panes."""
         yield FindingList(self.store, id="list")
-        yield Prose(id="text")
+        yield TextView(id="text")
 
     @property
     def findings(self) -> FindingList:
@@ -52,7 +52,7 @@ class FindingsView(PanesView):
         if self.findings.take():
             if not taken:
                 self.near(self.scope.frame)
-            self.tell()
+            self.show_text()
         else:
             self.findings.refresh()
 
@@ -71,7 +71,7 @@ class FindingsView(PanesView):
                     self.findings.go(index, center=True)
                     return
 
-    def tell(self) -> None:
+    def show_text(self) -> None:
         """What is at the cursor, and its rule."""
         here = self.findings.here
         if here is None:
@@ -142,9 +142,9 @@ class FindingsView(PanesView):
     def learn(self, wanted: tuple[str, int], lines: list[Line]) -> None:
         """The explanation is there."""
         self.explained[wanted] = lines
-        self.tell()
+        self.show_text()
 
-    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """Enter goes to the frame."""
         finding = self.findings.finding
         if event.rows is self.findings and finding is not None:

@@ -15,8 +15,8 @@ from amqpscope.tui.screens.view import View
 from amqpscope.tui.store import Scan, Store
 from amqpscope.tui.widgets.fieldtree import FieldTree
 from amqpscope.tui.widgets.framelist import TIMES, FrameList
-from amqpscope.tui.widgets.hex_view import Octets
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.hex_view import HexView
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from textual.events import Resize
@@ -81,7 +81,7 @@ class FramesView(View):
         yield FrameList(self.store, self.scope.marks, id="list")
         with Container(id="below"):
             yield FieldTree(id="tree")
-            yield Octets(id="octets")
+            yield HexView(id="octets")
 
     @property
     def frames(self) -> FrameList:
@@ -94,9 +94,9 @@ class FramesView(View):
         return self.query_one("#tree", FieldTree)
 
     @property
-    def octets(self) -> Octets:
+    def octets(self) -> HexView:
         """The octets."""
-        return self.query_one("#octets", Octets)
+        return self.query_one("#octets", HexView)
 
     def on_resize(self, event: Resize) -> None:
         """Two panes beside each other, or one of them."""
@@ -223,7 +223,7 @@ class FramesView(View):
 
     # -- what the panes tell ------------------------------------------------------------------
 
-    def on_rows_moved(self, event: Rows.Moved) -> None:
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """The cursor of the list is on another frame."""
         if event.rows is self.frames:
             self.scope.select(self.frames.number)
@@ -235,7 +235,7 @@ class FramesView(View):
             self.scope.following = False
             self.scope.bars()
 
-    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """Enter in the list goes to the fields."""
         if event.rows is self.frames:
             self.focus_pane(self.fields)
@@ -248,7 +248,7 @@ class FramesView(View):
         """Go to the frame that a line points to."""
         self.scope.visit(event.number)
 
-    def on_octets_pointed(self, event: Octets.Pointed) -> None:
+    def on_hex_view_pointed(self, event: HexView.Pointed) -> None:
         """Mark the field of an octet."""
         self.fields.select(event.part, event.offset)
         field = self.fields.field
@@ -259,11 +259,11 @@ class FramesView(View):
 
     def action_pane(self, way: int) -> None:
         """Go to the next pane."""
-        panes: list[Rows] = [self.frames, self.fields, self.octets]
+        panes: list[VirtualList] = [self.frames, self.fields, self.octets]
         here = next((at for at, pane in enumerate(panes) if pane.has_focus), 0)
         self.focus_pane(panes[(here + way) % len(panes)])
 
-    def focus_pane(self, pane: Rows) -> None:
+    def focus_pane(self, pane: VirtualList) -> None:
         """Keys go to a pane, which comes into sight if it was not."""
         self.set_class(pane is self.octets, "hex")
         whole = self.has_class("whole-list") or self.has_class("whole-below")
@@ -273,12 +273,12 @@ class FramesView(View):
     def action_whole(self) -> None:
         """Give a pane all the room, or take it back."""
         whole = self.has_class("whole-list") or self.has_class("whole-below")
-        panes: list[Rows] = [self.frames, self.fields, self.octets]
+        panes: list[VirtualList] = [self.frames, self.fields, self.octets]
         pane = next((pane for pane in panes if pane.has_focus), self.frames)
         self.show_whole(None if whole else pane)
         self.call_after_refresh(pane.focus)
 
-    def show_whole(self, pane: Rows | None) -> None:
+    def show_whole(self, pane: VirtualList | None) -> None:
         """Give a pane all the room; None: to all of them."""
         self.set_class(pane is self.frames, "whole-list")
         self.set_class(pane is self.fields or pane is self.octets, "whole-below")
@@ -291,4 +291,4 @@ class FramesView(View):
         frames.times = (frames.times + 1) % len(TIMES)
         frames.forget()
         said = ("since the first frame", "since the frame above", "of day, UTC")
-        self.scope.tell(f"times {said[frames.times]}")
+        self.scope.announce(f"times {said[frames.times]}")

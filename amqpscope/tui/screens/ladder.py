@@ -10,12 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from amqpscope.insight.ladder import Arrow, Fold, told
-from amqpscope.tui.ladder_worker import Climb, Drawing, Wish, neighbours, written
-from amqpscope.tui.replay import Places
+from amqpscope.tui.ladder_worker import Drawing, LadderRequest, LadderWorker, file_text, neighbours
+from amqpscope.tui.replay import PieceIndex
 from amqpscope.tui.screens.stepping import STEPPING, SteppingView
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.ladderrows import LadderRows
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from textual.events import Resize
@@ -41,7 +41,7 @@ class LadderView(SteppingView):
 
     def __init__(self, store: Store, *, id: str) -> None:
         super().__init__(store, id=id)
-        self.climb: Climb | None = None
+        self.climb: LadderWorker | None = None
         self.shown: Drawing | None = None
         self.connection = 0
         self.several = False
@@ -49,7 +49,7 @@ class LadderView(SteppingView):
         self.unfolded: tuple[tuple[int, int], ...] = ()
         self.settled = False
         """The selected frame is in the drawing."""
-        self.ending: list[Climb] = []
+        self.ending: list[LadderWorker] = []
         """Threads that were told to end."""
         self.own = 0
         """A frame that was selected by moving the cursor here."""
@@ -96,7 +96,7 @@ class LadderView(SteppingView):
         if not number:
             return
         connection = self.store.record(number).connection
-        drawn = self.climb is not None and connection in self.climb.wish.connections
+        drawn = self.climb is not None and connection in self.climb.request.connections
         if not drawn:
             self.connection = connection
             self.unfolded = ()
@@ -109,30 +109,30 @@ class LadderView(SteppingView):
         """More may be laid out, or more found."""
         self.look()
 
-    def wish(self) -> Wish:
+    def request(self) -> LadderRequest:
         """What is to be laid out now."""
         talks: tuple[int, ...] = (self.connection,)
         if self.several:
             talks = neighbours(self.connection, self.store.connections, SEVERAL)
         # The scrollbar has its place, whether or not it is there.
-        return Wish(talks, self.collapse, self.unfolded, self.rows.size.width - 1)
+        return LadderRequest(talks, self.collapse, self.unfolded, self.rows.size.width - 1)
 
     def begin(self) -> None:
         """Lay out what is wanted, unless that is being done."""
         if not self.connection or self.rows.size.width < 2:
             return
-        wish = self.wish()
-        if self.climb is not None and self.climb.wish == wish:
+        request = self.request()
+        if self.climb is not None and self.climb.request == request:
             return
-        self.again(wish)
+        self.again(request)
 
-    def again(self, wish: Wish) -> None:
+    def again(self, request: LadderRequest) -> None:
         """Begin anew."""
         self.stop()
         source = self.store.source
-        places = Places(self.store.files, source.decode_as)
+        places = PieceIndex(self.store.files, source.decode_as)
         live = source.follow and not self.store.done
-        self.climb = Climb(places, self.store.findings, wish, secrets=source.show_secrets,
+        self.climb = LadderWorker(places, self.store.findings, request, secrets=source.show_secrets,
                            live=live)  # fmt: skip
         self.rows.waiting = "laying out..."
         self.rows.refresh()
@@ -151,16 +151,16 @@ class LadderView(SteppingView):
         drawing = climb.latest
         if drawing is None or drawing is self.shown:
             return
-        fresh = self.shown is None or self.shown.wish != drawing.wish
+        fresh = self.shown is None or self.shown.request != drawing.request
         self.shown = drawing
         self.rows.show(drawing, self.scope.frame if fresh or not self.settled else 0)
         self.settled = self.rows.line_of(self.scope.frame) < len(drawing.spots) - 1
         if drawing.final and self.store.done and len(self.store.findings) != climb.known:
-            self.again(climb.wish)
+            self.again(climb.request)
 
     # -- keys ---------------------------------------------------------------------------------
 
-    def on_rows_moved(self, event: Rows.Moved) -> None:
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """The frame at the cursor is the selected one."""
         row = self.rows.row
         number = 0 if row is None else row.frame
@@ -170,7 +170,7 @@ class LadderView(SteppingView):
             self.scope.following = False
             self.scope.select(number)
 
-    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """Enter opens a run, or goes to the frame."""
         row = self.rows.row
         if isinstance(row, Fold):
@@ -186,7 +186,7 @@ class LadderView(SteppingView):
         elif row is not None:
             kept = tuple(each for each in self.unfolded if not each[0] <= row.frame <= each[1])
             if kept == self.unfolded:
-                self.scope.tell("no run of frames is folded here")
+                self.scope.announce("no run of frames is folded here")
                 return
             self.unfolded = kept
         self.begin()
@@ -196,12 +196,14 @@ class LadderView(SteppingView):
         self.collapse = not self.collapse
         self.unfolded = ()
         self.begin()
-        self.scope.tell("runs of frames are folded" if self.collapse else "all frames are drawn")
+        self.scope.announce(
+            "runs of frames are folded" if self.collapse else "all frames are drawn"
+        )
 
     def action_several(self) -> None:
         """Draw several connections side by side, or one."""
         if len(self.store.connections) < 2 and not self.several:
-            self.scope.tell("there is one connection only")
+            self.scope.announce("there is one connection only")
             return
         self.several = not self.several
         if not self.several and self.scope.frame:
@@ -212,7 +214,7 @@ class LadderView(SteppingView):
         """Write the ladder to a file."""
         drawing = self.shown
         if drawing is None or not drawing.final:
-            self.scope.tell("the ladder is still being laid out", bad=True)
+            self.scope.announce("the ladder is still being laid out", bad=True)
             return
         self.run_worker(partial(self.write, kind, drawing), thread=True, group="write")
 
@@ -221,12 +223,12 @@ class LadderView(SteppingView):
         stem = Path(self.store.source.path).name.partition(".")[0] or "capture"
         path = free(f"{stem}-ladder", kind)
         try:
-            path.write_text(written(kind, drawing), encoding="utf-8", errors="backslashreplace")
+            path.write_text(file_text(kind, drawing), encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             what = (error.strerror or str(error)).lower()
-            self.call_later(self.scope.tell, f"{path}: cannot be written: {what}", bad=True)
+            self.call_later(self.scope.announce, f"{path}: cannot be written: {what}", bad=True)
         else:
-            self.call_later(self.scope.tell, f"{KINDS[kind]} written to {path}")
+            self.call_later(self.scope.announce, f"{KINDS[kind]} written to {path}")
 
     def copied(self) -> str:
         """The row at the cursor in words."""

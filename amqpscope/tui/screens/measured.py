@@ -10,9 +10,9 @@ from typing import Final
 from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import cut
 from amqpscope.tui.screens.panes import PanesView
-from amqpscope.tui.stats_worker import Report
+from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.store import Store
-from amqpscope.tui.widgets.live_list import Measures
+from amqpscope.tui.widgets.live_list import LiveList
 from amqpscope.tui.widgets.plot import Axis, Slot, drawn
 from amqpscope.tui.widgets.text_view import Line, line
 
@@ -27,11 +27,11 @@ SECOND: Final = 1_000_000_000
 
 
 class MeasuredView(PanesView):
-    """A screen that shows the newest report; its list is a `Measures`."""
+    """A screen that shows the newest report; its list is a `LiveList`."""
 
     def __init__(self, store: Store, *, id: str) -> None:
         super().__init__(store, id=id)
-        self.report = Report()
+        self.report = Measurements()
         self.now = 0
         """Up to when things last: that of the newest frame, and live it goes on after that."""
 
@@ -59,14 +59,14 @@ class MeasuredView(PanesView):
             now += int(monotonic() - (self.store.heard if newest else report.made)) * SECOND
         percent = 100 * report.frame // max(self.store.count, 1)
         far = self.store.count - report.frame > FEW
-        self.query_one("#list", Measures).progress = f" (read {percent}%)" if far else ""
+        self.query_one("#list", LiveList).progress = f" (read {percent}%)" if far else ""
         if report is not self.report or now != self.now:
             self.report, self.now = report, now
             self.take(report)
-            self.tell()
+            self.show_text()
 
     @abstractmethod
-    def take(self, report: Report) -> None:
+    def take(self, report: Measurements) -> None:
         """Show what a report has in the list."""
 
 
@@ -92,12 +92,12 @@ def ends(first: str, last: str, time: Axis) -> Line:
     return line(f"{'':{LEGEND}}{first:<{max(time.parts // 2 - len(last), 0)}}{last}", "dim")
 
 
-def rated(found: list[float]) -> list[Slot | None]:
+def rate_slots(found: list[float]) -> list[Slot | None]:
     """Rates as bars."""
     return [Slot(0, each) for each in found]
 
 
-def lasted(time: Axis) -> str:
+def span_words(time: Axis) -> str:
     """How long the time of a plot is."""
     return seconds(max(time.end - time.start, 0))
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from textual.binding import Binding
 
 from amqpscope.tui.screens.view import View
-from amqpscope.tui.widgets.text_view import Prose
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.text_view import TextView
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from textual.events import Resize
@@ -24,7 +24,7 @@ LOW: Final = 12
 
 
 class PanesView(View):
-    """Subclasses compose a `Rows` with the id `list` and a `Prose` with the id `text`."""
+    """Subclasses compose a `VirtualList` with the id `list` and a `TextView` with the id `text`."""
 
     DEFAULT_CSS = """
     PanesView {
@@ -40,14 +40,14 @@ class PanesView(View):
     """
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> VirtualList:
         """The list."""
-        return self.query_one("#list", Rows)
+        return self.query_one("#list", VirtualList)
 
     @property
-    def text(self) -> Prose:
+    def text(self) -> TextView:
         """The text."""
-        return self.query_one("#text", Prose)
+        return self.query_one("#text", TextView)
 
     def entered(self) -> None:
         """Keys go to the list."""
@@ -65,36 +65,36 @@ class PanesView(View):
 
     def action_pane(self) -> None:
         """Go to the other pane."""
-        pane: Rows = self.text if self.rows.has_focus else self.rows
+        pane: VirtualList = self.text if self.rows.has_focus else self.rows
         if self.has_class("only-list") or self.has_class("only-text"):
             self.show_only(pane)
         self.call_after_refresh(pane.focus)
 
     def action_whole(self) -> None:
         """Give a pane all the room, or take it back."""
-        pane: Rows = self.text if self.text.has_focus else self.rows
+        pane: VirtualList = self.text if self.text.has_focus else self.rows
         only = self.has_class("only-list") or self.has_class("only-text")
         self.show_only(None if only and not self.has_class("low") else pane)
         self.call_after_refresh(pane.focus)
 
-    def show_only(self, pane: Rows | None) -> None:
+    def show_only(self, pane: VirtualList | None) -> None:
         """Give a pane all the room; None: to both."""
         self.set_class(pane is self.rows, "only-list")
         self.set_class(pane is self.text, "only-text")
 
-    def on_prose_follow(self, event: Prose.Follow) -> None:
+    def on_text_view_follow(self, event: TextView.Follow) -> None:
         """Go to the frame that a line points to."""
         self.scope.visit(event.number)
 
-    def on_prose_resized(self, event: Prose.Resized) -> None:
+    def on_text_view_resized(self, event: TextView.Resized) -> None:
         """Break the text anew."""
-        self.tell()
+        self.show_text()
 
-    def on_rows_moved(self, event: Rows.Moved) -> None:
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Say more about what is at the cursor."""
         if event.rows is self.rows:
-            self.tell()
+            self.show_text()
 
-    def tell(self) -> None:
+    def show_text(self) -> None:
         """Show the text about what is at the cursor."""
         raise NotImplementedError

@@ -141,5 +141,5 @@ class StateView(SteppingView):
             return ""
         node = line.node
         if node.style in ("held", "ended"):
-            return f"{node.label}  {self.tree_of_state.held(node)}"
+            return f"{node.label}  {self.tree_of_state.held_words(node)}"
         return "  ".join(filter(None, (node.label, node.client, node.server)))

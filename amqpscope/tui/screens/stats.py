@@ -12,12 +12,12 @@ from amqpscope.insight.counters import WIDTH, Histogram, LinkNumbers
 from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import folded
 from amqpscope.report.stats import connection_lines, link_lines
-from amqpscope.tui.screens.measured import MeasuredView, axis, ends, lasted, plot, rated
+from amqpscope.tui.screens.measured import MeasuredView, axis, ends, plot, rate_slots, span_words
 from amqpscope.tui.screens.panes import PANES
-from amqpscope.tui.stats_worker import Report
+from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.widgets.countlist import Counted, CountList, counted
 from amqpscope.tui.widgets.plot import Slot, rates
-from amqpscope.tui.widgets.text_view import Line, Prose, line
+from amqpscope.tui.widgets.text_view import Line, TextView, line
 
 SHARES: Final = (50, 99)
 HEIGHT: Final = 3
@@ -33,18 +33,18 @@ class StatsView(MeasuredView):
     def compose(self) -> ComposeResult:
         """The two panes."""
         yield CountList(id="list")
-        yield Prose(id="text")
+        yield TextView(id="text")
 
     @property
     def counts(self) -> CountList:
         """The list."""
         return self.query_one("#list", CountList)
 
-    def take(self, report: Report) -> None:
+    def take(self, report: Measurements) -> None:
         """Show what is counted."""
         self.counts.show(counted(report.connections))
 
-    def tell(self) -> None:
+    def show_text(self) -> None:
         """What is at the cursor, in words and plots."""
         one = self.counts.at
         if one is None:
@@ -85,8 +85,8 @@ class StatsView(MeasuredView):
             for place, rate in enumerate(rates(course.points(), time)):
                 total[place] += rate
         if found:
-            yield from plot("rate", f" {one.rate:.3g}/s on average", rated(total), "/s")
-            yield ends("start", lasted(time), time)
+            yield from plot("rate", f" {one.rate:.3g}/s on average", rate_slots(total), "/s")
+            yield ends("start", span_words(time), time)
 
 
 def latencies(found: Histogram, width: int) -> Iterator[Line]:

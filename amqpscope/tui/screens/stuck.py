@@ -22,17 +22,17 @@ from amqpscope.tui.screens.measured import (
     MeasuredView,
     axis,
     ends,
-    lasted,
     plot,
-    rated,
+    rate_slots,
     short,
+    span_words,
 )
 from amqpscope.tui.screens.panes import PANES
-from amqpscope.tui.stats_worker import Report
+from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.widgets.heldlist import HeldList
 from amqpscope.tui.widgets.plot import rates, slots
-from amqpscope.tui.widgets.text_view import Line, Prose, line, paragraph
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.text_view import Line, TextView, line, paragraph
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 
 class StuckView(MeasuredView):
@@ -47,21 +47,21 @@ class StuckView(MeasuredView):
     def compose(self) -> ComposeResult:
         """The two panes."""
         yield HeldList(id="list")
-        yield Prose(id="text")
+        yield TextView(id="text")
 
     @property
     def links(self) -> HeldList:
         """The list."""
         return self.query_one("#list", HeldList)
 
-    def take(self, report: Report) -> None:
+    def take(self, report: Measurements) -> None:
         """Show what is held, in as many lines as that needs."""
         self.links.styles.max_height = max(len(report.held), 2) + 1
         self.links.show(report.held, self.now)
 
     # -- the text -----------------------------------------------------------------------------
 
-    def tell(self) -> None:
+    def show_text(self) -> None:
         """What is at the cursor, in words and plots."""
         held = self.links.at
         if held is None:
@@ -103,7 +103,7 @@ class StuckView(MeasuredView):
             number = self.store.at_time(found.start)
             yield Line((("⏎", "level"), (cut(f" {text}, frame {number}", width - 1), "")), number)
 
-    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """Enter goes to the frame since which it is so, or in which it was refused."""
         held = self.links.at
         if event.rows is not self.links or held is None:
@@ -150,7 +150,7 @@ def plots(link: LinkSeries, now: int, width: int, *, over: bool) -> Iterator[Lin
         when = "last" if over or course.last is None else "now"
         limit = f" of {link.limit:,}" if course is link.unsettled and link.limit else ""
         yield from plot(name, f" {when} {last}{limit}", slots(course.points(), time))
-    found = rated(rates(link.deliveries.points(), time))
+    found = rate_slots(rates(link.deliveries.points(), time))
     yield from plot("rate", f" {link.deliveries.count:,} sent", found, "/s")
     first = {"link": "attach", "consumer": "consume", "channel": "first publish"}[link.kind]
-    yield ends(first, f"{lasted(time)} later", time)
+    yield ends(first, f"{span_words(time)} later", time)

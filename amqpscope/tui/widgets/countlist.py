@@ -11,7 +11,7 @@ from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.columns import columns, cut
 from amqpscope.report.text import ARROWS
 from amqpscope.stream.types import PEERS
-from amqpscope.tui.widgets.live_list import Measures
+from amqpscope.tui.widgets.live_list import LiveList
 
 COLUMNS: Final = (
     # heading, columns
@@ -64,7 +64,7 @@ def counted(connections: list[ConnectionNumbers]) -> list[Counted]:
     return found
 
 
-class CountList(Measures):
+class CountList(LiveList):
     """The lines, in columns."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"count--title", "count--dim", "count--address"}

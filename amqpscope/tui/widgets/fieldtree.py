@@ -10,7 +10,7 @@ from textual.message import Message
 
 from amqpscope.report.columns import wrap
 from amqpscope.tui.fields import Field, Picture
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 STYLES: Final = ("title", "error", "warning", "info", "null", "secret", "body", "label")
 SIGNS: Final = {"error": "✗ ", "warning": "! ", "info": "i "}
@@ -30,7 +30,7 @@ class Line(NamedTuple):
     """It goes on with what the line before says."""
 
 
-class FieldTree(Rows):
+class FieldTree(VirtualList):
     """Lines that can be opened and closed; each knows its octets."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"field--{style}" for style in STYLES}

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from amqpscope.protocols.words import printable
 from amqpscope.report.columns import columns, cut
 from amqpscope.tui.widgets.framelist import SIGNS
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from amqpscope.findings import Finding
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
         return ORDER.index(self.severity), self.rule, self.peer
 
 
-class FindingList(Rows):
+class FindingList(VirtualList):
     """All findings of a store."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

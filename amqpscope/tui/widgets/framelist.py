@@ -17,10 +17,10 @@ from amqpscope.protocols.words import printable
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.text import ARROWS, NARROW
 from amqpscope.tui.step_cache import Row
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
-    from amqpscope.tui.bookmarks import Marks
+    from amqpscope.tui.bookmarks import Bookmarks
     from amqpscope.tui.store import Store
 
 RELATIVE, DELTA, ABSOLUTE = range(3)
@@ -39,7 +39,7 @@ NARROWEST: Final = 70
 """Columns below which the link has no place."""
 
 
-class FrameList(Rows):
+class FrameList(VirtualList):
     """The frames of a store, or those of them that a filter lets pass."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -75,7 +75,7 @@ class FrameList(Rows):
     class Steered(Message):
         """The user has moved the cursor."""
 
-    def __init__(self, store: Store, marks: Marks, *, id: str | None = None) -> None:
+    def __init__(self, store: Store, marks: Bookmarks, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.store = store
         self.marks = marks
@@ -163,13 +163,13 @@ class FrameList(Rows):
             f"{number:>{digits}} {self.time(index, row):>{time}} "
             f"{row.connection:3} {ARROWS[row.sender]} {channel:>3} "
         )
-        words = broken(row.findings) + row.text
+        words = broken_rules(row.findings) + row.text
         said = row.name if cell_len(row.name) <= name else cut(row.name, name)
         return [
             self.sign(row),
             Segment(self.marks.sign(number), self.style_of("frame--mark")),
             Segment(place),
-            Segment(set_cell_size(shortened(row.place, link), link) + " " if link else ""),
+            Segment(set_cell_size(shorten_middle(row.place, link), link) + " " if link else ""),
             Segment(set_cell_size(said, name) + " ", kind),
             Segment(set_cell_size(words[self.shift :], max(0, self.left(width))), kind),
         ]
@@ -227,13 +227,13 @@ class FrameList(Rows):
         self.forget()
 
 
-def broken(found: list[Finding]) -> str:
+def broken_rules(found: list[Finding]) -> str:
     """The rules that a frame breaks for sure."""
     rules = [one.rule for one in found if one.severity != "info" and one.certainty == "sure"]
     return f"[{' '.join(rules)}] " if rules else ""
 
 
-def shortened(name: str, width: int) -> str:
+def shorten_middle(name: str, width: int) -> str:
     """A name with its middle left out where it is too long: made-up names differ at their ends."""
     if len(name) <= width:
         return name

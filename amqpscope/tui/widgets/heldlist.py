@@ -14,7 +14,7 @@ from amqpscope.protocols.words import printable, seconds
 from amqpscope.report.columns import columns, cut
 from amqpscope.report.text import ARROWS
 from amqpscope.tui.widgets.framelist import SIGNS
-from amqpscope.tui.widgets.live_list import Measures
+from amqpscope.tui.widgets.live_list import LiveList
 
 LOOKS: Final = {
     "stuck": ("✗", "stuck"),
@@ -32,7 +32,7 @@ KIND: Final = 22
 """Columns of what holds it, at the least."""
 
 
-class HeldList(Measures):
+class HeldList(LiveList):
     """Lines of what is held."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -107,11 +107,11 @@ class HeldList(Measures):
         found = brief(held, self.now)
         kind = cut(found.kind, wide)
         padding = " " * (wide - columns(kind))
-        text = f"{kind}{padding} {lasted(found.duration):>7} {found.waits_for}"
+        text = f"{kind}{padding} {duration_words(found.duration):>7} {found.waits_for}"
         return [Segment(f" {sign}  {ARROWS[held.sender]}  ", style), Segment(name),
                 Segment(f" {text}", style)]  # fmt: skip
 
 
-def lasted(time: int) -> str:
+def duration_words(time: int) -> str:
     """A duration; nothing where the capture ends with what it began with."""
     return seconds(time) if time > 0 else ""

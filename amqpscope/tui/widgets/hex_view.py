@@ -11,14 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from amqpscope.tui.fields import Part, Picture
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 WIDE: Final = 75
 """Columns that sixteen octets take."""
 MASKED: Final = "**"
 
 
-class Octets(Rows):
+class HexView(VirtualList):
     """The octets of a frame, or of a message that was put together."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -26,7 +26,7 @@ class Octets(Rows):
     }  # fmt: skip
     called = "the octets"
     DEFAULT_CSS = """
-    Octets {
+    HexView {
         & > .octets--marked { background: $marked; text-style: bold; }
         & > .octets--here { text-style: reverse bold; }
         & > .octets--offset { color: $faint; }

@@ -10,10 +10,10 @@ from rich.segment import Segment
 from amqpscope.insight.ladder import Arrow, Fold, Missing, Row
 from amqpscope.tui.ladder_worker import Drawing
 from amqpscope.tui.widgets.framelist import KINDS
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 
-class LadderRows(Rows):
+class LadderRows(VirtualList):
     """The lines of a drawing."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 
-class Measures(Rows):
+class LiveList(VirtualList):
     """Lines that are known by keys."""
 
     called = "the list"

@@ -16,7 +16,7 @@ from textual.message import Message
 from amqpscope.protocols.state import StateRow
 from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import columns, cut, wrap
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 LABEL: Final = 27
 """Columns of marks, indents and labels."""
@@ -44,7 +44,7 @@ class Line(NamedTuple):
     """It goes on with what the line before says."""
 
 
-class StateTree(Rows):
+class StateTree(VirtualList):
     """Lines that can be opened and closed."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -153,11 +153,11 @@ class StateTree(Rows):
         inside = was is None or differs(node, was)
         closed = self.changed.get(path)
         opened = bool(node.children) and (
-            not closed if closed is not None else self.opened(node, few, inside)
+            not closed if closed is not None else self.opens_itself(node, few, inside)
         )
         if inside and not opened and not mark:
             mark = CHANGED
-        self.flat += self.broken(Line(path, node, mark, was, opened))
+        self.flat += self.wrap_line(Line(path, node, mark, was, opened))
         if opened:
             self._below(node, was, path)
 
@@ -173,22 +173,22 @@ class StateTree(Rows):
             if key not in here:
                 self.flat.append(Line((*path, key), child, GONE, child, False))
 
-    def opened(self, node: StateRow, few: bool, inside: bool) -> bool:
+    def opens_itself(self, node: StateRow, few: bool, inside: bool) -> bool:
         """Whether a line is open of itself: titles, if they are few or something changed."""
         if node.style == "title":
             return few or inside
         return node.key not in SHUT and inside
 
-    def broken(self, line: Line) -> list[Line]:
+    def wrap_line(self, line: Line) -> list[Line]:
         """A line, and what it goes on with."""
         node = line.node
         if node.style not in ("held", "ended"):
             return [line]
         # Two columns less: whether there will be a scrollbar is not known yet.
-        texts = wrap(self.held(node), max(self.size.width - 2 - LABEL, LABEL))
+        texts = wrap(self.held_words(node), max(self.size.width - 2 - LABEL, LABEL))
         return [line._replace(text=text, more=at > 0) for at, text in enumerate(texts)]
 
-    def held(self, node: StateRow) -> str:
+    def held_words(self, node: StateRow) -> str:
         """What binds something, and since when; or how it ended."""
         if node.style == "ended":
             who, _, rest = node.client.partition(";")
@@ -228,7 +228,7 @@ class StateTree(Rows):
         room = LABEL - 2 - columns(lead)
         if node.server is None:
             return [mark, Segment(lead), *self.spanning(line, room, name)]
-        label = Segment(padded(node.label, room), self.style_of(name))
+        label = Segment(pad(node.label, room), self.style_of(name))
         side = (width - LABEL) // 2
         was = line.was if line.mark == CHANGED else None
         before = (None, None) if was is None else (was.client, was.server)
@@ -243,7 +243,7 @@ class StateTree(Rows):
         if columns(label) >= room and node.style == "title":
             label = f"{label}  "
         else:
-            label = padded(label, room)
+            label = pad(label, room)
         style = self.style_of(name)
         if node.style in ("held", "ended"):
             return [Segment(label, style), Segment(line.text, self.style_of("state--held"))]
@@ -256,13 +256,13 @@ class StateTree(Rows):
     def value(self, now: str, was: str | None, width: int) -> list[Segment]:
         """A peer's value, with what it was before if there is room."""
         if was is None or was == now:
-            return [Segment(padded(now, width))]
+            return [Segment(pad(now, width))]
         said = f" (was {was})"
         style = self.style_of("state--was")
         room = width - 1 - columns(now)
         if columns(said) > room:
-            return [Segment(padded(now, width), style)]
-        return [Segment(now, style), Segment(padded(said, width - columns(now)), style)]
+            return [Segment(pad(now, width), style)]
+        return [Segment(now, style), Segment(pad(said, width - columns(now)), style)]
 
     # -- keys ---------------------------------------------------------------------------------
 
@@ -341,7 +341,7 @@ def differs(node: StateRow, was: StateRow | None) -> bool:
     return was is None or (was is not node and was.children != node.children)
 
 
-def padded(text: str, width: int) -> str:
+def pad(text: str, width: int) -> str:
     """A text in a column, with at least one space behind it."""
     text = cut(text, max(width - 1, 1))
     return text + " " * (width - columns(text))

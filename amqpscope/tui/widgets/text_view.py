@@ -8,7 +8,7 @@ from rich.segment import Segment
 from textual.message import Message
 
 from amqpscope.report.columns import wrap
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 STYLES: Final = (
     "title", "error", "warning", "info", "dim", "strong", "good", "bad", "plot", "level",
@@ -34,13 +34,13 @@ def paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[
     return [line(part, style) for part in wrap(text, width, indent)]
 
 
-class Prose(Rows):
+class TextView(VirtualList):
     """Lines to read; the cursor matters only where one points to a frame."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"prose--{style}" for style in STYLES}
     called = "the text"
     DEFAULT_CSS = """
-    Prose {
+    TextView {
         & > .prose--title { color: $text-primary; text-style: bold; }
         & > .prose--error, & > .prose--bad { color: $text-error; text-style: bold; }
         & > .prose--warning { color: $text-warning; text-style: bold; }
@@ -63,7 +63,7 @@ class Prose(Rows):
     class Resized(Message):
         """Lines have to be broken anew."""
 
-        def __init__(self, prose: Prose) -> None:
+        def __init__(self, prose: TextView) -> None:
             super().__init__()
             self.prose = prose
 

@@ -19,12 +19,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 
-class Rows(ScrollView, can_focus=True, inherit_bindings=False):
+class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
     """Lines with a cursor on one of them. Subclasses say how many there are and make each."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--head", "rows--cursor", "rows--resting"}
     DEFAULT_CSS = """
-    Rows {
+    VirtualList {
         height: 1fr; background: $surface; color: $foreground;
         scrollbar-size-vertical: 1; overflow-x: hidden; overflow-y: auto;
         & > .rows--head { background: $panel; color: $dim; text-style: bold; }
@@ -51,13 +51,13 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     class Moved(Message):
         """The cursor is on another line."""
 
-        def __init__(self, rows: Rows, index: int) -> None:
+        def __init__(self, rows: VirtualList, index: int) -> None:
             super().__init__()
             self.rows = rows
             self.index = index
 
         @property
-        def control(self) -> Rows:
+        def control(self) -> VirtualList:
             """The list itself."""
             return self.rows
 

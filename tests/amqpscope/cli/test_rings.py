@@ -64,10 +64,10 @@ def show_ring(ring, **options):
     import io
     from types import SimpleNamespace
 
-    from amqpscope.runs.read import Options, Reading
+    from amqpscope.runs.read import Options, ReaderProcess
 
     out, told = io.StringIO(), []
-    code = Reading(Options(form="jsonl", **options), out, told.append).run([ring])
+    code = ReaderProcess(Options(form="jsonl", **options), out, told.append).run([ring])
     return SimpleNamespace(lines=out.getvalue().splitlines(), told=told, code=code)
 
 
@@ -218,11 +218,11 @@ def test_what_is_no_ring_is_told_in_a_line(amqpscope, long, tmp_path, arguments,
 
 def test_a_screen_shows_a_ring_as_the_original(long, ring):
     """What the process behind the screen writes of both."""
-    from amqpscope.tui.opening import Reading, Source
+    from amqpscope.tui.opening import ReaderProcess, Source
     from amqpscope.tui.store import Store
 
     def frames(source):
-        store = Store(Reading(source))
+        store = Store(ReaderProcess(source))
         while not store.done:
             time.sleep(0.02)
             store.update()

@@ -9,7 +9,7 @@ from amqpscope.cli import cli
 from amqpscope.tui.fields import MOST, picture
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.step_cache import Steps
+from amqpscope.tui.step_cache import StepCache
 from dissectors.v1_0.compounds import MAX_EMPTY_ELEMENTS
 
 SECONDS = 20
@@ -73,7 +73,7 @@ def test_the_screen_is_bounded_too(recorded, count):
         Indexer(files, str(recorded(conversation(count))), {}).run(
             follow=False, keylogs=[], ports={}
         )
-        steps = Steps(files)
+        steps = StepCache(files)
         steps.update()
         lines = [number_of(picture(steps.step(n)).fields) for n in range(1, steps.count + 1)]
         assert [steps.row(n).number for n in range(1, steps.count + 1)] == [1, 2, 3, 4, 5]

@@ -15,7 +15,7 @@ from amqpscope.spark.gather import Gatherer
 from amqpscope.tui.fields import picture
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.step_cache import Steps
+from amqpscope.tui.step_cache import StepCache
 from dissectors.notation import parse
 from dissectors.v1_0.framing import decode_unit
 
@@ -280,7 +280,7 @@ def test_the_screen_shows_no_secret(name, recorded):
         Indexer(files, str(recorded(CONVERSATIONS[name])), {}).run(
             follow=False, keylogs=[], ports={}
         )
-        steps = Steps(files)
+        steps = StepCache(files)
         steps.update()
         text = ""
         for number in range(1, steps.count + 1):

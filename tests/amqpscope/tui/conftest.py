@@ -6,7 +6,7 @@ import time
 import pytest
 
 from amqpscope.tui.app import Scope
-from amqpscope.tui.opening import Reading, Source
+from amqpscope.tui.opening import ReaderProcess, Source
 from amqpscope.tui.store import Store
 
 PATIENCE = 30
@@ -68,7 +68,7 @@ def drive():
         place = options.pop("place", "")
 
         async def main():
-            store = Store(Reading(Source(str(path), **options)))
+            store = Store(ReaderProcess(Source(str(path), **options)))
             app = Scope(store, where=where, status=status, place=place)
             async with app.run_test(size=size) as pilot:
                 driver = Driver(app, pilot)

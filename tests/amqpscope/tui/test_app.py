@@ -9,9 +9,9 @@ from amqpscope.tui.help import Help
 from amqpscope.tui.screens import screens
 from amqpscope.tui.widgets.fieldtree import FieldTree
 from amqpscope.tui.widgets.framelist import FrameList
-from amqpscope.tui.widgets.hex_view import Octets
+from amqpscope.tui.widgets.hex_view import HexView
 from amqpscope.tui.widgets.prompt import Prompt
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 DEMO = "captures/demo.pcapng"
 KEYS = "j k g G Tab Enter Esc q / n N m F p : ? \\"
@@ -164,7 +164,17 @@ def test_the_help_lists_every_key(drive, root):
 
 def test_every_binding_has_its_action():
     views = [entry.load() for entry in screens()]
-    for owner in (Scope, Help, Connections, Rows, FrameList, FieldTree, Octets, Prompt, *views):
+    for owner in (
+        Scope,
+        Help,
+        Connections,
+        VirtualList,
+        FrameList,
+        FieldTree,
+        HexView,
+        Prompt,
+        *views,
+    ):
         for binding in owner.BINDINGS:
             name = binding.action.partition("(")[0]
             assert hasattr(owner, f"action_{name}"), (owner, name)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from amqpscope.tui.fields import picture, readable
+from amqpscope.tui.fields import body_lines, picture
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.step_cache import Steps
+from amqpscope.tui.step_cache import StepCache
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def steps_of(root):
         files = Spool.create()
         spools.append(files)
         Indexer(files, str(root / "captures" / name), {}).run(follow=False, keylogs=[], ports={})
-        steps = Steps(files)
+        steps = StepCache(files)
         steps.update()
         return [steps.step(number) for number in range(1, steps.count + 1)]
 
@@ -44,13 +44,13 @@ def walked(fields):
     ],
 )
 def test_a_body_is_shown_as_what_it_is(data, kind, said, lines):
-    found, shown = readable(data, kind)
+    found, shown = body_lines(data, kind)
     assert found == said
     assert shown[: len(lines)] == lines
 
 
 def test_a_long_body_is_clipped():
-    _, lines = readable(b"x\n" * 5000, "")
+    _, lines = body_lines(b"x\n" * 5000, "")
     assert len(lines) == 2001
     assert lines[-1] == "... 3000 more lines"
 

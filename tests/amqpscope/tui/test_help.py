@@ -6,7 +6,7 @@ import pytest
 
 from amqpscope.tui.help import key_name
 from amqpscope.tui.screens import screens
-from amqpscope.tui.widgets.virtual_list import Rows
+from amqpscope.tui.widgets.virtual_list import VirtualList
 
 NAMES = [entry.name for entry in screens()]
 ELSEWHERE = {"q", "escape", "colon", "question_mark", "right_square_bracket", "left_square_bracket"}
@@ -23,7 +23,7 @@ def entry_of(name):
 
 def panes(app):
     """The panes of the screen that can have the keys."""
-    return [pane for pane in app.view.query(Rows) if pane.can_focus]
+    return [pane for pane in app.view.query(VirtualList) if pane.can_focus]
 
 
 async def settled(driver, name):
@@ -76,7 +76,7 @@ def test_every_listed_key_runs_its_action(drive, root, name, tmp_path, monkeypat
         monkeypatch.setattr(app, "run_action", noted)
         for number in range(len(panes_of := await opened_panes(driver, name))):
             owners = [type(panes_of[number])] + ([] if number else [type(app.view)])
-            owners += [Rows, type(app)] if name == "frames" and not number else []
+            owners += [VirtualList, type(app)] if name == "frames" and not number else []
             for owner in owners:
                 for binding in owner.__dict__.get("BINDINGS", ()):
                     for key in (key for key in binding.key.split(",") if key not in ELSEWHERE):

@@ -12,10 +12,10 @@ from amqpscope.report.state import talk_lines
 from amqpscope.report.text import TextLines
 from amqpscope.report.tree import Detail
 from amqpscope.tui.indexing import Indexer
-from amqpscope.tui.replay import Places, Replay
+from amqpscope.tui.replay import PieceIndex, Replay
 from amqpscope.tui.spool import Spool
-from amqpscope.tui.step_cache import Steps
-from amqpscope.tui.time_travel import Question, Travel
+from amqpscope.tui.step_cache import StepCache
+from amqpscope.tui.time_travel import Question, TimeTravel
 
 CAPTURES = [
     "demo.pcapng",
@@ -65,7 +65,7 @@ def told(step, lines, detail, filters):
 
 def test_each_step_made_again_says_what_it_said_first(path, files):
     filters = [compile_filter(text) for text in FILTERS]
-    steps = Steps(files)
+    steps = StepCache(files)
     steps.update()
     lines, detail = TextLines(0), Detail(tree=True, octets=True)
     number = 0
@@ -81,7 +81,7 @@ def test_each_step_made_again_says_what_it_said_first(path, files):
 def test_each_row_says_what_read_prints(root, name):
     files, path = Spool.create(), str(root / "captures" / f"{name}.pcap")
     Indexer(files, path, {}).run(follow=False, keylogs=[], ports={})
-    steps, lines = Steps(files), TextLines(0)
+    steps, lines = StepCache(files), TextLines(0)
     steps.update()
     for step in steps_of(path):
         row = steps.row(step.frame.number)
@@ -96,7 +96,7 @@ def test_a_server_that_answers_in_another_family_is_shown(recorded):
     files = Spool.create()
     path = recorded("client: header AMQP 0.9.1\nserver: header AMQP 1.0.0\n")
     Indexer(files, str(path), {}).run(follow=False, keylogs=[], ports={})
-    steps = Steps(files)
+    steps = StepCache(files)
     steps.update()
     rows = [steps.row(number) for number in (1, 2)]
     assert [row.name for row in rows] == ["header", "header"]
@@ -105,7 +105,7 @@ def test_a_server_that_answers_in_another_family_is_shown(recorded):
 
 
 def test_a_replay_gives_the_same_steps(path, files):
-    places = Places(files, {})
+    places = PieceIndex(files, {})
     places.update()
     lines = TextLines(0)
     assert [lines.line(step) for step in Replay(places).steps()] == [
@@ -114,7 +114,7 @@ def test_a_replay_gives_the_same_steps(path, files):
 
 
 def test_the_state_at_a_frame_is_what_the_command_tells(path, files):
-    travel = Travel(files, {}, described)
+    travel = TimeTravel(files, {}, described)
     travel.places.update()
     count = travel.places.count
     # A connection whose start is missing is recognised by some frames together.

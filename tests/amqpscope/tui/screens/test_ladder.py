@@ -78,7 +78,7 @@ def test_all_frames_are_drawn_when_nothing_is_folded(root, drive):
         await driver.press("x")
         view = driver.app.view
         await driver.until(
-            lambda: not view.shown.wish.collapse and view.shown.final, "all is drawn"
+            lambda: not view.shown.request.collapse and view.shown.final, "all is drawn"
         )
         return len(folds(driver)), view.shown.ladders[0].frames
 

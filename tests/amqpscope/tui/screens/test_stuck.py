@@ -1,8 +1,5 @@
 """The screen Why is it stuck: what holds each link, who is waited for, and the plots."""
 
-import pytest
-
-from amqpscope.insight.droughts import drought
 from amqpscope.insight.series import Series
 from amqpscope.tui.screens.measured import short
 from amqpscope.tui.widgets.plot import Axis, Slot, drawn, rates, slots
@@ -15,11 +12,6 @@ def course(*values):
     for time, value in values:
         made.add(int(time * SECOND), value)
     return made
-
-
-def nearly(seconds):
-    """As near as the slices of a series let."""
-    return pytest.approx(seconds * SECOND, abs=SECOND // 20)
 
 
 def stuck(root, drive, script, capture="demo.pcapng", **options):
@@ -56,25 +48,6 @@ def test_enter_goes_to_the_last_frame_that_was_received_before_a_reset(root, dri
         return driver.app.entry.name, driver.app.frame
 
     assert stuck(root, drive, script) == ("frames", 25)
-
-
-def test_the_longest_drought_is_found_though_it_is_over():
-    found = drought(course((1, 10), (2, 0), (5, 10), (6, 0), (7, 3)), 9 * SECOND)
-    assert (found.start, found.duration) == (2 * SECOND, nearly(3))
-
-
-def test_a_drought_that_goes_on_lasts_until_now():
-    found = drought(course((1, 10), (4, 0)), 9 * SECOND)
-    assert (found.start, found.duration) == (4 * SECOND, 5 * SECOND)
-
-
-def test_what_never_had_any_has_no_drought():
-    assert drought(course((1, 0), (4, 0)), 9 * SECOND) is None
-
-
-def test_what_is_not_known_any_more_is_no_drought():
-    found = drought(course((1, 10), (4, 0), (6, None)), 9 * SECOND)
-    assert (found.start, found.duration) == (4 * SECOND, nearly(2))
 
 
 EIGHT = Axis(SECOND, 9 * SECOND, 4)

@@ -1,0 +1,115 @@
+"""Why something is stuck, in sentences that the screen, `stuck` and the HTML report share."""
+
+import pytest
+
+from amqpscope.insight.explanation import brief, explain, holding_words, title, with_frame
+from amqpscope.insight.stuck import gravity, is_held, standing
+from amqpscope.model.constraint import CLOSED, IDLE, UNKNOWN
+from amqpscope.model.ending import Ending
+from amqpscope.model.mark import Mark
+from amqpscope.model.refusal import Refusal
+from amqpscope.protocols.stuck import Bound, Held, Refused
+
+SECOND = 1_000_000_000
+NOW = 9 * SECOND
+AT = Mark(12, 34, 6 * SECOND, 0)
+NO_CREDIT = Bound("no credit", 10, SECOND, 1, "after 1 deliveries")
+SETTLING = Bound("waiting for settlement", 11, 2 * SECOND, 1, "")
+CLOSE = Ending("connection", "close", 0, AT)
+RESET = Ending("connection", "rst", 1, AT)
+STUCK = Held(1, "link", "s", "q", 0, 0, NO_CREDIT)
+WAITS = STUCK._replace(bound=SETTLING)
+IDLES = STUCK._replace(bound=Bound(IDLE, 0, 0, 0, ""))
+UNSEEN = STUCK._replace(bound=Bound(UNKNOWN, 0, 0, 0, ""))
+OVER = STUCK._replace(bound=Bound(CLOSED, 12, AT.time, 0, "", CLOSE))
+RESETS = STUCK._replace(bound=Bound(CLOSED, 12, AT.time, 1, "", RESET))
+HAD_NONE = OVER._replace(before=NO_CREDIT)
+STOLEN = Refused(Refusal("detached", "amqp:link:stolen", "gone", "It is elsewhere."), 8, 3, 1,
+                 thief=5)  # fmt: skip
+REFUSED = OVER._replace(refused=STOLEN)
+
+STANDINGS = [
+    # what: how it stands, whether it counts as held
+    (STUCK, "stuck", True),
+    (REFUSED, "refused", True),
+    (RESETS, "broken off", True),
+    (WAITS, "waiting", True),
+    (UNSEEN, "unknown", False),
+    (IDLES, "idle", False),
+    (HAD_NONE, "over", True),
+    (OVER, "over", False),
+]
+
+
+@pytest.mark.parametrize(("held", "word", "counts"), STANDINGS)
+def test_each_has_a_word_for_how_it_stands(held, word, counts):
+    assert (standing(held), is_held(held)) == (word, counts)
+
+
+def test_the_worst_comes_first():
+    first, *pair, fourth, fifth, sixth, seventh, eighth = sorted(
+        (row[0] for row in STANDINGS), key=gravity
+    )
+    assert (first, fourth, fifth, sixth) == (STUCK, WAITS, UNSEEN, IDLES)
+    assert {standing(held) for held in pair} == {"refused", "broken off"}
+    assert (seventh, eighth) == (HAD_NONE, OVER)
+
+
+def sentences(held, findings=()):
+    return [
+        with_frame(each.text, each.frame, each.lead) for each in explain(held, NOW, 0, findings)
+    ]
+
+
+def test_what_holds_it_comes_with_its_duration_and_who_is_waited_for():
+    assert sentences(STUCK) == [
+        "No credit (after 1 deliveries) for 8 s: waiting for the server, since frame 10",
+        "No delivery may begin until a flow grants link-credit.",
+    ]
+
+
+def test_what_lasts_no_time_has_no_duration():
+    assert (
+        holding_words(NO_CREDIT, SECOND) == "no credit (after 1 deliveries): waiting for the server"
+    )
+
+
+def test_of_what_is_over_it_says_what_held_it_until_then():
+    assert sentences(HAD_NONE) == [
+        "Connection closed by the client at 6.000 s, frame 12",
+        "Until then: no credit (after 1 deliveries) for 5 s, since frame 10",
+    ]
+
+
+def test_a_stolen_link_names_the_attach_that_took_it():
+    assert sentences(REFUSED)[:3] == [
+        "Detached by the server: amqp:link:stolen gone, frame 8",
+        "It is elsewhere.",
+        "This attach took it: frame 5",
+    ]
+
+
+def test_refused_messages_are_counted():
+    refused = Refused(Refusal("rejected", "", ""), 8, 3, 1, times=1200)
+    assert sentences(STUCK._replace(refused=refused))[0] == (
+        "1,200 messages rejected by the server; the last time, frame 8"
+    )
+
+
+def test_after_a_reset_the_last_frame_that_was_received_is_named():
+    assert sentences(RESETS) == [
+        "The server reset TCP without a close at 6.000 s, packet 34, after frame 12",
+        "The last frame that the server had received: frame 12",
+    ]
+
+
+def test_a_list_has_it_in_a_few_words():
+    assert brief(STUCK, NOW) == ("no credit", 8 * SECOND, "server")
+    assert brief(RESETS, NOW) == ("TCP reset by server", 0, "")
+    assert brief(REFUSED, NOW) == ("detached: stolen", 0, "")
+
+
+def test_the_title_names_it_and_its_connection():
+    assert title(STUCK) == "link s, q, connection 1"
+    assert title(STUCK._replace(what="channel", name="channel 3")) == "channel 3, q, connection 1"
+    assert title(STUCK._replace(what="connection", name="connection 1")) == "connection 1, q"
