@@ -14,7 +14,7 @@ PERCENTILES: Final = (50, 90, 99)
 
 
 class Tally:
-    """A number that goes up: one in a dict or list would be made anew each time."""
+    """A number that goes up: one in a dict or list would be made again each time."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -213,7 +213,7 @@ class ConnectionNumbers:
     last: int = 0
     """When its newest frame passed."""
     over_at: int = 0
-    """When it was over, or else the capture; 0 while it goes on, or where nobody told."""
+    """When it was over, or else the capture; 0 while it goes on, or where that is not known."""
     ending: Ending | None = None
     """How it ended; None while it goes on, or where the capture ends first."""
     sessions: list[SessionNumbers] = field(default_factory=list)

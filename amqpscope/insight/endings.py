@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from amqpscope.analysis import Conversation
 from amqpscope.findings import Finding
 from amqpscope.model.ending import Ending
+from amqpscope.protocols.ending_words import short_words
 from amqpscope.protocols.words import printable
 from amqpscope.stream.types import PEERS
 
@@ -25,6 +26,9 @@ UNANNOUNCED: Final = frozenset((
 ))  # fmt: skip
 """Rules about TCP that was ended before the protocol was: they say what is wrong with the ending
 itself."""
+
+UNFINISHED: Final = {"capture": "open at the end", "idle": "not followed to its end"}
+"""How connections stand that have not ended when nothing more is read of them."""
 
 NEAR: Final = 60_000_000_000
 """Nanoseconds after an error for which it may be why its partner ended something."""
@@ -53,6 +57,16 @@ def talk_over_at(talk: Conversation) -> int:
 def talk_open(talk: Conversation) -> bool:
     """Both peers have opened the connection, as far as the capture shows."""
     return talk.current.is_open
+
+
+def standing_words(talk: Conversation, reason: str) -> str:
+    """How a connection ended, or how far it is; `reason` is how a direction ended, if one did."""
+    ending = talk_ending(talk)
+    if ending is not None:
+        return short_words(ending)
+    if reason in UNFINISHED:
+        return UNFINISHED[reason]
+    return "open" if talk_open(talk) else "opening"
 
 
 def may_explain(finding: Finding) -> bool:

@@ -380,7 +380,7 @@ class Lanes:
         return min(one, other), max(one, other)
 
 
-def told(row: Row) -> str:
+def row_text(row: Row) -> str:
     """A row that is no arrow, in words."""
     if isinstance(row, Fold):
         return folded(row)

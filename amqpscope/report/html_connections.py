@@ -168,7 +168,7 @@ class ConnectionsPart:
         )
 
     def linker(self, row: Arrow, note: Note) -> str:
-        """Where a finding on an arrow is told in full."""
+        """Where a finding on an arrow is described in full."""
         name = f"{self.prefix}f{row.frame}-{note.rule}"
         return f"#{name}" if name in self.named else f"#rule-{note.rule}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from amqpscope.insight.ladder import Arrow, Ladder, Lanes, Row, together, told
+from amqpscope.insight.ladder import Arrow, Ladder, Lanes, Row, row_text, together
 from amqpscope.report.columns import wrap
 from amqpscope.report.ladder_text import said_of, title
 
@@ -40,7 +40,7 @@ def lines(row: Row, lanes: Lanes, start: int) -> Iterator[str]:
     left, right = lanes.span(row.connection)
     over = f"p{left},p{right}"
     if not isinstance(row, Arrow):
-        yield f"    Note over {over}: {escaped(told(row))}"
+        yield f"    Note over {over}: {escaped(row_text(row))}"
         return
     entry = row.entry
     source = lanes.of(entry.connection, entry.sender)

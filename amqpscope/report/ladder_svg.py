@@ -1,6 +1,6 @@
 """The ladder as SVG: to be saved as a file of its own, or to stand within an HTML page.
 
-Widths are told in characters of a monospaced font, so that labels can be cut where they would
+Widths are counted in characters of a monospaced font, so that labels can be cut where they would
 leave their arrow; what is cut is in the tooltip. Colours come from CSS, which a page may have
 already: they follow the reader's light or dark scheme.
 """
@@ -24,8 +24,8 @@ from amqpscope.insight.ladder import (
     Pause,
     Row,
     brackets,
+    row_text,
     together,
-    told,
 )
 from amqpscope.report.columns import columns, cut, wrap
 from amqpscope.report.ladder_text import SIGNS, said_of, title
@@ -46,7 +46,7 @@ GOOD: Final = frozenset(("accepted", "ack", "settled", "declared", "transactiona
 BAD: Final = frozenset(("rejected", "nack", "reject"))
 
 Linker = Callable[[Arrow, Note], str]
-"""Where a finding is told in full: the address of a link, or nothing."""
+"""Where a finding is described in full: the address of a link, or nothing."""
 
 
 def style() -> str:
@@ -157,7 +157,7 @@ class Picture:
             return
         left, right = self.span(row)
         middle, y = (left + right) // 2, top + FOLD // 2
-        said = cut(told(row), self.letters(row, 30))
+        said = cut(row_text(row), self.letters(row, 30))
         if isinstance(row, Fold):
             size = f'width="{right - left + 10}" height="{FOLD - 6}" rx="4"'
             yield f'<rect class="fold" x="{left - 5}" y="{top + 3}" {size}/>'

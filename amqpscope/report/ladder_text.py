@@ -22,8 +22,8 @@ from amqpscope.insight.ladder import (
     Pause,
     Row,
     brackets,
+    row_text,
     together,
-    told,
 )
 from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import columns, cut, wrap
@@ -153,7 +153,7 @@ class Picture:
         left, right = self.span(row)
         cells = self.blank("┊" if isinstance(row, Fold | Pause) else "│")
         room = right - left - 3
-        text = told(row)
+        text = row_text(row)
         if isinstance(row, Fold):
             frames = f"{row.frame}-{row.last}"
             put(cells, 0, f"{frames:>{self.head - 2}}")

@@ -27,7 +27,7 @@ def run(
 ) -> tuple[str, int]:
     """Show a capture until the user leaves.
 
-    `follow` goes on as the file grows; `status` tells in a few words how whatever writes it stands;
+    `follow` goes on as the file grows; `status` says in a few words how its writer is doing;
     `begun` is called with the number of each file of a rotated recording that is begun; `place`
     says which of several captures it is. Gives why it could not be read (or nothing), and whether
     the user wants the next capture (1), the one before (-1), or has seen enough (0).
@@ -51,7 +51,7 @@ def run(
 
 
 def run_all(captures: Sequence[Readable], *, follow: bool, **options: Any) -> list[str]:
-    """Show some captures, one at a time; gives what could not be read, one line each."""
+    """Show some captures, one at a time; returns what could not be read, one line each."""
     troubles = {str(path): why for path in captures if (why := unreadable(path, follow))}
     captures = tuple(path for path in captures if str(path) not in troubles)
     at, turn = 0, 1
@@ -65,7 +65,7 @@ def run_all(captures: Sequence[Readable], *, follow: bool, **options: Any) -> li
 
 
 def unreadable(path: Readable, follow: bool) -> str:
-    """Why a capture cannot be read at all, told before a screen is opened for it; or nothing."""
+    """Why a capture cannot be read at all, asked before a screen is opened for it; or nothing."""
     from amqpscope.capture.reader import open_capture
     from amqpscope.capture.source import CaptureError
 

@@ -32,7 +32,7 @@ def top(scope: Scope) -> tuple[Words, Words]:
     room = scope.size.width - sum(len(text) for text, _ in (*tabs, *found)) - 4
     name = Path(store.source.path).name if store.source.path != "-" else "standard input"
     name += f" {scope.place}" if scope.place else ""
-    # A name's end tells more than its beginning.
+    # The end of a name says more than its beginning.
     shown = escaped(name) if len(name) <= room else "…" + escaped(name)[1 - max(room, 2) :]
     return tabs, [*found, (f"  {shown} ", "strong")] if room > 4 else found
 
@@ -60,7 +60,7 @@ def left(scope: Scope) -> Words:
     if store.error:
         return [(f" ✗ {store.error}", "error")]
     if scope.said is not None:
-        # Who follows sees each frame for a moment only.
+        # A user who follows sees each frame for a moment only.
         return ([] if scope.following else frame_words(scope)) or [(f" {scope.said()}", "")]
     problem = store.status.get("problem")
     notes = store.status.get("notes") or []

@@ -14,7 +14,7 @@ BEGIN = (1001, 2001)
 
 
 def write_frames(store: Store, numbers: Iterable[int], path: str) -> int:
-    """Write some frames as pcapng; gives how many.
+    """Write some frames as pcapng; returns how many.
 
     Each keeps its time and its place in its stream, so that what is left out between two frames is
     seen as missing and not taken for something that the peers did not send.
@@ -47,7 +47,7 @@ def write_frames(store: Store, numbers: Iterable[int], path: str) -> int:
 
 
 def save_frames(store: Store, numbers: Iterable[int], path: Path) -> tuple[str, bool]:
-    """Write some frames to a new file; gives what to say of it, and whether it went well."""
+    """Write some frames to a new file; returns what to say of it, and whether it went well."""
     try:
         if path.exists():
             raise FileExistsError(17, "there is such a file already")

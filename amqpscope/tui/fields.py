@@ -36,7 +36,7 @@ class Field:
     style: str = ""
     """What kind of line it is: `title`, `error`, `warning`, `info`, `null`, `secret`, `body`."""
     part: int = -1
-    """Which octets it speaks of: 0 the frame's, 1 the message's; -1 none."""
+    """Which octets it is about: 0 the frame's, 1 the message's; -1 none."""
     start: int = 0
     end: int = 0
     children: list[Field] = field(default_factory=list)
@@ -207,7 +207,7 @@ class _Painter:
 
 
 def point(line: Field, fields: list[Field], path: str) -> None:
-    """Let the line of a finding speak of the octets of the field that it is about."""
+    """Let the line of a finding point to the octets of the field that it is about."""
     found: Field | None = None
     names = path.split(".")
     if any(label(field) == ".".join(names[:2]) for field in fields):

@@ -1,6 +1,6 @@
 """The findings of a capture, also when there are hundreds of thousands of them.
 
-Of each only its place, rule, severity and peer are kept; the rest stands in the `facts` and is read
+Of each only its place, rule, severity and peer are kept; the rest is in the `facts` and is read
 when somebody looks at it.
 """
 
@@ -60,7 +60,7 @@ class Findings(Sequence[Finding]):
         """By connection: those that may explain how something of it ended."""
 
     def add(self, fact: dict[str, Any], place: int, size: int) -> int:
-        """Take one more, and where it stands; gives its frame."""
+        """Take one more, and where it is kept; returns its frame."""
         kind = (fact["rule"], fact["severity"], fact["peer"])
         number = self.numbers.get(kind)
         if number is None:

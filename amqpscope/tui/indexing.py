@@ -20,9 +20,8 @@ from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import CaptureError
 from amqpscope.check.selection import Choice
 from amqpscope.findings import Finding
-from amqpscope.insight.endings import talk_ending, talk_open, talk_over_at
+from amqpscope.insight.endings import standing_words, talk_over_at
 from amqpscope.insight.refusals import refusal
-from amqpscope.protocols.ending_words import short_words
 from amqpscope.protocols.registry import of_voice
 from amqpscope.protocols.sketch import LINE, Clue, Notes, flags_of
 from amqpscope.protocols.voice import Voice
@@ -33,8 +32,6 @@ from amqpscope.tui.spool import PIECE, PLACE, REASONS, RECORD, Spool
 
 PAUSE: Final = 0.05
 """Seconds after which what was read is written, also when there is little of it."""
-UNFINISHED: Final = {"capture": "open at the end", "idle": "not followed to its end"}
-"""The state of connections that have not ended when nothing more is read of them."""
 SPANS: Final = 0.5
 """Seconds between two facts on how far connections are."""
 
@@ -221,7 +218,7 @@ class Indexer:
         """A direction of a connection is over."""
         number = talk.number
         self.changed.add(number)
-        self.states[number] = (talk_over_at(talk), state_words(talk, piece.reason))
+        self.states[number] = (talk_over_at(talk), standing_words(talk, piece.reason))
         if all(end.finished for end in talk.current.ends):
             self.talks.pop(number, None)
 
@@ -232,7 +229,7 @@ class Indexer:
             frames, first, last = self.spans.get(number, (0, 0, 0))
             talk = self.talks.get(number)
             if talk is not None and number not in self.states:
-                over, words = talk_over_at(talk), state_words(talk, "")
+                over, words = talk_over_at(talk), standing_words(talk, "")
             else:
                 over, words = self.states.get(number, (0, ""))
             self.facts.append({
@@ -310,16 +307,6 @@ class Indexer:
                 if os.getppid() != parent:
                     return
             self.flush(pieces, done=True)
-
-
-def state_words(talk: Conversation, reason: str) -> str:
-    """How a connection ended, or how far it is; `reason` is how a direction ended, if one did."""
-    ending = talk_ending(talk)
-    if ending is not None:
-        return short_words(ending)
-    if reason in UNFINISHED:
-        return UNFINISHED[reason]
-    return "open" if talk_open(talk) else "opening"
 
 
 def write_all(file: int, data: bytes) -> None:

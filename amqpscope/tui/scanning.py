@@ -1,7 +1,7 @@
 """The process that looks through all frames for those that a filter or a search wants.
 
 It goes on as the capture grows. Its file begins with the number of the last frame it has looked at
-(8 octets); behind that stands the number of each match (4 octets each), in the order found.
+(8 octets); then comes the number of each match (4 octets each), in the order found.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Scanner:
         self.findings = len(frames)
 
     def flush(self) -> None:
-        """Give on what was found."""
+        """Write what was found."""
         if self.found:
             data = struct.pack(f"<{len(self.found)}I", *self.found)
             os.pwrite(self.out, data, self.end)
@@ -80,7 +80,7 @@ class Scanner:
         os.pwrite(self.out, HEAD.pack(self.seen), 0)
 
     def run(self) -> None:
-        """Until the one who asked is gone."""
+        """Scan until the process that asked is gone."""
         parent = os.getppid()
         flushed = 0.0
         while os.getppid() == parent:

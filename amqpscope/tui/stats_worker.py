@@ -1,7 +1,7 @@
 """Counts, courses over time and the present state of all connections, gathered in a thread.
 
 It replays the capture once, without the rules, and goes on as the capture grows. What it has so
-far is given on twice a second as values that it does not touch again.
+far is handed over twice a second as values that it does not touch again.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class StatsWorker:
         return bool(over)
 
     def report(self, step: Step) -> None:
-        """Give on what there is."""
+        """Hand over what there is."""
         time = max(step.frame.time, self.run.time)
         counted = deepcopy(list(self.statistics.connections.values()))
         for numbers in counted:

@@ -112,7 +112,7 @@ class Store:
 
     @property
     def trouble(self) -> str:
-        """What whoever opened it should know: it could not be read, or has nothing in it."""
+        """What the user should know: it could not be read, or has nothing in it."""
         if self.error:
             return self.error
         if self.status.get("unreadable"):
@@ -123,7 +123,7 @@ class Store:
 
     @property
     def progress(self) -> float:
-        """How much of the file was read, from 0 to 1; 1 where that cannot be told."""
+        """How much of the file was read, from 0 to 1; 1 where that is not known."""
         size = self.status.get("size") or 0
         return min(self.status.get("position", 0) / size, 1.0) if size else 1.0
 
@@ -138,7 +138,7 @@ class Store:
 
     @property
     def connections(self) -> dict[int, Conversation]:
-        """Connections by number; of their models only what a fact tells."""
+        """Connections by number; of their models only what a fact says."""
         return self.steps.conversations
 
     @property

@@ -104,7 +104,7 @@ class FramesView(View):
         self.set_class(event.size.width >= WIDEST, "widest")
         self.set_class(event.size.height < LOW, "low")
 
-    # -- what the application tells -----------------------------------------------------------
+    # -- what the application reports ---------------------------------------------------------
 
     def entered(self) -> None:
         """Keys go to the list."""
@@ -221,7 +221,7 @@ class FramesView(View):
             return part.data[start:end].hex()
         return ""
 
-    # -- what the panes tell ------------------------------------------------------------------
+    # -- what the panes report ----------------------------------------------------------------
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """The cursor of the list is on another frame."""
@@ -229,7 +229,7 @@ class FramesView(View):
             self.scope.select(self.frames.number)
 
     def on_frame_list_steered(self) -> None:
-        """Who moves in the list wants to stay there."""
+        """A user who moves in the list wants to stay there."""
         self.aim = 0
         if self.scope.following:
             self.scope.following = False

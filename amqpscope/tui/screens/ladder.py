@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from amqpscope.insight.ladder import Arrow, Fold, told
+from amqpscope.insight.ladder import Arrow, Fold, row_text
 from amqpscope.tui.ladder_worker import Drawing, LadderRequest, LadderWorker, file_text, neighbours
 from amqpscope.tui.replay import PieceIndex
 from amqpscope.tui.screens.stepping import STEPPING, SteppingView
@@ -50,7 +50,7 @@ class LadderView(SteppingView):
         self.settled = False
         """The selected frame is in the drawing."""
         self.ending: list[LadderWorker] = []
-        """Threads that were told to end."""
+        """Threads that were asked to end."""
         self.own = 0
         """A frame that was selected by moving the cursor here."""
 
@@ -127,7 +127,7 @@ class LadderView(SteppingView):
         self.again(request)
 
     def again(self, request: LadderRequest) -> None:
-        """Begin anew."""
+        """Begin again."""
         self.stop()
         source = self.store.source
         places = PieceIndex(self.store.files, source.decode_as)
@@ -235,7 +235,7 @@ class LadderView(SteppingView):
         row = self.rows.row
         if row is None or isinstance(row, Arrow):
             return ""
-        return told(row)
+        return row_text(row)
 
 
 def free(stem: str, kind: str) -> Path:

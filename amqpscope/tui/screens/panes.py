@@ -87,7 +87,7 @@ class PanesView(View):
         self.scope.visit(event.number)
 
     def on_text_view_resized(self, event: TextView.Resized) -> None:
-        """Break the text anew."""
+        """Break the text again."""
         self.show_text()
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:

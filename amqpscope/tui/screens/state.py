@@ -115,7 +115,7 @@ class StateView(SteppingView):
         self.tree_of_state.show(roots, before, now, f"after frame {self.wanted:,}")
 
     def on_state_tree_follow(self, event: StateTree.Follow) -> None:
-        """Go to the frame that a line speaks of."""
+        """Go to the frame that a line is about."""
         self.scope.visit(event.number)
 
     def on_state_tree_wanted(self, event: StateTree.Wanted) -> None:

@@ -102,7 +102,7 @@ class CountList(LiveList):
         return [Segment("  no connection so far")] if y == 1 else []
 
     def key_of(self, index: int) -> object:
-        """All lines are made anew when the numbers change."""
+        """All lines are made again when the numbers change."""
         return index
 
     def line(self, index: int, width: int) -> list[Segment]:

@@ -85,7 +85,7 @@ class FieldTree(VirtualList):
         self.renew(len(self.flat), place if wanted else 0)
 
     def on_resize(self) -> None:
-        """Break lines anew."""
+        """Break lines again."""
         field = self.field
         self._flatten()
         place = next((at for at, line in enumerate(self.flat) if line.field is field), 0)

@@ -218,7 +218,7 @@ class FrameList(VirtualList):
         return f"{(moment - before) / 1e9:.{6 if wide else 4}f}"
 
     def steered(self) -> None:
-        """Whoever steers does not follow."""
+        """A user who steers does not follow."""
         self.post_message(self.Steered())
 
     def action_shift(self, way: int) -> None:

@@ -1,4 +1,4 @@
-"""A list of what is measured: its lines come anew again and again, and the cursor stays."""
+"""A list of what is measured: its lines come again and again, and the cursor stays."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ USUAL: Final = (
     "error", "name", "time",
 )  # fmt: skip
 MOST: Final = 40
-"""Completions that are told."""
+"""Completions that are listed."""
 
 
 class Hint(Widget):

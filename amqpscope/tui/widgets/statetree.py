@@ -69,7 +69,7 @@ class StateTree(VirtualList):
     head = 1
 
     class Follow(Message):
-        """A line that speaks of a frame was opened."""
+        """A line that is about a frame was opened."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -131,7 +131,7 @@ class StateTree(VirtualList):
         return next((at for at, line in enumerate(self.flat) if line.path == path), None)
 
     def on_resize(self) -> None:
-        """Break lines anew."""
+        """Break lines again."""
         path = self.path
         self._flatten()
         self.renew(len(self.flat), self.place_of(path) or 0)
@@ -272,7 +272,7 @@ class StateTree(VirtualList):
         return self.flat[self.cursor] if 0 <= self.cursor < len(self.flat) else None
 
     def action_choose(self) -> None:
-        """Go to the frame that a line speaks of, or open or close it."""
+        """Go to the frame that a line is about, or open or close it."""
         line = self.at
         if line is None:
             return

@@ -61,7 +61,7 @@ class TextView(VirtualList):
             self.number = number
 
     class Resized(Message):
-        """Lines have to be broken anew."""
+        """Lines have to be broken again."""
 
         def __init__(self, prose: TextView) -> None:
             super().__init__()
@@ -92,7 +92,7 @@ class TextView(VirtualList):
         self.post_message(self.Resized(self))
 
     def key_of(self, index: int) -> object:
-        """Lines are made anew whenever something changes."""
+        """Lines are made again whenever something changes."""
         return (index, self.lines[index])
 
     def line(self, index: int, width: int) -> list[Segment]:

@@ -19,8 +19,8 @@ from amqpscope.insight.ladder import (
     Pause,
     brackets,
     folded,
+    row_text,
     together,
-    told,
 )
 
 MS = 1_000_000
@@ -58,7 +58,7 @@ def test_repetitions_are_folded_but_for_the_first_and_the_last():
     ladder = laid([*(entry(n) for n in range(1, 253)), entry(253, "close", alike="")])
     assert drawn(ladder) == [1, 2, 3, 251, 252, 253]
     assert folds(ladder) == [(4, 250, 247)]
-    assert "247 more transfers" in told(ladder.rows[SHOWN])
+    assert "247 more transfers" in row_text(ladder.rows[SHOWN])
 
 
 def test_nothing_is_folded_when_not_asked_to():
@@ -106,7 +106,7 @@ def test_a_pause_has_a_row():
     ladder = laid([entry(1), entry(2, ms=3501)])
     pause = ladder.rows[1]
     assert isinstance(pause, Pause)
-    assert told(pause) == "3.5 s without a frame"
+    assert row_text(pause) == "3.5 s without a frame"
 
 
 def test_pauses_of_a_usual_length_are_folded_and_a_longer_one_is_not():
@@ -119,7 +119,7 @@ def test_pauses_of_a_usual_length_are_folded_and_a_longer_one_is_not():
 def test_missing_octets_have_a_row():
     ladder = laid([entry(1), entry(2, lost=True)])
     assert isinstance(ladder.rows[1], Missing)
-    assert told(ladder.rows[1]) == "octets of the client are missing here"
+    assert row_text(ladder.rows[1]) == "octets of the client are missing here"
 
 
 def test_the_ends_of_tcp_have_rows_and_a_reset_only_one():
@@ -127,7 +127,7 @@ def test_the_ends_of_tcp_have_rows_and_a_reset_only_one():
     ladder.add(entry(1))
     ladder.end(1, 10, 0, "rst")
     ladder.end(1, 10, 1, "rst")
-    assert [told(row) for row in ladder.rows if isinstance(row, Ended)] == [
+    assert [row_text(row) for row in ladder.rows if isinstance(row, Ended)] == [
         "the client resets TCP (RST)"
     ]
 
