@@ -21,7 +21,7 @@ import pytest
 
 if TYPE_CHECKING:
     from amqpscope.check.result import Checked
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
     from amqpscope.findings import Finding
     from amqpscope.runs.proxied import Proxied
 
@@ -73,7 +73,7 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
     to. What it gives has `url`, `host`, `port`, `findings` and `recording`.
     """
     __tracebackhide__ = True
-    open_ones: list[tuple[Proxied, Choice]] = []
+    open_ones: list[tuple[Proxied, Selection]] = []
     failures: list[str] = []
     with ExitStack() as stack:
 
@@ -119,15 +119,15 @@ def chosen(
     ignore: Iterable[str] = (),
     strict: bool = False,
     fail_on: str = "",
-) -> Choice:
+) -> Selection:
     """What the arguments say, and where they are silent the configuration of the project."""
     from amqpscope.check.config import find_config, read_config
-    from amqpscope.check.selection import FAIL_ON, Choice, resolve
+    from amqpscope.check.selection import FAIL_ON, Selection, resolve
 
     if fail_on and fail_on not in FAIL_ON:
         raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(FAIL_ON)}")
     config = find_config(root)
-    return (Choice() if config is None else read_config(config)).merged(
+    return (Selection() if config is None else read_config(config)).merged(
         select=resolve(tuple(select)),
         ignore=resolve(tuple(ignore)),
         strict=strict,
@@ -135,7 +135,7 @@ def chosen(
     )
 
 
-def judge(checked: Checked, choice: Choice) -> None:
+def judge(checked: Checked, choice: Selection) -> None:
     """Fail the test if a finding is bad enough."""
     __tracebackhide__ = True
     from amqpscope.report.lint_text import LintText

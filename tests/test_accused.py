@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.runs.lint import Work, check
 
 ACCUSED = Path(__file__).parent.parent / "captures" / "accused"
@@ -48,7 +48,7 @@ def errors(name, choice=None):
     keys = ACCUSED / f"{name}.keys"
     keylogs = (keys.read_bytes(),) if keys.exists() else ()
     checked = check(
-        str(ACCUSED / f"{name}.pcap"), Work(choice or Choice(), keylogs, excerpts=False)
+        str(ACCUSED / f"{name}.pcap"), Work(choice or Selection(), keylogs, excerpts=False)
     )
     assert checked.error is None
     assert checked.frames > 0
@@ -69,7 +69,7 @@ def test_only_deserved_errors_are_reported(name):
 )
 def test_what_the_user_wants_to_see_does_not_change_who_is_guilty(name, rule):
     deserved = {each for each in DESERVED[name] if each[0] == rule}
-    assert errors(name, Choice(select=(rule,))) == deserved
+    assert errors(name, Selection(select=(rule,))) == deserved
 
 
 def test_a_count_on_the_wire_keeps_nobody_busy():

@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
 from amqpscope.check.result import Checked
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 
 VERSION: Final = 1
@@ -73,7 +73,7 @@ class Baseline:
         self.seen[key] += 1
         return self.seen[key] <= self.known[key]
 
-    def fixed(self, checked: list[Checked], choice: Choice) -> dict[Key, int]:
+    def fixed(self, checked: list[Checked], choice: Selection) -> dict[Key, int]:
         """What is known and was looked for, but not found any more, and how often."""
         names = self.names([each.path for each in checked])
         read = {names[each.path]: each.path for each in checked if each.error is None}

@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from amqpscope.check.selection import FAIL_ON, Choice, ConfigError, resolve, resolve_one
+from amqpscope.check.selection import FAIL_ON, ConfigError, Selection, resolve, resolve_one
 from amqpscope.findings import ERROR, SEVERITIES
 
 OWN: Final = "amqpscope.toml"
@@ -39,7 +39,7 @@ def find_config(start: Path) -> Path | None:
     return None
 
 
-def read_config(path: Path) -> Choice:
+def read_config(path: Path) -> Selection:
     """The choice that a file makes."""
     table = settings(path)
     if table is None:
@@ -67,7 +67,7 @@ def settings(path: Path) -> dict[str, Any] | None:
     raise ConfigError(f"{path}: tool.amqpscope = {found!r}: expected a table")
 
 
-def from_table(table: dict[str, Any]) -> Choice:
+def from_table(table: dict[str, Any]) -> Selection:
     """The choice that a table of settings makes."""
     for key in table:
         if key not in KEYS:
@@ -78,7 +78,7 @@ def from_table(table: dict[str, Any]) -> Choice:
     if not isinstance(strict, bool):
         raise ConfigError(f"strict = {strict!r}: expected true or false")
     ignores = _table(table, "per-capture-ignores")
-    return Choice(
+    return Selection(
         select=_rules(table, "select", "select"),
         ignore=_rules(table, "ignore", "ignore"),
         severity=_severities(_table(table, "severity")),

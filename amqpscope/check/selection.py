@@ -27,7 +27,7 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """What the user wants checked. Rules are named by id, by group, or as ALL."""
 
     select: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class Choice:
         rules = load()
         return [word for word in self.select if not any(rank((word,), id) for id in rules)]
 
-    def merged(self, **given: Any) -> Choice:
+    def merged(self, **given: Any) -> Selection:
         """This, with what the command line says instead."""
         return replace(self, **{key: value for key, value in given.items() if value})
 

@@ -134,13 +134,13 @@ def picked(source: Source) -> Iterator[Step]:
 
 def read_html(captures: Sequence[Readable], options: Options) -> int:
     """What `read --format html` writes; the exit code."""
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
     from amqpscope.cli.state import Reader
     from amqpscope.runs.lint import Work, check
 
     reader = Reader({"decode_as": options.decode_as, "keylog": options.keylogs})
     keylogs = tuple(reader.keylogs)
-    work = Work(Choice(), keylogs, options.decode_as, excerpts=False, limit=LIMIT)
+    work = Work(Selection(), keylogs, options.decode_as, excerpts=False, limit=LIMIT)
     try:
         with kept(captures) as places:
             checked = [check(places.get(str(given), given), work) for given in captures]

@@ -102,7 +102,7 @@ def run_ladder(capture: Readable, options: dict[str, Any]) -> int:
 
 def laid_out(path: Readable, name: str, reader: Reader, options: dict[str, Any]) -> list[Ladder]:
     """The ladders of a capture, after the rules have seen it."""
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
     from amqpscope.cli.progress import CaptureBar
     from amqpscope.runs.illustrate import Ladders, Source, replay
     from amqpscope.runs.lint import Work, calm_collector, check
@@ -111,7 +111,7 @@ def laid_out(path: Readable, name: str, reader: Reader, options: dict[str, Any])
     keylogs, ports = tuple(reader.keylogs), options["decode_as"]
     with CaptureBar(name) as bar:
         limit = 0 if options["everything"] else MARKED
-        work = Work(Choice(), keylogs, ports, excerpts=False, limit=limit)
+        work = Work(Selection(), keylogs, ports, excerpts=False, limit=limit)
         checked = check(path, work, bar.update)
     checked.path = name
     tell(checked)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.check.baseline import Baseline
     from amqpscope.check.result import Checked
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
 
 FORMATS: Final = ("text", "json", "sarif", "junit", "github", "html")
 
@@ -140,14 +140,14 @@ class Lint:
         """Something could not be read."""
         self.read_keylogs: tuple[bytes, ...] = ()
 
-    def chosen(self) -> Choice:
+    def chosen(self) -> Selection:
         """The configuration and the command line together."""
         from amqpscope.check.config import find_config, read_config
-        from amqpscope.check.selection import Choice, resolve, why_idle
+        from amqpscope.check.selection import Selection, resolve, why_idle
 
         options = self.options
         path = Path(options["config"]) if options["config"] else find_config(Path.cwd())
-        config = Choice() if path is None else read_config(path)
+        config = Selection() if path is None else read_config(path)
         choice = config.merged(
             select=resolve(options["select"]),
             ignore=resolve(options["ignore"]),

@@ -16,7 +16,7 @@ from amqpscope.cli.options import reader_options
 from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing, terminal_width
 
 if TYPE_CHECKING:
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
     from amqpscope.spark.outcome import Outcome
     from amqpscope.spark.work import Work
 
@@ -185,7 +185,7 @@ class Run:
         self.where = where
         self.options = options
         self.work = work
-        self.choice: Choice = work.choice
+        self.choice: Selection = work.choice
         self.begun = time.monotonic()
 
     def run(self, inputs: tuple[str, ...]) -> int:

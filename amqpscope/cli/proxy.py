@@ -21,7 +21,7 @@ from amqpscope.cli.read import screen_wanted
 from amqpscope.cli.tls_options import make_tls, tls_options
 
 if TYPE_CHECKING:
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
     from amqpscope.proxy.process import Settings
     from amqpscope.runs.live import Wishes
 
@@ -281,13 +281,13 @@ def make_wishes(options: dict[str, Any]) -> Wishes:
     )
 
 
-def chosen(options: dict[str, Any]) -> Choice:
+def chosen(options: dict[str, Any]) -> Selection:
     """The configuration and the command line together."""
     from amqpscope.check.config import find_config, read_config
-    from amqpscope.check.selection import Choice, resolve
+    from amqpscope.check.selection import Selection, resolve
 
     path = Path(options["config"]) if options["config"] else find_config(Path.cwd())
-    config = Choice() if path is None else read_config(path)
+    config = Selection() if path is None else read_config(path)
     return config.merged(
         select=resolve(options["select"]),
         ignore=resolve(options["ignore"]),

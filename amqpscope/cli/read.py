@@ -93,11 +93,11 @@ def demo(no_tui: bool, **options: Any) -> None:
 
 def show_errors(path: str, options: Options) -> None:
     """What `lint` would say of a capture, but for warnings and notes."""
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
     from amqpscope.report.lint_text import LintText
     from amqpscope.runs.lint import Work, check
 
-    checked = check(path, Work(Choice()))
+    checked = check(path, Work(Selection()))
     checked.path = "demo.pcapng"
     checked.findings = [finding for finding in checked.findings if finding.severity == "error"]
     writer = LintText(width=options.width, colour=options.colour, plain=options.plain)

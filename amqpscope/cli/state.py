@@ -101,14 +101,14 @@ def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
     waits. Of what is over: who ended it, when, with which error, and which finding explains it.
     A FIN or RST that comes before the next frame counts too.
     """  # fmt: skip
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
     from amqpscope.report.endings import Instant
     from amqpscope.report.state import talk_lines, talk_object
 
     capture = choose_one(captures, options)
     if capture is None:
         sys.exit(UNREADABLE)
-    choice = Choice()
+    choice = Selection()
     reader = Reader(options, rules=choice.rules())
     talks: dict[int, Conversation] = {}
     start = now = frame = 0

@@ -61,11 +61,11 @@ def stuck(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
 
 def look_at(path: Readable, at: int, options: dict[str, Any]) -> tuple[Stuck | None, bool]:
     """What holds the connections of a capture; None: nothing is known. Also: whether it failed."""
-    from amqpscope.check.selection import Choice
+    from amqpscope.check.selection import Selection
     from amqpscope.insight.stuck import StuckWatch
     from amqpscope.report.stuck import Stuck
 
-    choice, watch = Choice(), StuckWatch()
+    choice, watch = Selection(), StuckWatch()
     reader = Reader(options, rules=choice.rules(), watch=watch)
     start = now = frame = 0
     for passed in reader.passing(path, at):

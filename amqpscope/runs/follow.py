@@ -12,7 +12,7 @@ from typing import NamedTuple
 from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.pieces import Pieces
 from amqpscope.check.result import Checked
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.runs.lint import excerpt
 from amqpscope.stream.types import SERVER
@@ -29,7 +29,7 @@ class Batch(NamedTuple):
 class Follower:
     """One recording on its way."""
 
-    def __init__(self, path: str, choice: Choice, fd: int = -1) -> None:
+    def __init__(self, path: str, choice: Selection, fd: int = -1) -> None:
         self.path = path
         self.choice = choice
         self.analyzer = Analyzer(rules=choice.rules())

@@ -23,7 +23,7 @@ from amqpscope.capture.pieces import Pieces, can_be_read_again
 from amqpscope.capture.ring import PACKED, SUFFIXES, Readable, Ring
 from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.check.result import Checked, Excerpt
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from dissectors.secrets import clean_name
 
@@ -37,7 +37,7 @@ Watch = Callable[[Pieces, int], None]
 class Work:
     """What a process needs to check captures."""
 
-    choice: Choice
+    choice: Selection
     keylogs: tuple[bytes, ...] = ()
     decode_as: dict[int, str] = field(default_factory=dict)
     excerpts: bool = True

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 
 from amqpscope.analysis import Step
 from amqpscope.check.result import Checked
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.protocols.words import printable
 from amqpscope.proxy.control import Watch
@@ -40,7 +40,7 @@ class Wishes:
     """What is to be printed."""
 
     options: Options
-    choice: Choice
+    choice: Selection
     lint: bool = False
     """Only the findings, at the end."""
     temporary: bool = False

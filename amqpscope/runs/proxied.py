@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from subprocess import Popen
 
 from amqpscope.check.result import Checked
-from amqpscope.check.selection import FAIL_ON, Choice, resolve
+from amqpscope.check.selection import FAIL_ON, Selection, resolve
 from amqpscope.findings import Finding
 from amqpscope.proxy.address import AddressError, parse_upstream, scheme_of
 from amqpscope.proxy.control import Watch
@@ -50,7 +50,7 @@ class Proxied:
         process: Popen[bytes],
         watch: Watch,
         status: Status,
-        choice: Choice,
+        choice: Selection,
         scheme: str = "amqp",
     ) -> None:
         self.address = status.listening[0]
@@ -133,7 +133,7 @@ def proxied(
     write: str | os.PathLike[str] | None = None,
     select: tuple[str, ...] | list[str] = (),
     ignore: tuple[str, ...] | list[str] = (),
-    choice: Choice | None = None,
+    choice: Selection | None = None,
     tls: TlsOptions | None = None,
     fail_on: str | None = None,
     allow_empty: bool = False,
@@ -153,7 +153,7 @@ def proxied(
         except AddressError as error:
             raise StartError(str(error)) from error
         tls = TlsOptions(target.tls, target.host, target.port)
-    chosen = (choice or Choice()).merged(
+    chosen = (choice or Selection()).merged(
         select=resolve(tuple(select)), ignore=resolve(tuple(ignore)), fail_on=fail_on
     )
     folder = None if write is not None else tempfile.mkdtemp(prefix="amqpscope-")

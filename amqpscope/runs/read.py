@@ -16,7 +16,7 @@ from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.ring import Readable
 from amqpscope.capture.source import CaptureError
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.protocols.registry import is_header_only
 from amqpscope.report.csv import CsvLines
 from amqpscope.report.jsonl import JsonLines
@@ -64,7 +64,7 @@ class Reading:
         self.out = out
         self.complain = complain
         self.failed = False
-        self.rules = Choice().rules()
+        self.rules = Selection().rules()
 
     def run(self, captures: Sequence[Readable]) -> int:
         """Read all of them; the exit code."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from amqpscope.analysis import Conversation, Step
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.insight.counters import (
     ConnectionNumbers,
@@ -80,7 +80,7 @@ class Gatherer:
     """Rows of one replay."""
 
     def __init__(
-        self, ring: str, choice: Choice, slice_of: Callable[[int], int] | None, frames: bool
+        self, ring: str, choice: Selection, slice_of: Callable[[int], int] | None, frames: bool
     ) -> None:
         self.ring = ring
         self.choice = choice

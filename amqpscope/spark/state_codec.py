@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from amqpscope import __version__, build
 from amqpscope.capture.keylog import Keys
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.rules.registry import RuleSet
 from amqpscope.spark.gather import MINUTE, Block
 from amqpscope.spark.interned import Known
@@ -35,7 +35,7 @@ NAME: Final = "amqpscope"
 MAX_STAMP: Final = 256
 REMADE: Final[dict[type, str]] = {
     RuleSet: RULES,
-    Choice: CHOICE,
+    Selection: CHOICE,
     Keys: KEYS,
 }
 """Made anew from what the user wants now; so the secrets of a key log are not written down."""

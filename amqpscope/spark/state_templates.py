@@ -17,7 +17,7 @@ from amqpscope import analysis
 from amqpscope.capture import offsets as lane
 from amqpscope.capture import tls
 from amqpscope.capture import unwrap as layers
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.insight import counters as numbers
 from amqpscope.insight import statistics
 from amqpscope.model import knowledge
@@ -92,7 +92,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(rows_of_deliveries.Deliveries, ""),
     partial(gather.Minute),
     partial(gather.Person, _CONVERSATION, 0, 0),
-    partial(gather.Gatherer, "", Choice(), None, False),
+    partial(gather.Gatherer, "", Selection(), None, False),
     partial(replay.Speakers, {}),
     partial(replay.Replay, "", Work(), RuleSet([])),
     # what each family has

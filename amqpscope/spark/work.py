@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 
 
 @dataclass(frozen=True)
 class Work:
     """What all processes must know."""
 
-    choice: Choice = field(default_factory=Choice)
+    choice: Selection = field(default_factory=Selection)
     keylogs: tuple[bytes, ...] = ()
     decode_as: dict[int, str] = field(default_factory=dict)
     frames: bool = False

@@ -18,7 +18,7 @@ from amqpscope.analysis import Analyzer, Conversation, Step
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import CaptureError
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.insight.endings import standing_words, talk_over_at
 from amqpscope.insight.refusals import refusal
@@ -51,7 +51,7 @@ class Indexer:
         self.given = given
         self.path = str(given)
         self.show_secrets = show_secrets
-        self.choice = Choice()
+        self.choice = Selection()
         self.analyzer = Analyzer(decode_as, self.choice.rules())
         self.waiting: dict[Connection, list[Piece]] = {}
         """Pieces of connections that may turn out to use AMQP."""

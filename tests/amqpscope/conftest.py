@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.runs.lint import Work, check
 from amqpscope.runs.read import Options, Reading
 from amqpscope.stream.types import PEERS
@@ -124,7 +124,7 @@ server: flow next-incoming-id=0 incoming-window=99 next-outgoing-id=0 outgoing-w
 @pytest.fixture
 def checked(bad):
     """What `lint` finds in `bad`: one finding, of FLW-016."""
-    found = check(str(bad), Work(Choice(select=("FLW-016",))))
+    found = check(str(bad), Work(Selection(select=("FLW-016",))))
     assert [finding.frame for finding in found.findings] == [11]
     return found
 

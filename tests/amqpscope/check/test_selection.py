@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from amqpscope.check.selection import (
-    Choice,
     ConfigError,
+    Selection,
     closest,
     matches,
     resolve,
@@ -45,7 +45,7 @@ def made(id, *, default=True):
     ],
 )
 def test_the_closer_word_decides(select, ignore, wanted):
-    assert Choice(select=select, ignore=ignore).wants(made("FLW-016")) is wanted
+    assert Selection(select=select, ignore=ignore).wants(made("FLW-016")) is wanted
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_closer_word_decides(select, ignore, wanted):
     ],
 )
 def test_a_rule_that_is_off_by_default_wants_to_be_asked_for(select, wanted):
-    assert Choice(select=select).wants(made("FLW-016", default=False)) is wanted
+    assert Selection(select=select).wants(made("FLW-016", default=False)) is wanted
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_far_miss_is_shown_where_to_look():
 
 def test_a_selection_that_nothing_answers_to_is_noticed():
     unchecked = next(entry.id for entry in catalogue().values() if status(entry) == NOT_YET)
-    choice = Choice(select=("FLW-016", unchecked))
+    choice = Selection(select=("FLW-016", unchecked))
     assert choice.idle() == [unchecked]
     assert why_idle(unchecked) == f"this rule is not checked: {NOT_YET}"
 
@@ -122,7 +122,7 @@ def test_a_pattern_means_a_path_or_the_end_of_one(path, pattern, matched):
 
 def test_findings_in_captures_with_a_pattern_are_ignored(checked):
     [finding] = checked.findings
-    choice = Choice(per_capture={"legacy-*": ("FLW",)})
+    choice = Selection(per_capture={"legacy-*": ("FLW",)})
     assert choice.adjust(finding, "x/legacy-1.pcap") is None
     assert choice.adjust(finding, "x/new.pcap") == finding
     assert choice.adjust_all([finding, finding], "x/legacy-1.pcap") == []
@@ -136,7 +136,7 @@ def test_findings_in_captures_with_a_pattern_are_ignored(checked):
 )  # fmt: skip
 def test_severity_is_set_by_rule_or_group(checked, severity, expected):
     [finding] = checked.findings
-    adjusted = Choice(severity=severity).adjust(finding, "a.pcap")
+    adjusted = Selection(severity=severity).adjust(finding, "a.pcap")
     assert adjusted == replace(finding, severity=expected)
     assert finding.severity == "error"
     assert closest(severity, "FLW-016") == (expected if expected != "error" else None)
@@ -148,12 +148,12 @@ def test_severity_is_set_by_rule_or_group(checked, severity, expected):
 )
 def test_strict_makes_a_broken_should_an_error_if_it_is_sure(change, strict, certainty, expected):
     finding = change(level="SHOULD", severity="warning", certainty=certainty)
-    assert Choice(strict=strict).adjust(finding, "a").severity == expected
+    assert Selection(strict=strict).adjust(finding, "a").severity == expected
 
 
 def test_a_suspect_finding_is_never_an_error(change):
     finding = change(certainty="suspect")
-    adjusted = Choice(severity={"FLW-016": "error"}).adjust(finding, "a")
+    adjusted = Selection(severity={"FLW-016": "error"}).adjust(finding, "a")
     assert adjusted.severity == "warning"
 
 
@@ -163,20 +163,20 @@ def test_a_suspect_finding_is_never_an_error(change):
      ("info", ["error", "warning", "info"]), ("never", [])],
 )  # fmt: skip
 def test_a_run_fails_from_a_severity_on(change, fail_on, failing):
-    choice = Choice(fail_on=fail_on)
+    choice = Selection(fail_on=fail_on)
     severities = ("error", "warning", "info")
     assert [each for each in severities if choice.fails(change(severity=each))] == failing
 
 
 def test_the_command_line_wins_over_the_configuration():
-    config = Choice(select=("FLW",), ignore=("MSG",), fail_on="warning")
+    config = Selection(select=("FLW",), ignore=("MSG",), fail_on="warning")
     merged = config.merged(select=("SES",), ignore=(), strict=True, fail_on=None)
     assert (merged.select, merged.ignore) == (("SES",), ("MSG",))
     assert (merged.strict, merged.fail_on) == (True, "warning")
 
 
 def test_rules_that_prove_violations_run_unreported_beside_those_that_are_selected():
-    rules = Choice(select=("FLW-017",)).rules()
+    rules = Selection(select=("FLW-017",)).rules()
     assert [rule.id for rule in rules.rules] == ["FLW-017"]
     assert {"SES-002", "A09-CHN-03"} <= rules.silent
     assert "FLW-017" not in rules.silent

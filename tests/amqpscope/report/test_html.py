@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.cli.html import Report
 from amqpscope.runs.lint import Work, check
 
@@ -66,7 +66,7 @@ class Page(HTMLParser):
 def written(*paths, choice=None, **how):
     """The page about some captures."""
     out = io.StringIO()
-    checked = [check(str(path), Work(choice or Choice(), excerpts=False)) for path in paths]
+    checked = [check(str(path), Work(choice or Selection(), excerpts=False)) for path in paths]
     Report(**how).write(out, checked)
     return Page(out.getvalue())
 
@@ -95,14 +95,14 @@ def test_a_page_is_sound_and_needs_nothing_else(root, name, frames):
 def test_every_finding_is_told_with_its_rule(root):
     path = root / "captures" / "demo.pcapng"
     page = written(path)
-    for finding in check(str(path), Work(Choice(), excerpts=False)).findings:
+    for finding in check(str(path), Work(Selection(), excerpts=False)).findings:
         assert f"c1-f{finding.frame}-{finding.rule}" in page.ids
         assert f"rule-{finding.rule}" in page.ids
     assert "Sections stand in one order" in page.text
 
 
 def test_evidence_and_the_frames_around_a_finding_are_shown(bad):
-    text = written(bad, choice=Choice(select=("FLW-016",))).text
+    text = written(bad, choice=Selection(select=("FLW-016",))).text
     table = re.search(r'<table class="frames">.*?</table>', text, re.DOTALL)[0]
     frames = re.findall(r'<tr class="[\w -]*"><td class="n">(\d+)', table)
     assert frames == ["8", "9", "10", "11"], "the attach that is evidence, and what is around"
@@ -126,7 +126,7 @@ def test_a_stall_is_told_and_marked_in_the_plot(bad):
 
 def test_a_link_that_is_held_when_the_capture_ends_is_told_first(opened):
     idle = STALLED + "@9.0s client: empty[0]\n"
-    text = written(opened(idle), choice=Choice(select=("FLW-016",))).text
+    text = written(opened(idle), choice=Selection(select=("FLW-016",))).text
     held = text.index("Held when the capture ends")
     assert held < text.index("Connections</h3>")
     assert (
@@ -213,7 +213,7 @@ def test_a_filter_picks_frames_and_their_findings(root):
 
 
 def test_a_clean_capture_says_so(good):
-    page = written(good, choice=Choice(select=("FLW-016",)))
+    page = written(good, choice=Selection(select=("FLW-016",)))
     assert "Nothing found." in page.text
     assert "rules" not in page.ids
 
@@ -241,7 +241,7 @@ def test_connections_beyond_the_most_are_counted(root):
 
 
 def test_many_findings_of_a_kind_are_shortened_and_counted(opened):
-    page = written(opened(MANY), choice=Choice(select=("MSG-001",)))
+    page = written(opened(MANY), choice=Selection(select=("MSG-001",)))
     assert "40 times" in page.text
     assert page.text.count('<details class="finding"') == 12
     assert "28 more of these" in page.text

@@ -5,12 +5,12 @@ from xml.etree import ElementTree
 import pytest
 
 from amqpscope.check.result import Checked
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.report.junit import junit_text
 
 
 def parsed(*captures, fail_on="error"):
-    return ElementTree.fromstring(junit_text(captures, Choice(fail_on=fail_on).fails))
+    return ElementTree.fromstring(junit_text(captures, Selection(fail_on=fail_on).fails))
 
 
 def counts(element):

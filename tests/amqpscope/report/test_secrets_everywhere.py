@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.cli import cli
 from amqpscope.insight.state import StateRenderer
 from amqpscope.spark.gather import Gatherer
@@ -303,7 +303,7 @@ def test_the_screen_of_states_shows_no_secret(name, recorded):
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_tables_have_no_secret(name, recorded):
-    gatherer = Gatherer("ring", Choice(select=("ALL",)), None, frames=True)
+    gatherer = Gatherer("ring", Selection(select=("ALL",)), None, frames=True)
     for step in steps_of(recorded(CONVERSATIONS[name])):
         gatherer.take(step)
     gatherer.finish()
@@ -326,7 +326,7 @@ def test_secrets_are_shown_when_asked_for(name, recorded):
 
 
 def steps_of(path):
-    analyzer = Analyzer(rules=Choice(select=("ALL",)).rules())
+    analyzer = Analyzer(rules=Selection(select=("ALL",)).rules())
     with Pieces(str(path)) as pieces:
         for batch in pieces:
             for piece in batch:

@@ -2,7 +2,7 @@
 
 import shutil
 
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.runs.follow import Follower, Gathered
 from amqpscope.runs.lint import Work, check
 
@@ -13,7 +13,7 @@ def test_a_recording_in_two_parts_gives_what_it_gives_whole(bad, tmp_path):
     whole = bad.read_bytes()
     path = tmp_path / "growing.pcapng"
     path.write_bytes(whole[: len(whole) // 2 + 1])
-    follower = Follower(str(path), Choice())
+    follower = Follower(str(path), Selection())
     gathered = Gathered(follower)
     for batch in follower.catch_up(path.stat().st_size):
         gathered.take(batch)
@@ -26,7 +26,7 @@ def test_a_recording_in_two_parts_gives_what_it_gives_whole(bad, tmp_path):
         gathered.take(batch)
     follower.close()
     result = gathered.result()
-    expected = check(str(bad), Work(Choice()))
+    expected = check(str(bad), Work(Selection()))
     assert 0 < half < result.frames
     assert (result.frames, result.packets, result.connections, result.error) == (
         expected.frames, expected.packets, expected.connections, None,
@@ -39,7 +39,7 @@ def test_only_what_was_chosen_is_found(bad, tmp_path):
     path = tmp_path / "bad.pcapng"
     if path != bad:
         shutil.copy(bad, path)
-    follower = Follower(str(path), Choice(per_capture={"bad.*": (FOUND,)}))
+    follower = Follower(str(path), Selection(per_capture={"bad.*": (FOUND,)}))
     gathered = Gathered(follower)
     follower.finish()
     for batch in follower:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.filter import compile_filter
 from amqpscope.insight.ladder import Arrow, Ended, Fold
 from amqpscope.runs.illustrate import Finished, Ladders, Source, evidence, replay
@@ -26,7 +26,7 @@ def source():
     """How to read a capture, with what `lint` finds in it."""
 
     def make(path, **how):
-        found = check(str(path), Work(Choice(), excerpts=False))
+        found = check(str(path), Work(Selection(), excerpts=False))
         return Source(str(path), findings=tuple(found.findings), **how)
 
     return make
@@ -105,7 +105,7 @@ def test_long_runs_of_transfers_are_folded(root, source):
 
 
 def test_evidence_of_findings_that_are_alike_is_of_the_first_ones(opened):
-    work = Work(Choice(select=("MSG-001",)), excerpts=False)
+    work = Work(Selection(select=("MSG-001",)), excerpts=False)
     found = check(str(opened(MANY)), work).findings
     assert len(found) == 40
     assert len(evidence(found) & {finding.frame for finding in found}) == 12

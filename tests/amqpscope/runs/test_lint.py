@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.report.lint import counted, document, tallies
 from amqpscope.runs import lint as linting
 from amqpscope.runs.lint import DIED, Work, captures_in, check, check_all
 
-FLOW = Choice(select=("FLW-016",))
+FLOW = Selection(select=("FLW-016",))
 
 
 def test_a_violation_is_found_with_the_frames_that_show_it(bad):
@@ -39,7 +39,7 @@ def test_excerpts_are_left_out_where_nobody_wants_them(bad):
 
 
 def test_of_very_many_findings_only_some_are_kept_and_all_are_counted(many):
-    reasons = Choice(select=("OUT-010",))
+    reasons = Selection(select=("OUT-010",))
     whole = check(str(many), Work(reasons))
     some = check(str(many), Work(reasons, limit=4))
     assert len(whole.findings) == 10
@@ -51,7 +51,7 @@ def test_of_very_many_findings_only_some_are_kept_and_all_are_counted(many):
 
 
 def test_as_many_findings_as_may_be_kept_are_all_kept(many):
-    exact = check(str(many), Work(Choice(select=("OUT-010",)), limit=10))
+    exact = check(str(many), Work(Selection(select=("OUT-010",)), limit=10))
     assert (len(exact.findings), exact.more) == (10, {})
     assert "omitted" not in document([exact])
 
@@ -104,7 +104,7 @@ def test_a_process_that_dies_costs_its_own_capture_only(bad, tmp_path):
     script.write_text(
         "import os, signal\n"
         "from amqpscope.runs import lint as linting\n"
-        "from amqpscope.check.selection import Choice\n"
+        "from amqpscope.check.selection import Selection\n"
         "real = linting.check\n"
         "def deadly(path, work, watch=None):\n"
         "    if path.endswith('deadly.pcap'):\n"
@@ -113,7 +113,7 @@ def test_a_process_that_dies_costs_its_own_capture_only(bad, tmp_path):
         "linting.check = deadly\n"
         "if __name__ == '__main__':\n"
         f"    paths = [{str(bad)!r}, 'deadly.pcap', {str(bad)!r}]\n"
-        "    work = linting.Work(Choice(select=('FLW-016',)))\n"
+        "    work = linting.Work(Selection(select=('FLW-016',)))\n"
         "    for each in linting.check_all(paths, work, 2, lambda: None):\n"
         "        print(len(each.findings), each.error)\n"
     )

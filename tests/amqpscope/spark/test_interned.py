@@ -2,7 +2,7 @@
 
 import ast
 
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.spark.interned import Known
 from dissectors.v0_9.dialects import NAMES, dialect
 
@@ -19,7 +19,7 @@ def shared(root):
 
 
 def test_every_empty_list_that_is_shared_is_known(root):
-    names = {name.rpartition(" ")[2] for name in Known(Choice().rules()).things}
+    names = {name.rpartition(" ")[2] for name in Known(Selection().rules()).things}
     passing = {"NO_ENDED", "NO_LEVELS", "NO_PLACES"}  # answers, which no object keeps
     found = set(shared(root))
     assert len(found) > 5
@@ -27,14 +27,14 @@ def test_every_empty_list_that_is_shared_is_known(root):
 
 
 def test_a_thing_is_found_by_its_name():
-    known = Known(Choice().rules())
+    known = Known(Selection().rules())
     lost = [name for name, thing in known.things.items()
             if known.things[known.names[id(thing)]] is not thing]  # fmt: skip
     assert lost == []
 
 
 def test_every_method_of_every_dialect_is_known():
-    known = Known(Choice().rules())
+    known = Known(Selection().rules())
     plans = [plan for name in NAMES for plan in dialect(name).methods.values()]
     assert all(id(plan) in known.names for plan in plans)
     assert all(id(plan.other) in known.names for plan in plans if plan.other)

@@ -4,7 +4,7 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.cli.state import Ended, Reader
 from amqpscope.filter import compile_filter
 from amqpscope.report.endings import Instant
@@ -69,7 +69,7 @@ def test_each_step_made_again_says_what_it_said_first(path, files):
     steps.update()
     lines, detail = TextLines(0), Detail(tree=True, octets=True)
     number = 0
-    for number, step in enumerate(steps_of(path, rules=Choice().rules()), 1):
+    for number, step in enumerate(steps_of(path, rules=Selection().rules()), 1):
         again = steps.step(number)
         # Findings that came late stand on the frame now; `read` had printed it by then.
         again.findings = step.findings

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.reader import open_capture
 from amqpscope.capture.unwrap import Unwrapper
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.findings import ERROR, SUSPECT, WARNING, Finding
 from amqpscope.rules.all import load
 from amqpscope.rules.registry import RuleSet
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 @cache
 def all_rules() -> RuleSet:
     """Every rule, also those that run only when asked for."""
-    return Choice(select=("ALL",)).rules()
+    return Selection(select=("ALL",)).rules()
 
 
 def lint(recording: Recording) -> list[Found]:

@@ -8,11 +8,11 @@ import kit.sharpness.operators_connection
 import kit.sharpness.operators_delivery
 import kit.sharpness.operators_session
 import kit.sharpness.operators_v0_9  # noqa: F401
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.runs.lint import Work, check
 from kit.sharpness.mutation import mutants_of
 
-WORK = Work(Choice(), excerpts=False)
+WORK = Work(Selection(), excerpts=False)
 
 
 def findings(talk, path):

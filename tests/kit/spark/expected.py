@@ -5,7 +5,7 @@ import json
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.ring import ring_in
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.insight.statistics import Histogram, Statistics
 from amqpscope.report.lint import finding_object
 from amqpscope.report.stats import connection_object
@@ -27,7 +27,7 @@ def readable(path):
 
 def linted(path):
     """The findings of a capture, and the counts that lint gives."""
-    checked = check(readable(path), Work(Choice(), excerpts=False))
+    checked = check(readable(path), Work(Selection(), excerpts=False))
     return ordered(finding_object(finding, "") for finding in checked.findings), checked
 
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.insight.statistics import Histogram, Statistics
 from amqpscope.report.jsonl import JsonLines, seconds
 
@@ -16,7 +16,7 @@ COUNTED = ("transfers", "deliveries", "octets")
 
 def replayed(path):
     """The lines that `read --format jsonl` prints, and the connections that `stats` counts."""
-    statistics, analyzer, printer = Statistics(), Analyzer(rules=Choice().rules()), JsonLines()
+    statistics, analyzer, printer = Statistics(), Analyzer(rules=Selection().rules()), JsonLines()
     units = []
     with Pieces(str(path)) as pieces:
         for batch in pieces:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.rules.all import load
 from amqpscope.rules.v0_9 import consequences as v0_9
 from amqpscope.rules.v1_0.consequences import (
@@ -187,5 +187,5 @@ server: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0 outgoi
 
 def test_what_is_not_selected_is_still_known_to_be_broken(root):
     path = root / "captures/accused/R9-cascade-second-begin-of-server-FLW-017-client.pcap"
-    found = check(str(path), Work(Choice(select=("FLW",)))).findings
+    found = check(str(path), Work(Selection(select=("FLW",)))).findings
     assert {(f.rule, f.severity) for f in found} == {("FLW-017", "warning")}

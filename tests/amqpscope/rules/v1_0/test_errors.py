@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqpscope.analysis import Analyzer
-from amqpscope.check.selection import Choice
+from amqpscope.check.selection import Selection
 from amqpscope.rules.all import load
 from amqpscope.rules.registry import RULES, RuleSet
 from amqpscope.stream.types import Chunk, Connection
@@ -13,7 +13,7 @@ from kit.conversation import Pieces
 from kit.exchange import play, script
 
 SENDER = 'role=sender source=source() target=target(address="q") initial-delivery-count=0'
-ONLY_CAUSES = Choice(select=("ERR-022",))
+ONLY_CAUSES = Selection(select=("ERR-022",))
 FLOW = "incoming-window=100 next-outgoing-id=0 outgoing-window=100"
 
 
@@ -124,7 +124,7 @@ REFUSED = """
     """
 
 
-def causes(text: str, choice: Choice = ONLY_CAUSES) -> list[tuple[str, str]]:
+def causes(text: str, choice: Selection = ONLY_CAUSES) -> list[tuple[str, str]]:
     """What is said of an exchange where only the rule for causes is selected."""
     analyzer = Analyzer({5672: "amqp-1.0"}, choice.rules())
     connection = Connection(("10.0.0.1", 50000), ("10.0.0.2", 5672), True)
