@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.check.selection import Selection
     from amqpscope.findings import Finding
     from amqpscope.runs.proxied import Proxied
@@ -51,11 +51,11 @@ def lint(
 ) -> list[Finding]:
     """Check one capture, with the configuration that counts in a folder."""
     __tracebackhide__ = True
-    from amqpscope.runs.lint import Work, check
+    from amqpscope.runs.lint import CheckSettings, check
 
     choice = chosen(root, select=select, ignore=ignore, strict=strict, fail_on=fail_on)
     keylogs = () if keylog is None else (Path(keylog).read_bytes(),)
-    checked = check(os.fspath(capture), Work(choice, keylogs))
+    checked = check(os.fspath(capture), CheckSettings(choice, keylogs))
     if checked.unreadable or not checked.frames:
         reason = "; ".join(filter(None, (checked.error, *checked.notes))) or "no AMQP in it"
         pytest.fail(f"{checked.path}: {reason}", pytrace=False)
@@ -135,7 +135,7 @@ def chosen(
     )
 
 
-def judge(checked: Checked, choice: Selection) -> None:
+def judge(checked: CaptureResult, choice: Selection) -> None:
     """Fail the test if a finding is bad enough."""
     __tracebackhide__ = True
     from amqpscope.report.lint_text import LintText

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from amqpscope.check.selection import Selection
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 
 ACCUSED = Path(__file__).parent.parent / "captures" / "accused"
 
@@ -48,7 +48,7 @@ def errors(name, choice=None):
     keys = ACCUSED / f"{name}.keys"
     keylogs = (keys.read_bytes(),) if keys.exists() else ()
     checked = check(
-        str(ACCUSED / f"{name}.pcap"), Work(choice or Selection(), keylogs, excerpts=False)
+        str(ACCUSED / f"{name}.pcap"), CheckSettings(choice or Selection(), keylogs, excerpts=False)
     )
     assert checked.error is None
     assert checked.frames > 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amqpscope.check.selection import Selection
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 from amqpscope.runs.read import Options, Reading
 
 CAPTURES = Path(__file__).parent.parent / "captures"
@@ -39,7 +39,7 @@ def read(name):
 def findings(name, keylog):
     """What `amqpscope lint` finds in it."""
     keylogs = (keylog.read_bytes(),) if keylog.exists() else ()
-    checked = check(str(CAPTURES / name), Work(Selection(), keylogs, excerpts=False))
+    checked = check(str(CAPTURES / name), CheckSettings(Selection(), keylogs, excerpts=False))
     lines = [
         f"{f.severity} {f.rule} frame {f.frame} ({f.peer}, {f.certainty}) {f.path}: {f.message}\n"
         for f in checked.findings

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 
@@ -57,7 +57,7 @@ class Baseline:
         self.known: Counter[Key] = Counter() if known is None else known
         self.seen: Counter[Key] = Counter()
 
-    def filter(self, checked: list[Checked]) -> int:
+    def filter(self, checked: list[CaptureResult]) -> int:
         """Take known findings out of captures; how many these were."""
         names = self.names([each.path for each in checked])
         total = 0
@@ -73,7 +73,7 @@ class Baseline:
         self.seen[key] += 1
         return self.seen[key] <= self.known[key]
 
-    def fixed(self, checked: list[Checked], choice: Selection) -> dict[Key, int]:
+    def fixed(self, checked: list[CaptureResult], choice: Selection) -> dict[Key, int]:
         """What is known and was looked for, but not found any more, and how often."""
         names = self.names([each.path for each in checked])
         read = {names[each.path]: each.path for each in checked if each.error is None}
@@ -136,7 +136,7 @@ def read_baseline(path: str) -> Baseline:
     return Baseline(path, Counter(dict(rows)))
 
 
-def write_baseline(path: str, checked: list[Checked]) -> int:
+def write_baseline(path: str, checked: list[CaptureResult]) -> int:
     """Keep all findings as known ones; how many these are."""
     counts = Counter(
         key_of(finding, seen_from(path, each.path)) for each in checked for finding in each.findings

@@ -31,7 +31,7 @@ class Kind(NamedTuple):
 
 
 @dataclass
-class Checked:
+class CaptureResult:
     """One capture and what was found in it."""
 
     path: str

@@ -16,7 +16,7 @@ from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, silence
 if TYPE_CHECKING:
     from amqpscope.analysis import Step
     from amqpscope.capture.ring import Readable
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.filter import Filter
     from amqpscope.runs.illustrate import Source
     from amqpscope.runs.read import Options
@@ -43,7 +43,7 @@ class Report:
     """How a capture is read again, if it is not simply the file at its path."""
     left: int = DRAWN
 
-    def write(self, out: TextIO, captures: list[Checked]) -> None:
+    def write(self, out: TextIO, captures: list[CaptureResult]) -> None:
         """The whole page."""
         from amqpscope.report.html import page_foot, page_head
 
@@ -60,7 +60,7 @@ class Report:
                 complain(str(error))
         out.writelines(page_foot(captures))
 
-    def print(self, captures: list[Checked]) -> None:
+    def print(self, captures: list[CaptureResult]) -> None:
         """The page on standard output; who reads it may stop early, which changes no exit code."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -70,7 +70,7 @@ class Report:
         except BrokenPipeError:
             silence()
 
-    def capture(self, place: int, checked: Checked) -> Iterator[str]:
+    def capture(self, place: int, checked: CaptureResult) -> Iterator[str]:
         """One capture."""
         from amqpscope.cli.progress import CaptureBar
         from amqpscope.report.html_capture import capture_foot, capture_parts, frame_parts
@@ -90,7 +90,7 @@ class Report:
             yield from frame_parts(place, picked(source), show_secrets=self.show_secrets)
         yield capture_foot()
 
-    def source(self, checked: Checked) -> Source:
+    def source(self, checked: CaptureResult) -> Source:
         """How a capture is read again."""
         from amqpscope.runs.illustrate import Source
 
@@ -99,7 +99,7 @@ class Report:
             tuple(checked.findings), self.where, self.show_secrets,
         )  # fmt: skip
 
-    def pick(self, checked: Checked, where: Filter) -> None:
+    def pick(self, checked: CaptureResult, where: Filter) -> None:
         """Leave only the findings on frames that match the filter."""
         from amqpscope.runs.illustrate import Finished, replay
 
@@ -112,7 +112,7 @@ class Report:
         }
         checked.findings = [finding for finding in checked.findings if finding.frame in frames]
 
-    def drawn(self, checked: Checked) -> frozenset[int]:
+    def drawn(self, checked: CaptureResult) -> frozenset[int]:
         """The connections of a capture that are drawn."""
         first = dict.fromkeys(finding.connection for finding in checked.findings)
         numbers = dict.fromkeys((*first, *range(1, checked.connections + 1)))
@@ -136,11 +136,11 @@ def read_html(captures: Sequence[Readable], options: Options) -> int:
     """What `read --format html` writes; the exit code."""
     from amqpscope.check.selection import Selection
     from amqpscope.cli.state import Reader
-    from amqpscope.runs.lint import Work, check
+    from amqpscope.runs.lint import CheckSettings, check
 
     reader = Reader({"decode_as": options.decode_as, "keylog": options.keylogs})
     keylogs = tuple(reader.keylogs)
-    work = Work(Selection(), keylogs, options.decode_as, excerpts=False, limit=LIMIT)
+    work = CheckSettings(Selection(), keylogs, options.decode_as, excerpts=False, limit=LIMIT)
     try:
         with kept(captures) as places:
             checked = [check(places.get(str(given), given), work) for given in captures]

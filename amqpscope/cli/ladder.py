@@ -24,7 +24,7 @@ from amqpscope.cli.state import Reader
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.insight.ladder import Ladder
 
 FORMATS: Final = ("text", "mermaid", "svg")
@@ -105,13 +105,13 @@ def laid_out(path: Readable, name: str, reader: Reader, options: dict[str, Any])
     from amqpscope.check.selection import Selection
     from amqpscope.cli.progress import CaptureBar
     from amqpscope.runs.illustrate import Ladders, Source, replay
-    from amqpscope.runs.lint import Work, calm_collector, check
+    from amqpscope.runs.lint import CheckSettings, calm_collector, check
 
     calm_collector()
     keylogs, ports = tuple(reader.keylogs), options["decode_as"]
     with CaptureBar(name) as bar:
         limit = 0 if options["everything"] else MARKED
-        work = Work(Selection(), keylogs, ports, excerpts=False, limit=limit)
+        work = CheckSettings(Selection(), keylogs, ports, excerpts=False, limit=limit)
         checked = check(path, work, bar.update)
     checked.path = name
     tell(checked)
@@ -128,7 +128,7 @@ def laid_out(path: Readable, name: str, reader: Reader, options: dict[str, Any])
     return ladders.finish()
 
 
-def tell(checked: Checked) -> None:
+def tell(checked: CaptureResult) -> None:
     """What the user should know about the capture beside the picture."""
     for line in checked.told():
         complain(line)

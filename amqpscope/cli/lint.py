@@ -27,7 +27,7 @@ from amqpscope.cli.rings import choose
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.check.baseline import Baseline
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.check.selection import Selection
 
 FORMATS: Final = ("text", "json", "sarif", "junit", "github", "html")
@@ -182,10 +182,10 @@ class Lint:
             return UNREADABLE
         return int(any(self.choice.fails(f) for each in checked for f in each.findings))
 
-    def check(self, captures: Sequence[Readable]) -> list[Checked]:
+    def check(self, captures: Sequence[Readable]) -> list[CaptureResult]:
         """Check all captures, in files and directories."""
         from amqpscope.cli.progress import CaptureBar, CapturesBar
-        from amqpscope.runs.lint import Work, check, check_all
+        from amqpscope.runs.lint import CheckSettings, check, check_all
 
         options = self.options
         excerpts = options["form"] == "text" and not options["statistics"]
@@ -193,7 +193,7 @@ class Lint:
         # Known findings have to be compared one by one.
         known = options["baseline"] or options["write_baseline"]
         limit = 0 if known else options["max_findings"]
-        work = Work(self.choice, self.read_keylogs, options["decode_as"], excerpts, limit)
+        work = CheckSettings(self.choice, self.read_keylogs, options["decode_as"], excerpts, limit)
         # Each once, also when it lies in a directory that is given too.
         given = list(dict.fromkeys(path for each in captures for path in self.expand(each)))
         paths = [str(each) for each in given]
@@ -234,7 +234,7 @@ class Lint:
                 self.failed = True
         return tuple(found)
 
-    def tell(self, checked: Checked) -> None:
+    def tell(self, checked: CaptureResult) -> None:
         """What the user should know about a capture beside the findings."""
         from amqpscope.protocols.registry import is_header_only
 
@@ -253,7 +253,7 @@ class Lint:
         if not checked.frames and not checked.error and not checked.notes:
             complain(f"{checked.path}: no AMQP in {checked.packets} packets")
 
-    def compare(self, baseline: Baseline, checked: list[Checked]) -> None:
+    def compare(self, baseline: Baseline, checked: list[CaptureResult]) -> None:
         """Take known findings out, and say what is fixed."""
         known = baseline.filter(checked)
         if known:
@@ -264,7 +264,7 @@ class Lint:
                 f"{key.capture}: {key.rule} ({key.peer}) is fixed{times}, still in {baseline.path}"
             )
 
-    def write(self, checked: list[Checked]) -> None:
+    def write(self, checked: list[CaptureResult]) -> None:
         """Put the report where it belongs."""
         options = self.options
         if options["write_baseline"] and options["form"] == "text":
@@ -278,7 +278,7 @@ class Lint:
         else:
             self.show(text)
 
-    def write_html(self, checked: list[Checked]) -> None:
+    def write_html(self, checked: list[CaptureResult]) -> None:
         """The page, as it comes."""
         from amqpscope.cli.html import Report
 
@@ -302,7 +302,7 @@ class Lint:
         except BrokenPipeError:
             silence()
 
-    def report(self, checked: list[Checked]) -> str:
+    def report(self, checked: list[CaptureResult]) -> str:
         """The findings in the format that was asked for."""
         from amqpscope.report import github, junit, lint, sarif
 
@@ -320,7 +320,7 @@ class Lint:
             return github.github_text(checked)
         return self.text(checked)
 
-    def text(self, checked: list[Checked]) -> str:
+    def text(self, checked: list[CaptureResult]) -> str:
         """The findings for people."""
         from amqpscope.report.lint_text import LintText
 

@@ -23,7 +23,7 @@ from amqpscope.cli.tls_options import make_tls, tls_options
 if TYPE_CHECKING:
     from amqpscope.check.selection import Selection
     from amqpscope.proxy.process import Settings
-    from amqpscope.runs.live import Wishes
+    from amqpscope.runs.live import ProxyOutput
 
 UNITS: Final = {
     # unit: octets, seconds
@@ -196,7 +196,7 @@ def proxy(**options: Any) -> None:
 
     require_lint(options)
     try:
-        settings, wishes = make_settings(options), make_wishes(options)
+        settings, wishes = make_settings(options), make_output(options)
     except (ConfigError, AddressError) as error:
         complain(str(error))
         sys.exit(UNREADABLE)
@@ -249,9 +249,9 @@ def temporary() -> str:
     return os.path.join(tempfile.gettempdir(), name)
 
 
-def make_wishes(options: dict[str, Any]) -> Wishes:
+def make_output(options: dict[str, Any]) -> ProxyOutput:
     """What is to be printed."""
-    from amqpscope.runs.live import Wishes
+    from amqpscope.runs.live import ProxyOutput
     from amqpscope.runs.read import Options
 
     printed_to = sys.stderr if options["command"] else sys.stdout
@@ -269,7 +269,7 @@ def make_wishes(options: dict[str, Any]) -> Wishes:
     )
     printed = options["lint"] or options["command"] or options["output"]
     screen = not printed and screen_wanted(options, options["no_tui"])
-    return Wishes(
+    return ProxyOutput(
         shown,
         chosen(options),
         options["lint"],

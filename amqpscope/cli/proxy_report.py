@@ -10,18 +10,18 @@ from typing import Final, TextIO
 
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import CaptureError, later_than
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.cli.output import UNREADABLE, complain, printing, silence
 from amqpscope.proxy.control import Watch
 from amqpscope.report.lint import finding_object
 from amqpscope.report.lint_text import LintText
 from amqpscope.runs.gate import counted, emptiness, lost_packets, shortfalls
-from amqpscope.runs.live import Live, Wishes
+from amqpscope.runs.live import Live, ProxyOutput
 
 ALLOW: Final = "nothing was checked (--allow-empty if that is meant)"
 
 
-def analyse(path: str, watch: Watch, wishes: Wishes, out: TextIO, fd: int = -1) -> int:
+def analyse(path: str, watch: Watch, wishes: ProxyOutput, out: TextIO, fd: int = -1) -> int:
     """Follow the recording to its end and print; the exit code.
 
     `fd` is that of the recording's first file, if it is open already.
@@ -56,10 +56,10 @@ def analyse(path: str, watch: Watch, wishes: Wishes, out: TextIO, fd: int = -1) 
     written = report(checked, short, wishes, out)
     if short or not written:
         return UNREADABLE
-    return int(any(map(wishes.choice.fails, checked.findings)))
+    return int(any(map(wishes.selection.fails, checked.findings)))
 
 
-def report(checked: Checked, short: list[str], wishes: Wishes, out: TextIO) -> bool:
+def report(checked: CaptureResult, short: list[str], wishes: ProxyOutput, out: TextIO) -> bool:
     """Write the findings in the format that was asked for; False when that could not be."""
     form = wishes.options.form
     if short:
@@ -82,7 +82,7 @@ def report(checked: Checked, short: list[str], wishes: Wishes, out: TextIO) -> b
     return True
 
 
-def text_of(checked: Checked, form: str, wishes: Wishes) -> str:
+def text_of(checked: CaptureResult, form: str, wishes: ProxyOutput) -> str:
     """The findings as `lint` writes them; and as JSON lines."""
     from amqpscope.report import github, junit, lint, sarif
 
@@ -94,7 +94,7 @@ def text_of(checked: Checked, form: str, wishes: Wishes) -> str:
     if form == "sarif":
         return sarif.sarif_text([checked])
     if form == "junit":
-        return junit.junit_text([checked], wishes.choice.fails)
+        return junit.junit_text([checked], wishes.selection.fails)
     if form == "github":
         return github.github_text([checked])
     if checked.unreadable and not checked.findings:
@@ -104,7 +104,7 @@ def text_of(checked: Checked, form: str, wishes: Wishes) -> str:
     return "".join(f"{line}\n" for line in writer.lines([checked]))
 
 
-def write_html(checked: Checked, wishes: Wishes, out: TextIO) -> None:
+def write_html(checked: CaptureResult, wishes: ProxyOutput, out: TextIO) -> None:
     """The page of `lint --format html`."""
     from amqpscope.cli.html import Report
 
@@ -123,6 +123,6 @@ def files_of(first: str) -> tuple[str, ...]:
     return tuple(found) if found != [first] else ()
 
 
-def standard(wishes: Wishes) -> TextIO:
+def standard(wishes: ProxyOutput) -> TextIO:
     """Where to print: the command has standard output for itself."""
     return sys.stderr if wishes.command else sys.stdout

@@ -27,7 +27,7 @@ from amqpscope.proxy.files import NEVER
 from amqpscope.proxy.process import Settings, StartError, exposed, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
 from amqpscope.runs.gate import counted, lost_packets
-from amqpscope.runs.live import Wishes
+from amqpscope.runs.live import ProxyOutput
 
 if TYPE_CHECKING:
     from amqpscope.proxy.relay import Relay
@@ -45,7 +45,7 @@ NICENESS: Final = 10
 class ProxyRun:
     """The processes of one run."""
 
-    def __init__(self, settings: Settings, wishes: Wishes, command: tuple[str, ...]) -> None:
+    def __init__(self, settings: Settings, wishes: ProxyOutput, command: tuple[str, ...]) -> None:
         self.settings = settings
         self.wishes = wishes
         self.command = Command(command, resource.getrlimit(resource.RLIMIT_NOFILE))

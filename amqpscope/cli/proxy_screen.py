@@ -9,10 +9,10 @@ from typing import Any
 
 from amqpscope.cli.output import UNREADABLE, complain
 from amqpscope.proxy.control import Watch
-from amqpscope.runs.live import Wishes
+from amqpscope.runs.live import ProxyOutput
 
 
-def show_screen(path: str, watch: Watch, wishes: Wishes) -> int:
+def show_screen(path: str, watch: Watch, wishes: ProxyOutput) -> int:
     """Open the screen on the recording; when the user leaves it, the relay ends too."""
     from amqpscope.tui import run
 

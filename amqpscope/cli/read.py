@@ -95,9 +95,9 @@ def show_errors(path: str, options: Options) -> None:
     """What `lint` would say of a capture, but for warnings and notes."""
     from amqpscope.check.selection import Selection
     from amqpscope.report.lint_text import LintText
-    from amqpscope.runs.lint import Work, check
+    from amqpscope.runs.lint import CheckSettings, check
 
-    checked = check(path, Work(Selection()))
+    checked = check(path, CheckSettings(Selection()))
     checked.path = "demo.pcapng"
     checked.findings = [finding for finding in checked.findings if finding.severity == "error"]
     writer = LintText(width=options.width, colour=options.colour, plain=options.plain)

@@ -9,7 +9,7 @@ from amqpscope.protocols.words import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.findings import Finding
 
 COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
@@ -17,12 +17,12 @@ DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 PROPERTY: Final = DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
-def github_text(captures: Sequence[Checked]) -> str:
+def github_text(captures: Sequence[CaptureResult]) -> str:
     """A line per finding, and per capture that could not be read to its end."""
     return "".join(f"{line}\n" for checked in captures for line in commands(checked))
 
 
-def commands(checked: Checked) -> Iterator[str]:
+def commands(checked: CaptureResult) -> Iterator[str]:
     """The lines of one capture."""
     if checked.error is not None:
         command = "error" if checked.unreadable else "warning"

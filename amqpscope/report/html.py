@@ -21,12 +21,14 @@ from amqpscope.report.lint import counted
 from amqpscope.report.lint_text import count
 
 if TYPE_CHECKING:
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
 
 SIGNS: Final = {"error": "✗", "warning": "!", "info": "i"}
 
 
-def page_head(captures: Sequence[Checked], title: str, *, frames: bool = False) -> Iterator[str]:
+def page_head(
+    captures: Sequence[CaptureResult], title: str, *, frames: bool = False
+) -> Iterator[str]:
     """Everything before the first capture."""
     style = resource("ladder.css") + resource("html.css")
     script = resource("html.js")
@@ -52,7 +54,7 @@ def page_head(captures: Sequence[Checked], title: str, *, frames: bool = False) 
     yield from capture_table(captures)
 
 
-def page_foot(captures: Sequence[Checked]) -> Iterator[str]:
+def page_foot(captures: Sequence[CaptureResult]) -> Iterator[str]:
     """Everything after the last capture: the rules, and who made it."""
     used = sorted({finding.rule for checked in captures for finding in checked.findings})
     if used:
@@ -80,7 +82,7 @@ def digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def verdict(captures: Sequence[Checked]) -> str:
+def verdict(captures: Sequence[CaptureResult]) -> str:
     """How it went, in numbers and in a sentence."""
     counts = counted(captures)
     frames = sum(checked.frames for checked in captures)
@@ -103,7 +105,7 @@ def named(severity: str, number: int) -> str:
     return "info" if severity == "info" else f"{severity}{'' if number == 1 else 's'}"
 
 
-def navigation(captures: Sequence[Checked], *, frames: bool) -> Iterator[str]:
+def navigation(captures: Sequence[CaptureResult], *, frames: bool) -> Iterator[str]:
     """Where to go, and what to show."""
     found = any(checked.findings for checked in captures)
     links = [("#captures", "Captures")]
@@ -129,7 +131,7 @@ def navigation(captures: Sequence[Checked], *, frames: bool) -> Iterator[str]:
     yield "</nav>\n"
 
 
-def capture_table(captures: Sequence[Checked]) -> Iterator[str]:
+def capture_table(captures: Sequence[CaptureResult]) -> Iterator[str]:
     """The captures, and how each could be read."""
     yield (
         '<section id="captures">\n<h2>Captures</h2>\n<div class="wide"><table>\n<thead><tr>'

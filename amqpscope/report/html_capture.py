@@ -21,7 +21,7 @@ from amqpscope.stream.types import PEERS
 
 if TYPE_CHECKING:
     from amqpscope.analysis import Step
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.report.illustration import Illustration
 
 BLOCK: Final = 500
@@ -33,7 +33,7 @@ HELD: Final = 20
 
 
 def capture_parts(
-    place: int, checked: Checked, shown: Illustration, *, frames: bool = False
+    place: int, checked: CaptureResult, shown: Illustration, *, frames: bool = False
 ) -> Iterator[str]:
     """What comes before the frames of a capture."""
     yield f'<section class="capture" id="c{place}">\n<h2>{escape(checked.path)}</h2>\n'

@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.findings import Finding
 
     Fails = Callable[[Finding], bool]
 
 
-def junit_text(captures: Sequence[Checked], fails: Fails) -> str:
+def junit_text(captures: Sequence[CaptureResult], fails: Fails) -> str:
     """The report as text; a finding that does not make the run fail is a case that passes."""
     suites = ElementTree.Element("testsuites", name="amqpscope")
     for checked in captures:
@@ -25,7 +25,7 @@ def junit_text(captures: Sequence[Checked], fails: Fails) -> str:
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def suite(checked: Checked, fails: Fails) -> ElementTree.Element:
+def suite(checked: CaptureResult, fails: Fails) -> ElementTree.Element:
     """One capture."""
     cases = [testcase(finding, checked, fails) for finding in checked.findings]
     if checked.error is not None:
@@ -49,7 +49,7 @@ def suite(checked: Checked, fails: Fails) -> ElementTree.Element:
     return element
 
 
-def testcase(finding: Finding, checked: Checked, fails: Fails) -> ElementTree.Element:
+def testcase(finding: Finding, checked: CaptureResult, fails: Fails) -> ElementTree.Element:
     """One finding."""
     case = ElementTree.Element(
         "testcase",

@@ -11,13 +11,13 @@ from amqpscope.findings import SEVERITIES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.findings import Finding
 
 VERSION: Final = 1
 
 
-def counted(captures: Sequence[Checked]) -> dict[str, int]:
+def counted(captures: Sequence[CaptureResult]) -> dict[str, int]:
     """How many findings there are of each severity."""
     counts = Counter(f.severity for checked in captures for f in checked.findings)
     for checked in captures:
@@ -26,7 +26,7 @@ def counted(captures: Sequence[Checked]) -> dict[str, int]:
     return {severity: counts[severity] for severity in SEVERITIES}
 
 
-def document(captures: Sequence[Checked]) -> dict[str, Any]:
+def document(captures: Sequence[CaptureResult]) -> dict[str, Any]:
     """The whole result, as `lint --format json` prints it.
 
     The summary counts all findings; where there are too many of a kind to list, `omitted` tells
@@ -52,7 +52,7 @@ def document(captures: Sequence[Checked]) -> dict[str, Any]:
     return whole
 
 
-def capture_object(checked: Checked) -> dict[str, Any]:
+def capture_object(checked: CaptureResult) -> dict[str, Any]:
     """One capture."""
     return {
         "path": checked.path,
@@ -87,7 +87,7 @@ def finding_object(finding: Finding, capture: str) -> dict[str, Any]:
     }
 
 
-def json_text(captures: Sequence[Checked]) -> str:
+def json_text(captures: Sequence[CaptureResult]) -> str:
     """The document as text; in ASCII, so that no name in a capture can break the output."""
     return json.dumps(document(captures), indent=1) + "\n"
 
@@ -102,7 +102,7 @@ class Tally(NamedTuple):
     peer: str
 
 
-def tallies(captures: Sequence[Checked]) -> list[Tally]:
+def tallies(captures: Sequence[CaptureResult]) -> list[Tally]:
     """The most frequent first."""
     counts = Counter(
         (f.rule, f.name, f.severity, f.peer) for checked in captures for f in checked.findings
@@ -114,12 +114,12 @@ def tallies(captures: Sequence[Checked]) -> list[Tally]:
     return sorted(found, key=lambda tally: (-tally.times, tally.rule, tally.peer))
 
 
-def statistics_json(captures: Sequence[Checked]) -> str:
+def statistics_json(captures: Sequence[CaptureResult]) -> str:
     """The counts for programs."""
     return json.dumps([tally._asdict() for tally in tallies(captures)], indent=1) + "\n"
 
 
-def statistics_text(captures: Sequence[Checked]) -> str:
+def statistics_text(captures: Sequence[CaptureResult]) -> str:
     """The counts for people."""
     return "".join(
         f"{t.times:6,}  {t.rule:8} {t.severity:7}  {t.peer:6}  {t.name}\n"

@@ -24,7 +24,7 @@ from amqpscope.report.text import ARROWS, PLAIN_ARROWS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from amqpscope.check.result import Checked, Excerpt
+    from amqpscope.check.result import CaptureResult, Excerpt
     from amqpscope.findings import Finding
 
 COLOURS: Final = {"error": "1;31", "warning": "1;33", "info": "1;36"}
@@ -43,7 +43,7 @@ class LintText:
         self.arrows = PLAIN_ARROWS if plain else ARROWS
         self.more = "~" if plain else "…"
 
-    def lines(self, captures: Sequence[Checked]) -> Iterator[str]:
+    def lines(self, captures: Sequence[CaptureResult]) -> Iterator[str]:
         """All findings, then the sum."""
         for checked in captures:
             for finding in checked.findings:
@@ -54,7 +54,7 @@ class LintText:
                 yield ""
         yield self.sum(captures)
 
-    def rest(self, checked: Checked) -> Iterator[str]:
+    def rest(self, checked: CaptureResult) -> Iterator[str]:
         """How many findings are not listed."""
         for kind, number in checked.more.items():
             mark = self.styled(f"{kind.severity}[{kind.rule}]", COLOURS[kind.severity])
@@ -62,7 +62,7 @@ class LintText:
             yield f"... and {number:,} more {mark} {kind.name} ({where})"
         yield from self.headed("=", f"{escaped(checked.path)}: --max-findings 0 lists all", "  ")
 
-    def finding(self, finding: Finding, checked: Checked) -> Iterator[str]:
+    def finding(self, finding: Finding, checked: CaptureResult) -> Iterator[str]:
         """One finding with its evidence."""
         doubt = "" if finding.certainty == "sure" else f", {finding.certainty}"
         mark = f"{finding.severity}[{finding.rule}]"
@@ -87,7 +87,7 @@ class LintText:
         yield first.replace(sign, self.styled(sign, GUTTER), 1)
         yield from more
 
-    def shown(self, finding: Finding, checked: Checked) -> dict[int, Excerpt]:
+    def shown(self, finding: Finding, checked: CaptureResult) -> dict[int, Excerpt]:
         """The frames that a finding rests on, in their order."""
         frames = {finding.frame, *(frame for frame, _ in finding.related)}
         return {n: checked.excerpts[n] for n in sorted(frames) if n in checked.excerpts}
@@ -122,7 +122,7 @@ class LintText:
         line = line.rstrip()
         return cut(line, self.width - digits - 4, self.more) if self.width else line
 
-    def sum(self, captures: Sequence[Checked]) -> str:
+    def sum(self, captures: Sequence[CaptureResult]) -> str:
         """How it went in all."""
         frames = sum(checked.frames for checked in captures)
         broken = sum(checked.unreadable and not checked.problems for checked in captures)
@@ -149,7 +149,7 @@ class LintText:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
 
-def place(finding: Finding, checked: Checked) -> str:
+def place(finding: Finding, checked: CaptureResult) -> str:
     """Where a finding is."""
     parts = [
         f"{escaped(checked.path)}: frame {finding.frame}",

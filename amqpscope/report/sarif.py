@@ -21,19 +21,19 @@ from amqpscope.rules.documents import documents
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from amqpscope.check.result import Checked
+    from amqpscope.check.result import CaptureResult
     from amqpscope.findings import Finding
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def sarif_text(captures: Sequence[Checked]) -> str:
+def sarif_text(captures: Sequence[CaptureResult]) -> str:
     """The log as text."""
     return json.dumps(sarif(captures), indent=1) + "\n"
 
 
-def sarif(captures: Sequence[Checked]) -> dict[str, Any]:
+def sarif(captures: Sequence[CaptureResult]) -> dict[str, Any]:
     """One run over all captures."""
     used = sorted({finding.rule for checked in captures for finding in checked.findings})
     driver = {
@@ -51,7 +51,7 @@ def sarif(captures: Sequence[Checked]) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def invocation(captures: Sequence[Checked]) -> dict[str, Any]:
+def invocation(captures: Sequence[CaptureResult]) -> dict[str, Any]:
     """How the run went: captures that could not be read, or not to their ends."""
     notices = [
         {
@@ -73,7 +73,7 @@ def help_uri(family: str, section: str) -> dict[str, str]:
     return {"helpUri": address} if address else {}
 
 
-def results(captures: Sequence[Checked], used: list[str]) -> Iterator[dict[str, Any]]:
+def results(captures: Sequence[CaptureResult], used: list[str]) -> Iterator[dict[str, Any]]:
     """All findings; equal ones are told apart by their order."""
     places = {id: place for place, id in enumerate(used)}
     for checked in captures:

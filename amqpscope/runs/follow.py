@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.pieces import Pieces
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.runs.lint import excerpt
@@ -73,12 +73,12 @@ class Follower:
         return self.choice.adjust_all(findings, self.path)
 
 
-class Gathered:
+class LiveResult:
     """The findings of a recording, as `lint` would report them."""
 
     def __init__(self, follower: Follower) -> None:
         self.follower = follower
-        self.checked = Checked(follower.path)
+        self.checked = CaptureResult(follower.path)
         self.answered = False
         """The server has sent a frame."""
 
@@ -93,7 +93,7 @@ class Gathered:
                 checked.excerpts[step.frame.number] = excerpt(step)
         checked.findings.extend(batch.late)
 
-    def result(self) -> Checked:
+    def result(self) -> CaptureResult:
         """All that is known so far."""
         checked, analyzer, pieces = self.checked, self.follower.analyzer, self.follower.pieces
         checked.findings.sort(key=lambda finding: (finding.frame, finding.rule))

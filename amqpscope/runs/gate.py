@@ -7,12 +7,12 @@ for `proxied` (`NotChecked`) and for the pytest fixture.
 
 from __future__ import annotations
 
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.protocols.registry import is_header_only
 from amqpscope.proxy.relay import Status
 
 
-def emptiness(checked: Checked, status: Status, *, answered: bool) -> str:
+def emptiness(checked: CaptureResult, status: Status, *, answered: bool) -> str:
     """Why nothing was checked: nobody came, nobody answered, or it was not AMQP; else nothing."""
     if not status.accepted:
         return f"no client connected to {', '.join(status.listening)}"
@@ -26,7 +26,7 @@ def emptiness(checked: Checked, status: Status, *, answered: bool) -> str:
 
 
 def shortfalls(
-    checked: Checked, status: Status | None, *, in_order: bool, lost_files: int = 0
+    checked: CaptureResult, status: Status | None, *, in_order: bool, lost_files: int = 0
 ) -> list[str]:
     """What was not recorded or not analysed, a line each."""
     short = []

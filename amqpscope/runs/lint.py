@@ -22,7 +22,7 @@ from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.pieces import Pieces, can_be_read_again
 from amqpscope.capture.ring import PACKED, SUFFIXES, Readable, Ring
 from amqpscope.capture.source import STDIN, CaptureError
-from amqpscope.check.result import Checked, Excerpt
+from amqpscope.check.result import CaptureResult, Excerpt
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from dissectors.secrets import clean_name
@@ -34,10 +34,10 @@ Watch = Callable[[Pieces, int], None]
 
 
 @dataclass(frozen=True)
-class Work:
+class CheckSettings:
     """What a process needs to check captures."""
 
-    choice: Selection
+    selection: Selection
     keylogs: tuple[bytes, ...] = ()
     decode_as: dict[int, str] = field(default_factory=dict)
     excerpts: bool = True
@@ -59,8 +59,8 @@ def calm_collector() -> None:
 
 
 def check_all(
-    paths: list[Readable], work: Work, jobs: int, done: Callable[[], None]
-) -> list[Checked]:
+    paths: list[Readable], work: CheckSettings, jobs: int, done: Callable[[], None]
+) -> list[CaptureResult]:
     """Check captures, `jobs` at a time; the results in the order of the paths."""
     if jobs <= 1 or len(paths) <= 1:
         return _one_by_one(paths, work, done)
@@ -70,7 +70,9 @@ def check_all(
     return [next(own if path == STDIN else others) for path in paths]
 
 
-def _one_by_one(paths: list[Readable], work: Work, done: Callable[[], None]) -> list[Checked]:
+def _one_by_one(
+    paths: list[Readable], work: CheckSettings, done: Callable[[], None]
+) -> list[CaptureResult]:
     results = []
     for path in paths:
         results.append(check(path, work))
@@ -79,8 +81,8 @@ def _one_by_one(paths: list[Readable], work: Work, done: Callable[[], None]) -> 
 
 
 def _side_by_side(
-    paths: list[Readable], work: Work, jobs: int, done: Callable[[], None]
-) -> list[Checked]:
+    paths: list[Readable], work: CheckSettings, jobs: int, done: Callable[[], None]
+) -> list[CaptureResult]:
     results = []
     with _workers(min(jobs, len(paths))) as pool:
         for path, future in zip(paths, _submit(pool, paths, work, done), strict=True):
@@ -92,13 +94,13 @@ def _side_by_side(
     return results
 
 
-def _alone(path: Readable, work: Work) -> Checked:
+def _alone(path: Readable, work: CheckSettings) -> CaptureResult:
     """Check a capture in a process of its own, which may die."""
     with _workers(1) as pool:
         try:
             return _submit(pool, [path], work, lambda: None)[0].result()
         except BrokenProcessPool:
-            return Checked(str(path), error=DIED, unreadable=True)
+            return CaptureResult(str(path), error=DIED, unreadable=True)
 
 
 @contextmanager
@@ -117,8 +119,11 @@ def _workers(number: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _submit(
-    pool: ProcessPoolExecutor, paths: Iterable[Readable], work: Work, done: Callable[[], None]
-) -> list[Future[Checked]]:
+    pool: ProcessPoolExecutor,
+    paths: Iterable[Readable],
+    work: CheckSettings,
+    done: Callable[[], None],
+) -> list[Future[CaptureResult]]:
     """Hand out the work; the processes are started here and leave Ctrl-C to us."""
     # It would unblock what is blocked next, if it were started by the first of the processes.
     resource_tracker.ensure_running()
@@ -133,19 +138,21 @@ def _submit(
     return futures
 
 
-def _handed_out(pool: ProcessPoolExecutor, path: Readable, work: Work) -> Future[Checked]:
+def _handed_out(
+    pool: ProcessPoolExecutor, path: Readable, work: CheckSettings
+) -> Future[CaptureResult]:
     try:
         return pool.submit(check, path, work)
     except BrokenProcessPool as error:
-        lost: Future[Checked] = Future()
+        lost: Future[CaptureResult] = Future()
         lost.set_exception(error)
         return lost
 
 
-def check(path: Readable, work: Work, watch: Watch | None = None) -> Checked:
+def check(path: Readable, work: CheckSettings, watch: Watch | None = None) -> CaptureResult:
     """Check one capture, whatever is in it."""
-    checked = Checked(str(path))
-    analyzer = Analyzer(work.decode_as, work.choice.rules())
+    checked = CaptureResult(str(path))
+    analyzer = Analyzer(work.decode_as, work.selection.rules())
     try:
         _read(path, checked, analyzer, work, watch)
         _look_up(path, checked, work)
@@ -161,7 +168,11 @@ def check(path: Readable, work: Work, watch: Watch | None = None) -> Checked:
 
 
 def _read(
-    path: Readable, checked: Checked, analyzer: Analyzer, work: Work, watch: Watch | None
+    path: Readable,
+    checked: CaptureResult,
+    analyzer: Analyzer,
+    work: CheckSettings,
+    watch: Watch | None,
 ) -> None:
     """Let the rules see every frame."""
     with Pieces(path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
@@ -185,14 +196,14 @@ def _read(
         checked.unreadable = pieces.capture.unreadable
 
 
-def _keep(checked: Checked, found: list[Finding], work: Work) -> bool:
+def _keep(checked: CaptureResult, found: list[Finding], work: CheckSettings) -> bool:
     """Take the findings that are wanted; whether one of them was kept."""
-    wanted = work.choice.adjust_all(found, checked.path)
+    wanted = work.selection.adjust_all(found, checked.path)
     kept = [checked.keep(finding, work.limit) for finding in wanted]
     return any(kept)
 
 
-def _look_up(path: Readable, checked: Checked, work: Work) -> None:
+def _look_up(path: Readable, checked: CaptureResult, work: CheckSettings) -> None:
     """Read the capture once more for frames that turned out to matter after they had passed."""
     missing = _spoken_of(checked.findings).difference(checked.excerpts)
     if not missing or not work.excerpts or not can_be_read_again(path):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TextIO
 
 from amqpscope.analysis import Step
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.protocols.words import printable
@@ -21,8 +21,8 @@ from amqpscope.proxy.control import Watch
 from amqpscope.report.lint import finding_object
 from amqpscope.report.lint_text import COLOURS
 from amqpscope.report.text import TextLines
-from amqpscope.runs.follow import Batch, Follower, Gathered
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.follow import Batch, Follower, LiveResult
+from amqpscope.runs.lint import CheckSettings, check
 from amqpscope.runs.read import Options, Reading
 
 LOOK: Final = 1.0
@@ -36,11 +36,11 @@ REPEAT: Final = 10.0
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ProxyOutput:
     """What is to be printed."""
 
     options: Options
-    choice: Selection
+    selection: Selection
     lint: bool = False
     """Only the findings, at the end."""
     temporary: bool = False
@@ -62,7 +62,7 @@ class Live:
         self,
         path: str,
         watch: Watch,
-        wishes: Wishes,
+        wishes: ProxyOutput,
         out: TextIO,
         complain: Callable[[str], None],
         fd: int = -1,
@@ -70,8 +70,8 @@ class Live:
         self.watch = watch
         self.wishes = wishes
         self.complain = complain
-        self.follower = Follower(path, wishes.choice, fd)
-        self.gathered = Gathered(self.follower)
+        self.follower = Follower(path, wishes.selection, fd)
+        self.gathered = LiveResult(self.follower)
         self.lag = Lag(watch, complain)
         self.reading = Reading(wishes.options, out, complain)
         self.lines = self.reading.lines()
@@ -80,7 +80,7 @@ class Live:
         self.number = 0
         """Of the file that is read, in a rotated recording."""
 
-    def run(self) -> Checked:
+    def run(self) -> CaptureResult:
         """Print as it comes; all that was found, when the relay is gone."""
         for batch in self.follower:
             if self.wishes.lint:
@@ -139,13 +139,13 @@ class Live:
         who = f"{finding.name} ({finding.peer}{doubt})"
         return f"      {mark}{where} {who}: {printable(finding.message)}"
 
-    def result(self) -> Checked:
+    def result(self) -> CaptureResult:
         """What `lint` says of the recording."""
         checked = self.gathered.result()
         if not self.wishes.lint or not checked.findings or self.rotated:
             return checked
         # Frames that turned out to matter after they had passed are found by reading once more.
-        again = check(checked.path, Work(self.wishes.choice))
+        again = check(checked.path, CheckSettings(self.wishes.selection))
         return checked if again.error is not None else again
 
     @property

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from subprocess import Popen
 
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import FAIL_ON, Selection, resolve
 from amqpscope.findings import Finding
 from amqpscope.proxy.address import AddressError, parse_upstream, scheme_of
@@ -28,7 +28,7 @@ from amqpscope.proxy.process import Settings, StartError, start_process
 from amqpscope.proxy.relay import Status
 from amqpscope.proxy.tls_policy import TlsOptions
 from amqpscope.report.lint_text import LintText
-from amqpscope.runs.follow import Follower, Gathered
+from amqpscope.runs.follow import Follower, LiveResult
 from amqpscope.runs.gate import emptiness, shortfalls
 
 ANY_PORT = "127.0.0.1:0"
@@ -67,7 +67,7 @@ class Proxied:
         self._watch = watch
         self._first_status = status
         self._follower = Follower(status.first, choice)
-        self._gathered = Gathered(self._follower)
+        self._gathered = LiveResult(self._follower)
 
     @property
     def status(self) -> Status:
@@ -90,7 +90,7 @@ class Proxied:
         return self.checked.frames
 
     @property
-    def checked(self) -> Checked:
+    def checked(self) -> CaptureResult:
         """All that is known of the traffic up to now, as `lint` reports it."""
         for batch in self._follower.catch_up(self.status.octets):
             self._gathered.take(batch)

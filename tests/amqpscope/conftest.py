@@ -8,7 +8,7 @@ import pytest
 
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.check.selection import Selection
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 from amqpscope.runs.read import Options, Reading
 from amqpscope.stream.types import PEERS
 from dissectors.notation import parse_conversation
@@ -124,7 +124,7 @@ server: flow next-incoming-id=0 incoming-window=99 next-outgoing-id=0 outgoing-w
 @pytest.fixture
 def checked(bad):
     """What `lint` finds in `bad`: one finding, of FLW-016."""
-    found = check(str(bad), Work(Selection(select=("FLW-016",))))
+    found = check(str(bad), CheckSettings(Selection(select=("FLW-016",))))
     assert [finding.frame for finding in found.findings] == [11]
     return found
 

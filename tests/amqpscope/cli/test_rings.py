@@ -16,7 +16,7 @@ from amqpscope.check.selection import Selection
 from amqpscope.insight.statistics import Statistics
 from amqpscope.report.lint import document
 from amqpscope.report.stats import connection_object
-from amqpscope.runs.lint import Work, check, check_all
+from amqpscope.runs.lint import CheckSettings, check, check_all
 from kit import CAPTURES
 from kit.cutting import cut, joined, records_of
 
@@ -46,7 +46,7 @@ def statistics_of(given):
 
 def test_every_capture_rotated_gives_the_lines_findings_and_numbers_of_the_original(show, tmp_path):
     assert len(NAMES) > 50
-    work = Work(Selection())
+    work = CheckSettings(Selection())
     for number, name in enumerate(NAMES):
         path = CAPTURES / name
         ring = rotated(path, tmp_path / name, 2 + number % 11)
@@ -145,7 +145,7 @@ def test_files_are_one_ring_in_the_order_of_their_names_or_as_given(amqpscope, l
 def test_each_directory_is_a_ring_of_its_own_however_many_are_checked_at_once(ring, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(ring, other)
-    work = Work(Selection())
+    work = CheckSettings(Selection())
     rings = [ring_in(str(ring)), ring_in(str(other))]
     alone = [check(each, work) for each in rings]
     assert alone[0].frames == alone[1].frames > 0

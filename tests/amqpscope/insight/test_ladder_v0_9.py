@@ -5,13 +5,13 @@ import pytest
 from amqpscope.check.selection import Selection
 from amqpscope.insight.ladder import Arrow
 from amqpscope.runs.illustrate import Ladders, Source, replay
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 
 
 @pytest.fixture(scope="module")
 def ladder(root):
     path = str(root / "captures" / "v091_pika_basic-rabbitmq.pcap")
-    found = check(path, Work(Selection(), excerpts=False))
+    found = check(path, CheckSettings(Selection(), excerpts=False))
     ladders = Ladders(Source(path, findings=tuple(found.findings)), collapse=False)
     for passed in replay(ladders.source):
         ladders.take(passed)

@@ -1,6 +1,6 @@
 """GitHub's workflow commands."""
 
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.report.github import github_text
 
 
@@ -36,12 +36,15 @@ def test_nothing_ends_a_command_or_property_early(checked, change):
 
 
 def test_captures_that_could_not_be_read_are_annotated():
-    captures = [Checked("a.pcap", error="cut short"), Checked("b", error="gone", unreadable=True)]
+    captures = [
+        CaptureResult("a.pcap", error="cut short"),
+        CaptureResult("b", error="gone", unreadable=True),
+    ]
     assert github_text(captures) == "::warning file=a.pcap::cut short\n::error file=b::gone\n"
 
 
 def test_nothing_found_is_nothing_said():
-    assert github_text([Checked("a.pcap")]) == ""
+    assert github_text([CaptureResult("a.pcap")]) == ""
 
 
 def test_nothing_moves_the_cursor_of_whoever_reads_the_log(checked, change):
@@ -54,5 +57,5 @@ def test_nothing_moves_the_cursor_of_whoever_reads_the_log(checked, change):
 
 
 def test_an_error_of_a_capture_is_escaped_too():
-    text = github_text([Checked("a.pcap", error="\x1b[31mred")])
+    text = github_text([CaptureResult("a.pcap", error="\x1b[31mred")])
     assert text == "::warning file=a.pcap::\\x1b[31mred\n"

@@ -9,7 +9,7 @@ import pytest
 
 from amqpscope.check.selection import Selection
 from amqpscope.cli.html import Report
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 
 NASTY = '<script>document.title="taken"</script><img src=x onerror="document.title=1">'
 NASTY_LINK = f"""
@@ -66,7 +66,9 @@ class Page(HTMLParser):
 def written(*paths, choice=None, **how):
     """The page about some captures."""
     out = io.StringIO()
-    checked = [check(str(path), Work(choice or Selection(), excerpts=False)) for path in paths]
+    checked = [
+        check(str(path), CheckSettings(choice or Selection(), excerpts=False)) for path in paths
+    ]
     Report(**how).write(out, checked)
     return Page(out.getvalue())
 
@@ -95,7 +97,7 @@ def test_a_page_is_sound_and_needs_nothing_else(root, name, frames):
 def test_every_finding_is_told_with_its_rule(root):
     path = root / "captures" / "demo.pcapng"
     page = written(path)
-    for finding in check(str(path), Work(Selection(), excerpts=False)).findings:
+    for finding in check(str(path), CheckSettings(Selection(), excerpts=False)).findings:
         assert f"c1-f{finding.frame}-{finding.rule}" in page.ids
         assert f"rule-{finding.rule}" in page.ids
     assert "Sections stand in one order" in page.text

@@ -6,7 +6,7 @@ import pytest
 
 from amqpscope.check.selection import Selection
 from amqpscope.cli.html import Report
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 
 NASTY = """
 client: attach name="<script>document.title=1</script><img src=x onerror='document.title=2'>"
@@ -30,7 +30,7 @@ def open_page(browser, folder):
         # Each page at an address of its own: one that differs by its fragment is not loaded anew.
         target = folder / f"{len(list(folder.iterdir()))}.html"
         with target.open("w", encoding="utf-8") as out:
-            Report(**how).write(out, [check(str(path), Work(Selection(), excerpts=False))])
+            Report(**how).write(out, [check(str(path), CheckSettings(Selection(), excerpts=False))])
         browser.open(target.as_uri() + fragment)
         return target.as_uri()
 

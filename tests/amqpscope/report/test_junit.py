@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.report.junit import junit_text
 
@@ -47,13 +47,13 @@ def test_what_does_not_fail_the_run_is_a_case_that_passes(
 
 
 def test_a_clean_capture_is_one_case_that_passes():
-    root = parsed(Checked("a.pcap"))
+    root = parsed(CaptureResult("a.pcap"))
     assert counts(root) == (1, 0, 0)
     assert list(root.find("testsuite/testcase")) == []
 
 
 def test_a_capture_that_could_not_be_read_is_an_error(checked):
-    broken = Checked("none.pcap", error="no such file", unreadable=True)
+    broken = CaptureResult("none.pcap", error="no such file", unreadable=True)
     root = parsed(broken, checked)
     assert counts(root) == (2, 1, 1)
     assert root.find(".//error").get("message") == "no such file"

@@ -2,7 +2,7 @@
 
 import json
 
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.report.lint import counted, json_text, statistics_json, statistics_text
 
 CAPTURE = {
@@ -46,7 +46,9 @@ def test_what_a_finding_does_not_have_is_null(checked, change):
 
 
 def test_a_capture_that_could_not_be_read_stands_there_with_the_reason():
-    text = json_text([Checked("none.pcap", error="no such file or directory", unreadable=True)])
+    text = json_text(
+        [CaptureResult("none.pcap", error="no such file or directory", unreadable=True)]
+    )
     document = json.loads(text)
     assert document["captures"] == [
         {"path": "none.pcap", "packets": 0, "connections": 0, "frames": 0, "protocols": [],

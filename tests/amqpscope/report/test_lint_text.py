@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.report.columns import columns
 from amqpscope.report.lint_text import LintText
 
@@ -81,13 +81,13 @@ def test_a_terminal_that_knows_ascii_alone_gets_that(checked):
 @pytest.mark.parametrize(
     ("captures", "told"),
     [
-        ([Checked("a", frames=1)], "Nothing found in 1 frame of 1 capture."),
+        ([CaptureResult("a", frames=1)], "Nothing found in 1 frame of 1 capture."),
         (
-            [Checked("a", frames=1200), Checked("b", unreadable=True)],
+            [CaptureResult("a", frames=1200), CaptureResult("b", unreadable=True)],
             "Nothing found in 1,200 frames of 1 capture; 1 capture could not be read.",
         ),
         (
-            [Checked("a", unreadable=True), Checked("b", unreadable=True)],
+            [CaptureResult("a", unreadable=True), CaptureResult("b", unreadable=True)],
             "Nothing was checked: 2 captures could not be read.",
         ),
     ],
@@ -97,7 +97,7 @@ def test_the_sum_tells_how_it_went(captures, told):
 
 
 def test_severities_are_counted_in_the_sum(checked, change):
-    other = Checked("b", findings=[*checked.findings] * 2)
+    other = CaptureResult("b", findings=[*checked.findings] * 2)
     assert text(other).splitlines()[-1] == "Found 2 errors in 0 frames of 1 capture."
     change(severity="info")
     assert text(checked).splitlines()[-1] == "Found 1 info in 11 frames of 1 capture."

@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.report.sarif import SCHEMA, help_uri, sarif, sarif_text, uri
 from amqpscope.rules.all import load
 
@@ -36,8 +36,8 @@ def run(checked):
 
 
 def test_logs_keep_to_the_schema(schema, checked):
-    cut = Checked("cut.pcap", error="cut short")
-    unreadable = Checked("none.pcap", error="no such file", unreadable=True)
+    cut = CaptureResult("cut.pcap", error="cut short")
+    unreadable = CaptureResult("none.pcap", error="no such file", unreadable=True)
     for captures in ([], [checked], [checked, checked, cut, unreadable]):
         jsonschema.validate(json.loads(sarif_text(captures)), schema)
 
@@ -83,7 +83,7 @@ def test_fingerprints_are_stable_and_tell_equal_findings_apart(checked, change):
 
 
 def test_what_could_not_be_read_is_a_notification():
-    broken = Checked("none.pcap", error="no such file", unreadable=True)
+    broken = CaptureResult("none.pcap", error="no such file", unreadable=True)
     [invocation] = sarif([broken])["runs"][0]["invocations"]
     assert invocation["executionSuccessful"] is False
     [notice] = invocation["toolExecutionNotifications"]
@@ -91,7 +91,7 @@ def test_what_could_not_be_read_is_a_notification():
 
 
 def test_a_cut_capture_is_a_warning_and_the_run_succeeds():
-    [invocation] = sarif([Checked("a.pcap", error="cut short")])["runs"][0]["invocations"]
+    [invocation] = sarif([CaptureResult("a.pcap", error="cut short")])["runs"][0]["invocations"]
     assert invocation["executionSuccessful"] is True
     assert invocation["toolExecutionNotifications"][0]["level"] == "warning"
 

@@ -3,8 +3,8 @@
 import shutil
 
 from amqpscope.check.selection import Selection
-from amqpscope.runs.follow import Follower, Gathered
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.follow import Follower, LiveResult
+from amqpscope.runs.lint import CheckSettings, check
 
 FOUND = "FLW-016"
 
@@ -14,7 +14,7 @@ def test_a_recording_in_two_parts_gives_what_it_gives_whole(bad, tmp_path):
     path = tmp_path / "growing.pcapng"
     path.write_bytes(whole[: len(whole) // 2 + 1])
     follower = Follower(str(path), Selection())
-    gathered = Gathered(follower)
+    gathered = LiveResult(follower)
     for batch in follower.catch_up(path.stat().st_size):
         gathered.take(batch)
     half = gathered.result().frames
@@ -26,7 +26,7 @@ def test_a_recording_in_two_parts_gives_what_it_gives_whole(bad, tmp_path):
         gathered.take(batch)
     follower.close()
     result = gathered.result()
-    expected = check(str(bad), Work(Selection()))
+    expected = check(str(bad), CheckSettings(Selection()))
     assert 0 < half < result.frames
     assert (result.frames, result.packets, result.connections, result.error) == (
         expected.frames, expected.packets, expected.connections, None,
@@ -40,7 +40,7 @@ def test_only_what_was_chosen_is_found(bad, tmp_path):
     if path != bad:
         shutil.copy(bad, path)
     follower = Follower(str(path), Selection(per_capture={"bad.*": (FOUND,)}))
-    gathered = Gathered(follower)
+    gathered = LiveResult(follower)
     follower.finish()
     for batch in follower:
         gathered.take(batch)

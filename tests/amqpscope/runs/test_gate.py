@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 import amqpscope as package
-from amqpscope.check.result import Checked
+from amqpscope.check.result import CaptureResult
 from amqpscope.proxy.relay import Status
 from amqpscope.runs.gate import emptiness, shortfalls
 from dissectors.notation import parse_conversation
@@ -376,12 +376,12 @@ STATUS = Status(["127.0.0.1:1"], "u:1", "a", "a", 100, 9, 0, 1, 0, None)
 @pytest.mark.parametrize(
     ("checked", "status", "told"),
     [
-        (Checked("a", frames=1), STATUS, ""),
-        (Checked("a", error="cut short"), STATUS, "a: cut short"),
-        (Checked("a", notes=["connection x is TLS"]), STATUS, "a: connection x is TLS"),
-        (Checked("a", protocols=["amqp-0-10"]), STATUS, "amqp-0-10 is not checked beyond"),
-        (Checked("a", gaps=2), STATUS, "a: octets are missing at 2 places"),
-        (Checked("a"), STATUS._replace(problem="a: full", lost=3), "3 packets lost: a: full"),
+        (CaptureResult("a", frames=1), STATUS, ""),
+        (CaptureResult("a", error="cut short"), STATUS, "a: cut short"),
+        (CaptureResult("a", notes=["connection x is TLS"]), STATUS, "a: connection x is TLS"),
+        (CaptureResult("a", protocols=["amqp-0-10"]), STATUS, "amqp-0-10 is not checked beyond"),
+        (CaptureResult("a", gaps=2), STATUS, "a: octets are missing at 2 places"),
+        (CaptureResult("a"), STATUS._replace(problem="a: full", lost=3), "3 packets lost: a: full"),
     ],
 )
 def test_what_was_not_recorded_or_not_analysed_is_named(checked, status, told):
@@ -392,4 +392,4 @@ def test_what_was_not_recorded_or_not_analysed_is_named(checked, status, told):
 
 def test_a_run_in_which_one_client_of_two_was_refused_is_not_empty():
     status = STATUS._replace(accepted=2, refused=1)
-    assert emptiness(Checked("a", frames=2), status, answered=True) == ""
+    assert emptiness(CaptureResult("a", frames=2), status, answered=True) == ""

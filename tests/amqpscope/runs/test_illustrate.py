@@ -6,7 +6,7 @@ from amqpscope.check.selection import Selection
 from amqpscope.filter import compile_filter
 from amqpscope.insight.ladder import Arrow, Ended, Fold
 from amqpscope.runs.illustrate import Finished, Ladders, Source, evidence, replay
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 
 MANY = """
 client: attach name="s" handle=0 role=sender source=source() target=target(address="q")
@@ -26,7 +26,7 @@ def source():
     """How to read a capture, with what `lint` finds in it."""
 
     def make(path, **how):
-        found = check(str(path), Work(Selection(), excerpts=False))
+        found = check(str(path), CheckSettings(Selection(), excerpts=False))
         return Source(str(path), findings=tuple(found.findings), **how)
 
     return make
@@ -105,7 +105,7 @@ def test_long_runs_of_transfers_are_folded(root, source):
 
 
 def test_evidence_of_findings_that_are_alike_is_of_the_first_ones(opened):
-    work = Work(Selection(select=("MSG-001",)), excerpts=False)
+    work = CheckSettings(Selection(select=("MSG-001",)), excerpts=False)
     found = check(str(opened(MANY)), work).findings
     assert len(found) == 40
     assert len(evidence(found) & {finding.frame for finding in found}) == 12

@@ -13,13 +13,13 @@ import pytest
 from amqpscope.check.selection import Selection
 from amqpscope.report.lint import counted, document, tallies
 from amqpscope.runs import lint as linting
-from amqpscope.runs.lint import DIED, Work, captures_in, check, check_all
+from amqpscope.runs.lint import DIED, CheckSettings, captures_in, check, check_all
 
 FLOW = Selection(select=("FLW-016",))
 
 
 def test_a_violation_is_found_with_the_frames_that_show_it(bad):
-    checked = check(str(bad), Work(FLOW))
+    checked = check(str(bad), CheckSettings(FLOW))
     [finding] = checked.findings
     assert (finding.rule, finding.peer, finding.frame) == ("FLW-016", "client", 11)
     assert finding.frame in checked.excerpts
@@ -28,20 +28,20 @@ def test_a_violation_is_found_with_the_frames_that_show_it(bad):
 
 
 def test_a_legal_capture_has_no_findings(good):
-    checked = check(str(good), Work(FLOW))
+    checked = check(str(good), CheckSettings(FLOW))
     assert (checked.findings, checked.error, checked.unreadable) == ([], None, False)
     assert (checked.connections, checked.frames, checked.protocols) == (1, 13, ["amqp-1.0"])
     assert checked.packets == 16
 
 
 def test_excerpts_are_left_out_where_nobody_wants_them(bad):
-    assert check(str(bad), Work(FLOW, excerpts=False)).excerpts == {}
+    assert check(str(bad), CheckSettings(FLOW, excerpts=False)).excerpts == {}
 
 
 def test_of_very_many_findings_only_some_are_kept_and_all_are_counted(many):
     reasons = Selection(select=("OUT-010",))
-    whole = check(str(many), Work(reasons))
-    some = check(str(many), Work(reasons, limit=4))
+    whole = check(str(many), CheckSettings(reasons))
+    some = check(str(many), CheckSettings(reasons, limit=4))
     assert len(whole.findings) == 10
     assert [f.frame for f in some.findings] == [f.frame for f in whole.findings[:4]]
     assert [(kind.rule, count) for kind, count in some.more.items()] == [("OUT-010", 6)]
@@ -51,19 +51,19 @@ def test_of_very_many_findings_only_some_are_kept_and_all_are_counted(many):
 
 
 def test_as_many_findings_as_may_be_kept_are_all_kept(many):
-    exact = check(str(many), Work(Selection(select=("OUT-010",)), limit=10))
+    exact = check(str(many), CheckSettings(Selection(select=("OUT-010",)), limit=10))
     assert (len(exact.findings), exact.more) == (10, {})
     assert "omitted" not in document([exact])
 
 
 def test_what_cannot_be_read_is_said(tmp_path):
-    checked = check(str(tmp_path / "none.pcap"), Work(FLOW))
+    checked = check(str(tmp_path / "none.pcap"), CheckSettings(FLOW))
     assert (checked.error, checked.unreadable) == ("no such file or directory", True)
 
 
 def test_what_is_there_of_a_cut_capture_is_checked(bad):
     bad.write_bytes(bad.read_bytes()[:-10] + b"")
-    whole = check(str(bad), Work(FLOW))
+    whole = check(str(bad), CheckSettings(FLOW))
     assert whole.findings == []  # the last packet is the guilty one
     assert "cut short" in whole.error
     assert not whole.unreadable
@@ -73,7 +73,7 @@ def test_what_is_there_of_a_cut_capture_is_checked(bad):
 def test_a_compressed_capture_is_checked_like_the_plain_one(bad):
     packed = bad.with_suffix(".pcapng.gz")
     packed.write_bytes(gzip.compress(bad.read_bytes()))
-    assert [f.frame for f in check(str(packed), Work(FLOW)).findings] == [11]
+    assert [f.frame for f in check(str(packed), CheckSettings(FLOW)).findings] == [11]
     assert captures_in(str(bad.parent)) == [str(bad), str(packed)]
 
 
@@ -89,11 +89,11 @@ def test_directories_are_searched_for_captures_by_name(tmp_path):
 def test_the_result_does_not_depend_on_the_number_of_processes(bad, good, tmp_path, jobs):
     paths = [str(good), str(bad), str(tmp_path / "none.pcap"), str(good), str(bad)]
     done = []
-    results = check_all(paths, Work(FLOW), jobs, lambda: done.append(1))
+    results = check_all(paths, CheckSettings(FLOW), jobs, lambda: done.append(1))
     assert [each.path for each in results] == paths
     assert [len(each.findings) for each in results] == [0, 1, 0, 0, 1]
     assert len(done) == len(paths)
-    expected = [check(path, Work(FLOW)) for path in paths]
+    expected = [check(path, CheckSettings(FLOW)) for path in paths]
     assert json.dumps(document(results)) == json.dumps(document(expected))
     assert [each.excerpts for each in results] == [each.excerpts for each in expected]
 
@@ -113,7 +113,7 @@ def test_a_process_that_dies_costs_its_own_capture_only(bad, tmp_path):
         "linting.check = deadly\n"
         "if __name__ == '__main__':\n"
         f"    paths = [{str(bad)!r}, 'deadly.pcap', {str(bad)!r}]\n"
-        "    work = linting.Work(Selection(select=('FLW-016',)))\n"
+        "    work = linting.CheckSettings(Selection(select=('FLW-016',)))\n"
         "    for each in linting.check_all(paths, work, 2, lambda: None):\n"
         "        print(len(each.findings), each.error)\n"
     )
@@ -142,7 +142,7 @@ def test_a_bug_of_ours_is_one_line_and_costs_one_capture(bad, monkeypatch):
         raise ZeroDivisionError("division\nby zero")
 
     monkeypatch.setattr(linting, "excerpt", broken)
-    checked = check(str(bad), Work(FLOW))
+    checked = check(str(bad), CheckSettings(FLOW))
     assert checked.unreadable
     assert checked.error.startswith("this is a bug of amqpscope, after frame 11: ZeroDivisionError")
     assert "\n" not in checked.error

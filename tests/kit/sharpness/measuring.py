@@ -9,10 +9,10 @@ import kit.sharpness.operators_delivery
 import kit.sharpness.operators_session
 import kit.sharpness.operators_v0_9  # noqa: F401
 from amqpscope.check.selection import Selection
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 from kit.sharpness.mutation import mutants_of
 
-WORK = Work(Selection(), excerpts=False)
+WORK = CheckSettings(Selection(), excerpts=False)
 
 
 def findings(talk, path):

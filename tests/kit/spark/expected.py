@@ -9,7 +9,7 @@ from amqpscope.check.selection import Selection
 from amqpscope.insight.statistics import Histogram, Statistics
 from amqpscope.report.lint import finding_object
 from amqpscope.report.stats import connection_object
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 
 NOT_KEPT = {"ended", "until"}
 """Members of stats that the tables have no column for: how and when something ended."""
@@ -27,7 +27,7 @@ def readable(path):
 
 def linted(path):
     """The findings of a capture, and the counts that lint gives."""
-    checked = check(readable(path), Work(Selection(), excerpts=False))
+    checked = check(readable(path), CheckSettings(Selection(), excerpts=False))
     return ordered(finding_object(finding, "") for finding in checked.findings), checked
 
 

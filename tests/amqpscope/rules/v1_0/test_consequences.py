@@ -13,7 +13,7 @@ from amqpscope.rules.v1_0.consequences import (
     ON_TERMS,
     OWN,
 )
-from amqpscope.runs.lint import Work, check
+from amqpscope.runs.lint import CheckSettings, check
 from kit.exchange import play
 
 TABLES = {
@@ -187,5 +187,5 @@ server: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0 outgoi
 
 def test_what_is_not_selected_is_still_known_to_be_broken(root):
     path = root / "captures/accused/R9-cascade-second-begin-of-server-FLW-017-client.pcap"
-    found = check(str(path), Work(Selection(select=("FLW",)))).findings
+    found = check(str(path), CheckSettings(Selection(select=("FLW",)))).findings
     assert {(f.rule, f.severity) for f in found} == {("FLW-017", "warning")}
