@@ -17,7 +17,17 @@ from amqpscope.protocols.registry import PROTOCOLS, by_header, is_header, may_be
 from amqpscope.protocols.talk import Talk
 from amqpscope.rules.registry import RuleSet
 from amqpscope.stream.framer import Frame
-from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection, End, Gap, Piece
+from amqpscope.stream.types import (
+    CLIENT,
+    SERVER,
+    Analysed,
+    Chunk,
+    Connection,
+    End,
+    Gap,
+    Piece,
+    Window,
+)
 
 AMQP_PORT: Final = 5672
 MAGIC: Final = b"AMQP"
@@ -78,6 +88,73 @@ class Step:
         """The rules that this unit breaks."""
 
 
+class StreamEnd:
+    """One direction of a connection that uses AMQP is over, or nothing more of it is read."""
+
+    def __init__(self, conversation: Conversation, end: End) -> None:
+        self.conversation = conversation
+        self.sender = end.sender
+        self.reason = end.reason
+        """How TCP ended, as in `stream.types.End`."""
+        self.time = end.time
+
+
+class StreamWindow:
+    """A peer of a connection that uses AMQP has closed or opened its TCP window."""
+
+    def __init__(self, conversation: Conversation, window: Window) -> None:
+        self.conversation = conversation
+        self.sender = window.sender
+        self.zero = window.zero
+        self.time = window.time
+
+
+class Batch:
+    """What comes next of a capture: Steps, then late findings, then what happened to TCP.
+
+    The model behind the Steps is as of the last of them.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.findings: list[Finding] = []
+        """Those about units that were handed over before: an answer that did not come."""
+        self.end: StreamEnd | None = None
+        self.window: StreamWindow | None = None
+        self.pieces = 0
+        """How many pieces it was made of; 0: there is nothing new, or nothing more is wanted."""
+        self.pause = True
+        """What follows has to be read first: a good time to write what was kept for a while."""
+
+
+class StepSink:
+    """Takes Steps the moment they come: compiled, for those who want every frame of a capture."""
+
+    def take(self, steps: list[Step]) -> None:
+        """Take the Steps of the next piece."""
+        raise NotImplementedError
+
+
+class FaultySteps(StepSink):
+    """Keeps the Steps of the units that break a rule."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def take(self, steps: list[Step]) -> None:
+        """Keep some of the Steps of the next piece."""
+        for step in steps:
+            if step.findings:
+                self.steps.append(step)
+
+    def drain(self) -> list[Step]:
+        """Hand over what was kept since the last call."""
+        steps = self.steps
+        if steps:
+            self.steps = []
+        return steps
+
+
 class Numbering:
     """Counts the frames and connections of a capture.
 
@@ -89,8 +166,8 @@ class Numbering:
         self.connections = 0
 
 
-class Candidate:
-    """A connection of which it is not yet known whether it uses AMQP."""
+class Candidate(Analysed):
+    """What the analysis knows of a connection; at first not even whether it uses AMQP."""
 
     def __init__(self, connection: Connection, expected: bool) -> None:
         self.connection = connection
@@ -102,6 +179,12 @@ class Candidate:
         """Of which peers octets were missed before it was known."""
         self.conversation: Conversation | None = None
         self.dismissed = False
+
+
+def candidate_of(connection: Connection) -> Candidate | None:
+    """What the analysis keeps with a connection; None before it has met it."""
+    analysed = connection.analysed
+    return analysed if isinstance(analysed, Candidate) else None
 
 
 class Analyzer:
@@ -121,8 +204,7 @@ class Analyzer:
         self.until = until
         """The last frame to take, 0 for all: the model is then as of that frame."""
         self.numbering = Numbering() if numbering is None else numbering
-        self.late: list[Finding] = []
-        """What was found about units that have been given already: an answer that did not come."""
+        self._late: list[Finding] = []
         self.gaps = 0
         self.protocols: list[str] = []
         self.speakers: set[tuple[str, int]] = set()
@@ -140,18 +222,71 @@ class Analyzer:
 
     def conversation_of(self, connection: Connection) -> Conversation | None:
         """What is known of a connection; None while it is not known to use AMQP."""
-        candidate = connection.state
-        return candidate.conversation if isinstance(candidate, Candidate) else None
+        candidate = candidate_of(connection)
+        return None if candidate is None else candidate.conversation
 
     def is_dismissed(self, connection: Connection) -> bool:
         """Whether a connection turned out not to use AMQP, or nothing more of it is read."""
-        candidate = connection.state
-        return isinstance(candidate, Candidate) and candidate.dismissed
+        candidate = candidate_of(connection)
+        return candidate is not None and candidate.dismissed
+
+    def take(self, pieces: list[Piece], start: int = 0, sink: StepSink | None = None) -> Batch:
+        """Take the next pieces of a list, up to where a batch ends.
+
+        It ends with a piece that completes frames, something about an earlier frame, or the end of
+        a direction. Frames go to the sink instead where there is one.
+        """
+        batch = Batch()
+        for at in range(start, len(pieces)):
+            piece = pieces[at]
+            if self.until and self.is_behind(piece):
+                break
+            batch.pieces += 1
+            steps = self.feed(piece)
+            if steps:
+                if sink is not None:
+                    sink.take(steps)
+                else:
+                    batch.steps = steps
+            if not isinstance(piece, Chunk) and self.note(piece, batch):
+                break
+            if batch.steps or self._late:
+                break
+        batch.findings = self.late_findings()
+        batch.pause = start + batch.pieces >= len(pieces)
+        return batch
+
+    def note(self, piece: Piece, batch: Batch) -> bool:
+        """Put what happens to the TCP of a conversation into a batch; whether something did."""
+        conversation = self.conversation_of(piece.connection)
+        if conversation is None:
+            return False
+        if isinstance(piece, End):
+            batch.end = StreamEnd(conversation, piece)
+            return True
+        if isinstance(piece, Window):
+            batch.window = StreamWindow(conversation, piece)
+            return True
+        return False
+
+    def is_behind(self, piece: Piece) -> bool:
+        """Whether a piece comes after the last frame to take; ends of directions may follow it."""
+        if self.numbering.frames < self.until or not isinstance(piece, Chunk):
+            return False
+        return self.conversation_of(piece.connection) is not None
+
+    def late_findings(self) -> list[Finding]:
+        """Hand over what was found since the last call about units that had been handed over."""
+        if not self._late:
+            return NOTHING
+        late = self._late
+        self._late = []
+        return late
 
     def feed(self, piece: Piece) -> list[Step]:
         """Take the next piece; give the Steps of the units that it completed."""
-        candidate = piece.connection.state
-        if not isinstance(candidate, Candidate):
+        candidate = candidate_of(piece.connection)
+        if candidate is None:
             candidate = self.meet(piece.connection)
         if candidate.dismissed:
             return []
@@ -165,17 +300,13 @@ class Analyzer:
             return self.end(candidate, piece)
         return []
 
-    def faulty(self, pieces: list[Piece]) -> list[Step]:
-        """Take the next pieces; give the Steps of the units that break a rule."""
-        return [step for piece in pieces for step in self.feed(piece) if step.findings]
-
     # recognising
 
     def meet(self, connection: Connection) -> Candidate:
         """See a connection for the first time."""
         expected = not connection.complete and self.is_expected(connection)
         candidate = Candidate(connection, expected)
-        connection.state = candidate
+        connection.analysed = candidate
         return candidate
 
     def is_expected(self, connection: Connection) -> bool:
@@ -322,7 +453,7 @@ class Analyzer:
         event = talk.take(frame, self.rules)
         findings = talk.findings()
         if findings:
-            self.late.extend([found for found in findings if found.frame != frame.number])
+            self._late.extend([found for found in findings if found.frame != frame.number])
             findings = [found for found in findings if found.frame == frame.number]
         steps.append(Step(conversation, talk, event, findings))
         if frame.unit.header is not None:
@@ -373,7 +504,7 @@ class Analyzer:
         if begun is not None:
             self.step(conversation, talk, begun, steps)
         talk.finish(end, self.rules)
-        self.late.extend(talk.findings())
+        self._late.extend(talk.findings())
         return steps
 
     def cut_short(self, candidate: Candidate, end: End) -> list[Step]:

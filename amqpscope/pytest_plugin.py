@@ -51,16 +51,23 @@ def lint(
 ) -> list[Finding]:
     """Check one capture, with the configuration that counts in a folder."""
     __tracebackhide__ = True
+    from amqpscope.check.config import select_rules
+    from amqpscope.runs.input import Input, read_keylogs
     from amqpscope.runs.lint import CheckSettings, check
 
-    choice = chosen(root, select=select, ignore=ignore, strict=strict, fail_on=fail_on)
-    keylogs = () if keylog is None else (Path(keylog).read_bytes(),)
-    checked = check(os.fspath(capture), CheckSettings(choice, keylogs))
-    if checked.unreadable or not checked.frames:
-        reason = "; ".join(filter(None, (checked.error, *checked.notes))) or "no AMQP in it"
-        pytest.fail(f"{checked.path}: {reason}", pytrace=False)
-    judge(checked, choice)
-    return checked.findings
+    selection = select_rules(root, select=select, ignore=ignore, strict=strict, fail_on=fail_on)
+    keylogs = read_keylogs([] if keylog is None else [keylog], fail)
+    result = check(Input(os.fspath(capture), keylogs), CheckSettings(selection))
+    if result.unreadable or not result.frames:
+        fail("; ".join(result.lines()))
+    judge(result, selection)
+    return result.findings
+
+
+def fail(reason: str) -> None:
+    """Fail the test for a reason that needs no traceback."""
+    __tracebackhide__ = True
+    pytest.fail(reason, pytrace=False)
 
 
 @pytest.fixture
@@ -73,7 +80,7 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
     to. What it gives has `url`, `host`, `port`, `findings` and `recording`.
     """
     __tracebackhide__ = True
-    open_ones: list[tuple[Proxied, Selection]] = []
+    proxies: list[Proxied] = []
     failures: list[str] = []
     with ExitStack() as stack:
 
@@ -84,27 +91,28 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
             allow_empty: bool = False,
             **how: Any,
         ) -> Proxied:
+            from amqpscope.check.config import select_rules
             from amqpscope.runs.proxied import proxied
 
-            choice = chosen(pytestconfig.rootpath, **how)
+            selection = select_rules(pytestconfig.rootpath, **how)
             stack.enter_context(collected(failures))
             proxy = stack.enter_context(
-                proxied(upstream, write=write, choice=choice, allow_empty=allow_empty)
+                proxied(upstream, write=write, selection=selection, allow_empty=allow_empty)
             )
-            open_ones.append((proxy, choice))
+            proxies.append(proxy)
             return proxy
 
         yield start
     if failures:
-        pytest.fail("amqp_proxy: " + "\n".join(failures), pytrace=False)
-    for proxy, choice in open_ones:
-        judge(proxy.checked, choice)
+        fail("amqp_proxy: " + "\n".join(failures))
+    for proxy in proxies:
+        judge(proxy.checked, proxy.selection)
 
 
 @contextmanager
 def collected(failures: list[str]) -> Iterator[None]:
     """Keep why a proxy could not check all, until every proxy of the test has ended."""
-    from amqpscope.runs.proxied import NotChecked
+    from amqpscope.check.result import NotChecked
 
     try:
         yield
@@ -112,33 +120,10 @@ def collected(failures: list[str]) -> Iterator[None]:
         failures.append(str(error))
 
 
-def chosen(
-    root: Path,
-    *,
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
-    strict: bool = False,
-    fail_on: str = "",
-) -> Selection:
-    """What the arguments say, and where they are silent the configuration of the project."""
-    from amqpscope.check.config import find_config, read_config
-    from amqpscope.check.selection import FAIL_ON, Selection, resolve
-
-    if fail_on and fail_on not in FAIL_ON:
-        raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(FAIL_ON)}")
-    config = find_config(root)
-    return (Selection() if config is None else read_config(config)).merged(
-        select=resolve(tuple(select)),
-        ignore=resolve(tuple(ignore)),
-        strict=strict,
-        fail_on=fail_on,
-    )
-
-
-def judge(checked: CaptureResult, choice: Selection) -> None:
+def judge(result: CaptureResult, selection: Selection) -> None:
     """Fail the test if a finding is bad enough."""
     __tracebackhide__ = True
     from amqpscope.report.lint_text import LintText
 
-    if any(choice.fails(finding) for finding in checked.findings):
-        pytest.fail("\n".join(LintText().lines([checked])), pytrace=False)
+    if any(map(selection.fails, result.findings)):
+        fail("\n".join(LintText().lines([result])))

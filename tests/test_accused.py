@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from amqpscope.check.selection import Selection
+from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
 
 ACCUSED = Path(__file__).parent.parent / "captures" / "accused"
@@ -47,9 +48,8 @@ def errors(name, choice=None):
     """The errors that lint reports of a capture, as rule and peer."""
     keys = ACCUSED / f"{name}.keys"
     keylogs = (keys.read_bytes(),) if keys.exists() else ()
-    checked = check(
-        str(ACCUSED / f"{name}.pcap"), CheckSettings(choice or Selection(), keylogs, excerpts=False)
-    )
+    source = Input(str(ACCUSED / f"{name}.pcap"), keylogs)
+    checked = check(source, CheckSettings(choice or Selection(), excerpts=False))
     assert checked.error is None
     assert checked.frames > 0
     return {(found.rule, found.peer) for found in checked.findings if found.severity == "error"}

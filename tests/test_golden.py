@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from amqpscope.check.selection import Selection
+from amqpscope.cli.read import ReadOptions, print_frames
+from amqpscope.report.look import PLAIN_TEXT
+from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
-from amqpscope.runs.read import Options, Reading
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap*"))
@@ -29,9 +30,9 @@ def needs_tshark(name):
 def read(name):
     """What `amqpscope read` says of a capture, wide and without colours."""
     keylog = CAPTURES / f"{name.partition('.pcap')[0]}.keys"
-    options = Options(keylogs=(str(keylog),) if keylog.exists() else ())
+    options = ReadOptions(keylog=(str(keylog),) if keylog.exists() else ())
     out, told = io.StringIO(), []
-    Reading(options, out, told.append).run((str(CAPTURES / name),))
+    print_frames((str(CAPTURES / name),), options, PLAIN_TEXT, out, told.append)
     lines = [f"! {line.replace(f'{CAPTURES}/', '')}\n" for line in told]
     return out.getvalue() + "".join(lines) + findings(name, keylog)
 
@@ -39,7 +40,7 @@ def read(name):
 def findings(name, keylog):
     """What `amqpscope lint` finds in it."""
     keylogs = (keylog.read_bytes(),) if keylog.exists() else ()
-    checked = check(str(CAPTURES / name), CheckSettings(Selection(), keylogs, excerpts=False))
+    checked = check(Input(str(CAPTURES / name), keylogs), CheckSettings(excerpts=False))
     lines = [
         f"{f.severity} {f.rule} frame {f.frame} ({f.peer}, {f.certainty}) {f.path}: {f.message}\n"
         for f in checked.findings

@@ -12,9 +12,10 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.cli.read import ReadOptions, print_frames
+from amqpscope.report.look import Look
 from amqpscope.rules.all import load
 from amqpscope.rules.registry import RuleSet
-from amqpscope.runs.read import Options, Reading
 from amqpscope.stream.types import Chunk, Connection
 from dissectors.notation import write
 from dissectors.v1_0.codec import decode
@@ -209,9 +210,10 @@ def test_printing(tmp_path, form):
         talk.data(1, 0, HEADERS[0])
         for place, claim in enumerate(CLAIMS):
             talk.data(0, place, frame(composite(0x10, [b"\xa1\1c", *[b"\x40"] * 8, claim]), 0))
-    options = Options(form=form) if form != "text" else Options(tree=True, octets=True, width=80)
+    options = ReadOptions(form=form, tree=form == "text", octets=form == "text")
     begun = time.process_time()
-    assert Reading(options, io.StringIO(), [].append).run((str(path),)) in {0, 2}
+    code = print_frames((str(path),), options, Look(width=80), io.StringIO(), [].append)
+    assert code in {0, 2}
     assert time.process_time() - begun < SECONDS
 
 

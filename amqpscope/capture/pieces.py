@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from types import TracebackType
+from typing import IO
 
 from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.keylog import Keys
@@ -24,6 +25,7 @@ from amqpscope.capture.tshark import RecordWriter
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.stream.reassembly import Reassembler
 from amqpscope.stream.types import Piece
+from amqpscope.wording import reason
 
 
 class Pieces:
@@ -102,20 +104,28 @@ class Pieces:
         with tempfile.NamedTemporaryFile(prefix="amqpscope-", delete=False) as file:
             self._spool = file.name
             try:
-                if path == STDIN:
-                    shutil.copyfileobj(sys.stdin.buffer, file)
-                else:
-                    with open(path, "rb") as pipe:
-                        shutil.copyfileobj(pipe, file)
-            except OSError as error:
+                copy_pipe(path, file)
+            except CaptureError:
                 self._remove_spool()
-                raise CaptureError(path, str(error.strerror or error).lower()) from error
+                raise
         return file.name
 
     def _remove_spool(self) -> None:
         if self._spool is not None:
             os.unlink(self._spool)
             self._spool = None
+
+
+def copy_pipe(path: str, file: IO[bytes]) -> None:
+    """Copy what comes from a pipe, or from standard input, to a file."""
+    try:
+        if path == STDIN:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        else:
+            with open(path, "rb") as pipe:
+                shutil.copyfileobj(pipe, file)
+    except OSError as error:
+        raise CaptureError(path, reason(error)) from error
 
 
 def can_be_read_again(given: Readable) -> bool:

@@ -13,13 +13,16 @@ FLW-001 = "warning"
 
 from __future__ import annotations
 
+import os
 import tomllib
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from amqpscope.check.selection import FAIL_ON, ConfigError, Selection, resolve, resolve_one
 from amqpscope.findings import ERROR, SEVERITIES
+from amqpscope.wording import reason
 
 OWN: Final = "amqpscope.toml"
 PROJECT: Final = "pyproject.toml"
@@ -39,6 +42,27 @@ def find_config(start: Path) -> Path | None:
     return None
 
 
+def select_rules(
+    folder: Path,
+    config: str | os.PathLike[str] | None = None,
+    *,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    strict: bool = False,
+    fail_on: str | None = None,
+) -> Selection:
+    """What is asked for and, where that is silent, what the configuration file of a folder says."""
+    if fail_on and fail_on not in FAIL_ON:
+        raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(FAIL_ON)}")
+    path = Path(config) if config else find_config(folder)
+    return (Selection() if path is None else read_config(path)).merged(
+        select=resolve(tuple(select)),
+        ignore=resolve(tuple(ignore)),
+        strict=strict,
+        fail_on=fail_on,
+    )
+
+
 def read_config(path: Path) -> Selection:
     """The choice that a file makes."""
     table = settings(path)
@@ -55,7 +79,7 @@ def settings(path: Path) -> dict[str, Any] | None:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise ConfigError(f"{path}: {reason(error)}") from error
     except ValueError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
     if path.name != PROJECT:

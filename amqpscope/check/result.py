@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from amqpscope.findings import Finding
+from amqpscope.protocols.registry import is_header_only
+from amqpscope.wording import plural
+
+HINT: Final = "a capture that begins later needs --decode-as PORT=PROTOCOL off port 5672"
+"""What may help where no AMQP was found."""
+
+
+class NotChecked(Exception):
+    """Not all could be checked, or there was nothing to check; one line for each reason."""
 
 
 class Excerpt(NamedTuple):
@@ -56,12 +65,30 @@ class CaptureResult:
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
     """The frames that the findings speak of, by number."""
 
-    def told(self) -> list[str]:
-        """What the user should know beside the findings, a line each."""
-        lines = [f"{self.path}: {note}" for note in self.notes]
+    def lines(self) -> list[str]:
+        """What the user should know about the capture beside its frames, a line each."""
+        lines = list(self.notes)
         if self.error and not self.problems:
-            lines.append(f"{self.path}: {self.error}")
-        return lines + self.problems
+            lines.append(self.error)
+        if self.gaps:
+            lines.append(f"octets are missing at {plural(self.gaps, 'place')}")
+        lines.extend(self.only_headers)
+        if not self.frames and not self.notes and (self.packets or not self.error):
+            lines.append(f"{self.no_amqp} ({HINT})")
+        return [f"{self.path}: {line}" for line in lines] + self.problems
+
+    @property
+    def no_amqp(self) -> str:
+        """What is said of a capture without AMQP."""
+        return f"no AMQP in {plural(self.packets, 'packet')}"
+
+    @property
+    def only_headers(self) -> list[str]:
+        """What is said of protocols of which nothing but the header is known."""
+        return [
+            f"{protocol} is not checked beyond its protocol header"
+            for protocol in filter(is_header_only, self.protocols)
+        ]
 
     def keep(self, finding: Finding, limit: int) -> bool:
         """Keep a finding; only count it if `limit` (0: any number) of its kind are kept already."""

@@ -67,6 +67,11 @@ class Selection:
             for pattern, words in self.per_capture.items()
         )
 
+    @property
+    def adjusts(self) -> bool:
+        """Whether a finding may be dropped or get another severity."""
+        return bool(self.strict or self.severity or self.per_capture)
+
     def adjust(self, finding: Finding, path: str) -> Finding | None:
         """A finding with the severity that it has for this user; None if it is not wanted."""
         if self.ignored(finding.rule, path):

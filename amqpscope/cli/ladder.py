@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from amqpscope.cli.inputs import Inputs, ReaderOptions
 from amqpscope.cli.options import parse_filter, reader_options, ring_options
 from amqpscope.cli.output import (
     INTERRUPTED,
     UNREADABLE,
-    ascii_alone,
-    coloured,
     complain,
+    make_look,
     printing,
-    terminal_width,
+    write_text,
 )
 from amqpscope.cli.rings import choose_one
-from amqpscope.cli.state import Reader
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
-    from amqpscope.check.result import CaptureResult
+    from amqpscope.filter import Filter
     from amqpscope.insight.ladder import Ladder
+    from amqpscope.runs.input import Input
 
 FORMATS: Final = ("text", "mermaid", "svg")
 MARKED: Final = 1000
@@ -58,7 +57,7 @@ MARKED: Final = 1000
 @click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
 @ring_options
 @reader_options
-def ladder(captures: tuple[str, ...], **options: Any) -> None:
+def ladder(captures: tuple[str, ...], ring: bool, as_given: bool, **options: Any) -> None:
     """Draw who sent what to whom, as a sequence diagram.
 
     \b
@@ -73,19 +72,31 @@ def ladder(captures: tuple[str, ...], **options: Any) -> None:
     took. What lint finds stands below its arrow. Frames that repeat what was drawn before are
     folded into one line that counts them; --all draws them too.
     """  # fmt: skip
-    capture = choose_one(captures, options)
-    sys.exit(UNREADABLE if capture is None else run_ladder(capture, options))
+    capture = choose_one(captures, ring=ring, as_given=as_given)
+    sys.exit(UNREADABLE if capture is None else run_ladder(capture, LadderOptions(**options)))
 
 
-def run_ladder(capture: Readable, options: dict[str, Any]) -> int:
+@dataclass(frozen=True, kw_only=True)
+class LadderOptions(ReaderOptions):
+    """The options of `ladder`, by the same names."""
+
+    where: Filter | None
+    form: str
+    connections: tuple[int, ...]
+    together: bool
+    everything: bool
+    output: str | None
+
+
+def run_ladder(capture: Readable, options: LadderOptions) -> int:
     """Read, lay out and write; the exit code."""
     from amqpscope.capture.source import CaptureError
-    from amqpscope.runs.illustrate import rereadable
+    from amqpscope.runs.input import repeatable
 
-    reader = Reader(options)
+    inputs = Inputs(options)
     try:
-        with rereadable(capture) as path:
-            ladders = laid_out(path, str(capture), reader, options)
+        with repeatable(inputs.input(capture)) as source:
+            ladders = lay_out(source, inputs, options)
     except CaptureError as error:
         complain(f"{capture}: {error.message}")
         return UNREADABLE
@@ -94,85 +105,49 @@ def run_ladder(capture: Readable, options: dict[str, Any]) -> int:
         return INTERRUPTED
     if ladders:
         with printing():
-            write(ladders, options)
-    elif not reader.failed:
+            write_text(picture(ladders, options), options.output)
+    elif not inputs.failed:
         complain(f"{capture}: {nothing(options)}")
-    return UNREADABLE if reader.failed else 0
+    return inputs.code
 
 
-def laid_out(path: Readable, name: str, reader: Reader, options: dict[str, Any]) -> list[Ladder]:
+def lay_out(source: Input, inputs: Inputs, options: LadderOptions) -> list[Ladder]:
     """The ladders of a capture, after the rules have seen it."""
-    from amqpscope.check.selection import Selection
     from amqpscope.cli.progress import CaptureBar
-    from amqpscope.runs.illustrate import Ladders, Source, replay
-    from amqpscope.runs.lint import CheckSettings, calm_collector, check
+    from amqpscope.runs.illustrate import Ladders, Subject, replay
+    from amqpscope.runs.lint import CheckSettings, check
 
-    calm_collector()
-    keylogs, ports = tuple(reader.keylogs), options["decode_as"]
-    with CaptureBar(name) as bar:
-        limit = 0 if options["everything"] else MARKED
-        work = CheckSettings(Selection(), keylogs, ports, excerpts=False, limit=limit)
-        checked = check(path, work, bar.update)
-    checked.path = name
-    tell(checked)
-    reader.failed = reader.failed or checked.unreadable
-    if not checked.frames:
+    with CaptureBar(source.name) as bar:
+        limit = 0 if options.everything else MARKED
+        result = check(source, CheckSettings(excerpts=False, limit=limit), bar.update)
+    inputs.report(result)
+    if not result.frames:
         return []
-    source = Source(
-        path, keylogs, ports, tuple(checked.findings), options["where"], options["show_secrets"]
-    )
-    wanted = frozenset(options["connections"])
-    ladders = Ladders(source, wanted, collapse=not options["everything"])
-    for passed in replay(source):
+    subject = Subject(source, tuple(result.findings), options.where, options.show_secrets)
+    wanted = frozenset(options.connections)
+    ladders = Ladders(subject, wanted, collapse=not options.everything)
+    for passed in replay(subject):
         ladders.take(passed)
     return ladders.finish()
 
 
-def tell(checked: CaptureResult) -> None:
-    """What the user should know about the capture beside the picture."""
-    for line in checked.told():
-        complain(line)
-    if not checked.frames and not checked.error and not checked.notes:
-        complain(f"{checked.path}: no AMQP in {checked.packets} packets")
-
-
-def nothing(options: dict[str, Any]) -> str:
+def nothing(options: LadderOptions) -> str:
     """Why there is nothing to draw."""
-    connections = options["connections"]
-    if connections:
-        which = ", ".join(map(str, connections))
-        return f"nothing to draw of connection {which}"
-    return "no frame matches the filter" if options["where"] else "nothing to draw"
+    if options.connections:
+        return f"nothing to draw of connection {', '.join(map(str, options.connections))}"
+    return "no frame matches the filter" if options.where else "nothing to draw"
 
 
-def write(ladders: list[Ladder], options: dict[str, Any]) -> None:
-    """Put the picture where it belongs."""
-    output = options["output"]
-    text = picture(ladders, options)
-    if output:
-        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
-        return
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-def picture(ladders: list[Ladder], options: dict[str, Any]) -> str:
+def picture(ladders: list[Ladder], options: LadderOptions) -> str:
     """The ladders in the format that was asked for."""
     from amqpscope.report.ladder_mermaid import mermaid_text
     from amqpscope.report.ladder_svg import svg_text
     from amqpscope.report.ladder_text import LadderText
 
-    form, side_by_side, output = options["form"], options["together"], options["output"]
-    if form == "mermaid":
+    if options.form == "mermaid":
         return mermaid_text(ladders)
-    if form == "svg":
-        return svg_text(ladders, side_by_side=side_by_side)
-    terminal = sys.stdout.isatty() and not output
-    writer = LadderText(
-        terminal_width(terminal),
-        colour=coloured(options["color"], terminal),
-        plain=not output and ascii_alone(),
-    )
-    return "".join(f"{line}\n" for line in writer.lines(ladders, side_by_side=side_by_side))
+    if options.form == "svg":
+        return svg_text(ladders, side_by_side=options.together)
+    look = make_look(options.color, options.output)
+    writer = LadderText(look.width, colour=look.colour, plain=look.plain)
+    return "".join(f"{line}\n" for line in writer.lines(ladders, side_by_side=options.together))

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from amqpscope.cli.inputs import Inputs, ReaderOptions, make_selection
 from amqpscope.cli.options import reader_options, ring_options
 from amqpscope.cli.output import (
     INTERRUPTED,
     UNREADABLE,
-    ascii_alone,
-    coloured,
     complain,
+    make_look,
     printing,
-    silence,
-    terminal_width,
+    write_text,
 )
 from amqpscope.cli.rings import choose
+from amqpscope.report.formats import FINDING_FORMATS
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.check.baseline import Baseline
     from amqpscope.check.result import CaptureResult
-    from amqpscope.check.selection import Selection
+    from amqpscope.runs.input import Input
 
-FORMATS: Final = ("text", "json", "sarif", "junit", "github", "html")
+FORMATS: Final = (*FINDING_FORMATS, "html")
 
 
 @click.command()
@@ -82,7 +81,7 @@ FORMATS: Final = ("text", "json", "sarif", "junit", "github", "html")
 )
 @ring_options
 @reader_options
-def lint(captures: tuple[str, ...], **options: Any) -> None:
+def lint(captures: tuple[str, ...], ring: bool, as_given: bool, **options: Any) -> None:
     """Check captures against the specification; say who broke what.
 
     \b
@@ -102,12 +101,31 @@ def lint(captures: tuple[str, ...], **options: Any) -> None:
     when a capture could not be read or the command line is wrong. A finding marked "suspect"
     rests on time or on what cannot be seen on the wire; it is never an error.
     """  # fmt: skip
-    if options["statistics"] and options["form"] not in ("text", "json"):
+    wanted = LintOptions(**options)
+    if wanted.statistics and wanted.form not in ("text", "json"):
         raise click.UsageError("--statistics counts in text and json only")
-    sys.exit(run_lint(*choose(captures, options), options))
+    sys.exit(run_lint(*choose(captures, ring=ring, as_given=as_given), wanted))
 
 
-def run_lint(captures: Sequence[Readable], failed: bool, options: dict[str, Any]) -> int:
+@dataclass(frozen=True, kw_only=True)
+class LintOptions(ReaderOptions):
+    """The options of `lint`, by the same names."""
+
+    form: str
+    output: str | None
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    strict: bool
+    fail_on: str | None
+    baseline: str | None
+    write_baseline: str | None
+    statistics: bool
+    max_findings: int
+    config: str | None
+    jobs: int | None
+
+
+def run_lint(captures: Sequence[Readable], failed: bool, options: LintOptions) -> int:
     """Check and report; the exit code."""
     from amqpscope.capture.source import CaptureError
     from amqpscope.check.baseline import BaselineError
@@ -116,10 +134,11 @@ def run_lint(captures: Sequence[Readable], failed: bool, options: dict[str, Any]
 
     try:
         lint = Lint(options, failed=failed)
-        if options["form"] != "html":
-            return lint.run(captures)
-        with kept(captures) as lint.places:
-            return lint.run(captures)
+        sources = lint.sources(captures)
+        if options.form != "html":
+            return lint.run(sources)
+        with kept(sources) as repeatable:
+            return lint.run(repeatable)
     except (ConfigError, BaselineError, CaptureError) as error:
         complain(str(error))
         return UNREADABLE
@@ -131,83 +150,21 @@ def run_lint(captures: Sequence[Readable], failed: bool, options: dict[str, Any]
 class Lint:
     """One run of `lint`."""
 
-    def __init__(self, options: dict[str, Any], *, failed: bool = False) -> None:
+    def __init__(self, options: LintOptions, *, failed: bool = False) -> None:
         self.options = options
-        self.places: dict[str, Readable] = {}
-        """How captures are read that are not simply files."""
-        self.choice = self.chosen()
-        self.failed = failed
-        """Something could not be read."""
-        self.read_keylogs: tuple[bytes, ...] = ()
-
-    def chosen(self) -> Selection:
-        """The configuration and the command line together."""
-        from amqpscope.check.config import find_config, read_config
-        from amqpscope.check.selection import Selection, resolve, why_idle
-
-        options = self.options
-        path = Path(options["config"]) if options["config"] else find_config(Path.cwd())
-        config = Selection() if path is None else read_config(path)
-        choice = config.merged(
-            select=resolve(options["select"]),
-            ignore=resolve(options["ignore"]),
-            strict=options["strict"],
-            fail_on=options["fail_on"],
+        self.selection = make_selection(
+            options.config,
+            select=options.select,
+            ignore=options.ignore,
+            strict=options.strict,
+            fail_on=options.fail_on,
         )
-        for word in choice.idle():
-            complain(f"{word}: {why_idle(word)}")
-        return choice
+        self.inputs = Inputs(options, failed=failed)
 
-    def run(self, captures: Sequence[Readable]) -> int:
-        """Check and report; the exit code."""
-        from amqpscope.check.baseline import read_baseline, write_baseline
-
-        known = self.options["baseline"]
-        # Before the work, and before --write-baseline writes to the same file.
-        baseline = read_baseline(known) if known else None
-        checked = self.check(captures)
-        for each in checked:
-            self.tell(each)
-        target = self.options["write_baseline"]
-        if target:
-            complain(f"{target}: {write_baseline(target, checked)} findings kept")
-        if baseline is not None:
-            self.compare(baseline, checked)
-        if target:
-            for each in checked:
-                each.findings = []
-        with printing():
-            self.write(checked)
-        if self.failed:
-            return UNREADABLE
-        return int(any(self.choice.fails(f) for each in checked for f in each.findings))
-
-    def check(self, captures: Sequence[Readable]) -> list[CaptureResult]:
-        """Check all captures, in files and directories."""
-        from amqpscope.cli.progress import CaptureBar, CapturesBar
-        from amqpscope.runs.lint import CheckSettings, check, check_all
-
-        options = self.options
-        excerpts = options["form"] == "text" and not options["statistics"]
-        self.read_keylogs = self.keylogs()
-        # Known findings have to be compared one by one.
-        known = options["baseline"] or options["write_baseline"]
-        limit = 0 if known else options["max_findings"]
-        work = CheckSettings(self.choice, self.read_keylogs, options["decode_as"], excerpts, limit)
-        # Each once, also when it lies in a directory that is given too.
-        given = list(dict.fromkeys(path for each in captures for path in self.expand(each)))
-        paths = [str(each) for each in given]
-        real = [self.places.get(str(each), each) for each in given]
-        if len(paths) == 1:
-            with CaptureBar(paths[0]) as bar:
-                checked = [check(real[0], work, bar.update)]
-        else:
-            jobs = options["jobs"] or os.cpu_count() or 1
-            with CapturesBar(len(paths)) as bars:
-                checked = check_all(real, work, jobs, bars.advance)
-        for each, path in zip(checked, paths, strict=True):
-            each.path = path
-        return checked
+    def sources(self, captures: Sequence[Readable]) -> list[Input]:
+        """Files and rings as they are given, and the captures in directories, each once."""
+        found = dict.fromkeys(path for each in captures for path in self.expand(each))
+        return list(self.inputs.inputs(list(found)))
 
     def expand(self, path: Readable) -> Sequence[Readable]:
         """A file or ring as it is given, or the captures in a directory."""
@@ -217,116 +174,94 @@ class Lint:
             return [path]
         found = captures_in(path)
         if not found:
-            complain(f"{path}: no captures in this directory")
-            self.failed = True
+            self.inputs.fail(f"{path}: no captures in this directory")
         return found
 
-    def keylogs(self) -> tuple[bytes, ...]:
-        """The contents of the key logs that can be read."""
-        found = []
-        for path in self.options["keylog"]:
-            try:
-                found.append(Path(path).read_bytes())
-            except OSError as error:
-                complain(
-                    f"{path}: key log cannot be read: {(error.strerror or str(error)).lower()}"
-                )
-                self.failed = True
-        return tuple(found)
+    def run(self, sources: list[Input]) -> int:
+        """Check and report; the exit code."""
+        from amqpscope.check.baseline import read_baseline, write_baseline
 
-    def tell(self, checked: CaptureResult) -> None:
-        """What the user should know about a capture beside the findings."""
-        from amqpscope.protocols.registry import is_header_only
+        known, target = self.options.baseline, self.options.write_baseline
+        # Before the work, and before --write-baseline writes to the same file.
+        baseline = read_baseline(known) if known else None
+        results = self.check(sources)
+        for result in results:
+            self.report(result)
+        if target:
+            complain(f"{target}: {write_baseline(target, results)} findings kept")
+        if baseline is not None:
+            self.compare(baseline, results)
+        if target:
+            for result in results:
+                result.findings = []
+        with printing():
+            self.write(sources, results)
+        if self.inputs.failed:
+            return UNREADABLE
+        return int(any(self.selection.fails(f) for result in results for f in result.findings))
 
-        self.failed = self.failed or checked.unreadable
-        for line in checked.told():
-            complain(line)
-        if checked.gaps:
-            places = "1 place" if checked.gaps == 1 else f"{checked.gaps} places"
-            complain(f"{checked.path}: octets are missing at {places}; less can be proved there")
-        for protocol in checked.protocols:
-            if is_header_only(protocol):
-                complain(f"{checked.path}: {protocol} is not checked beyond its protocol header")
-        if checked.more and self.options["form"] not in ("text", "json"):
-            left = sum(checked.more.values())
-            complain(f"{checked.path}: {left:,} findings are not listed, --max-findings 0 does")
-        if not checked.frames and not checked.error and not checked.notes:
-            complain(f"{checked.path}: no AMQP in {checked.packets} packets")
+    def check(self, sources: list[Input]) -> list[CaptureResult]:
+        """Check all captures."""
+        from amqpscope.cli.progress import CaptureBar, CapturesBar
+        from amqpscope.runs.lint import CheckSettings, check, check_all
 
-    def compare(self, baseline: Baseline, checked: list[CaptureResult]) -> None:
-        """Take known findings out, and say what is fixed."""
-        known = baseline.filter(checked)
+        options = self.options
+        excerpts = options.form == "text" and not options.statistics
+        # Known findings have to be compared one by one.
+        known = options.baseline or options.write_baseline
+        limit = 0 if known else options.max_findings
+        settings = CheckSettings(self.selection, excerpts, limit)
+        if len(sources) == 1:
+            with CaptureBar(sources[0].name) as bar:
+                return [check(sources[0], settings, bar.update)]
+        jobs = options.jobs or os.cpu_count() or 1
+        with CapturesBar(len(sources)) as bars:
+            return check_all(sources, settings, jobs, bars.advance)
+
+    def report(self, result: CaptureResult) -> None:
+        """Print what the user should know about a capture beside the findings."""
+        self.inputs.report(result)
+        if result.more and self.options.form not in ("text", "json"):
+            left = sum(result.more.values())
+            complain(f"{result.path}: {left:,} findings are not listed, --max-findings 0 does")
+
+    def compare(self, baseline: Baseline, results: list[CaptureResult]) -> None:
+        """Take known findings out, and report what is fixed."""
+        known = baseline.filter(results)
         if known:
             complain(f"{known} known findings pass: they are in {baseline.path}")
-        for key, count in baseline.fixed(checked, self.choice).items():
+        for key, count in baseline.fixed(results, self.selection).items():
             times = f" {count} times" if count > 1 else ""
             complain(
                 f"{key.capture}: {key.rule} ({key.peer}) is fixed{times}, still in {baseline.path}"
             )
 
-    def write(self, checked: list[CaptureResult]) -> None:
+    def write(self, sources: list[Input], results: list[CaptureResult]) -> None:
         """Put the report where it belongs."""
-        options = self.options
-        if options["write_baseline"] and options["form"] == "text":
-            return
-        if options["form"] == "html":
-            self.write_html(checked)
-            return
-        text, output = self.report(checked), options["output"]
-        if output:
-            Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
-        else:
-            self.show(text)
+        from amqpscope.report.lint import statistics_json, statistics_text
 
-    def write_html(self, checked: list[CaptureResult]) -> None:
+        options = self.options
+        if options.write_baseline and options.form == "text":
+            return
+        if options.form == "html":
+            self.write_html(list(zip(sources, results, strict=True)))
+        elif options.statistics:
+            counted = statistics_json if options.form == "json" else statistics_text
+            write_text(counted(results), options.output)
+        else:
+            look = make_look(options.color, options.output)
+            text = FINDING_FORMATS[options.form](results, look, self.selection.fails)
+            write_text(text, options.output)
+
+    def write_html(self, captures: list[tuple[Input, CaptureResult]]) -> None:
         """The page, as it comes."""
         from amqpscope.cli.html import Report
 
-        options = self.options
-        report = Report(
-            self.read_keylogs, options["decode_as"], options["show_secrets"], places=self.places
-        )
-        if options["output"]:
-            with open(options["output"], "w", encoding="utf-8", errors="backslashreplace") as file:
-                report.write(file, checked)
+        report = Report(self.options.show_secrets)
+        if self.options.output:
+            with open(
+                self.options.output, "w", encoding="utf-8", errors="backslashreplace"
+            ) as file:
+                report.write(file, captures)
             return
-        report.print(checked)
-
-    def show(self, text: str) -> None:
-        """Print the report; who reads it may stop early (`| head`), which changes no exit code."""
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
-        try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            silence()
-
-    def report(self, checked: list[CaptureResult]) -> str:
-        """The findings in the format that was asked for."""
-        from amqpscope.report import github, junit, lint, sarif
-
-        form = self.options["form"]
-        if self.options["statistics"]:
-            as_json = form == "json"
-            return lint.statistics_json(checked) if as_json else lint.statistics_text(checked)
-        if form == "json":
-            return lint.json_text(checked)
-        if form == "sarif":
-            return sarif.sarif_text(checked)
-        if form == "junit":
-            return junit.junit_text(checked, self.choice.fails)
-        if form == "github":
-            return github.github_text(checked)
-        return self.text(checked)
-
-    def text(self, checked: list[CaptureResult]) -> str:
-        """The findings for people."""
-        from amqpscope.report.lint_text import LintText
-
-        output, color = self.options["output"], self.options["color"]
-        terminal = sys.stdout.isatty() and not output
-        colour = coloured(color, terminal)
-        plain = not output and ascii_alone()
-        writer = LintText(width=terminal_width(terminal), colour=colour, plain=plain)
-        return "".join(f"{line}\n" for line in writer.lines(checked))
+        report.print(captures)

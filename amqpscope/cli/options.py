@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from amqpscope.cli.output import UNREADABLE, complain
+from amqpscope.report.formats import FRAME_FORMATS
 
 
 def parse_decode_as(
@@ -128,7 +129,7 @@ def shown_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--output-format",
             "-T",
             "form",
-            type=click.Choice(("text", "jsonl", "csv", "html")),
+            type=click.Choice((*FRAME_FORMATS, "html")),
             default="text",
             help="jsonl: one JSON object per frame; html: a report with ladders and plots.",
         ),

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, TextIO, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import click
+
+from amqpscope.wording import reason
+
+if TYPE_CHECKING:
+    from amqpscope.report.look import Look
 
 UNREADABLE: Final = 2
 INTERRUPTED: Final = 130
@@ -32,7 +39,7 @@ def printing() -> Iterator[None]:
         sys.exit(0)
     except OSError as error:
         silence()
-        complain(f"cannot write: {(error.strerror or str(error)).lower()}")
+        complain(f"cannot write: {reason(error)}")
         sys.exit(UNREADABLE)
 
 
@@ -63,6 +70,31 @@ def terminal_width(terminal: bool) -> int:
 def coloured(wish: str, terminal: bool) -> bool:
     """Whether to use colours."""
     return wish == "always" or (wish == "auto" and terminal and not os.environ.get("NO_COLOR"))
+
+
+def write_text(text: str, output: str | None) -> None:
+    """Write a report to a file or, without one, print it.
+
+    Who reads what is printed may stop early (`| head`), which changes no exit code.
+    """
+    if output:
+        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
+        return
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence()
+
+
+def make_look(color: str, output: str | None = None) -> Look:
+    """How text looks on the terminal, or in the file, that it goes to."""
+    from amqpscope.report.look import Look
+
+    terminal = sys.stdout.isatty() and not output
+    return Look(terminal_width(terminal), coloured(color, terminal), not output and ascii_alone())
 
 
 def ascii_alone() -> bool:

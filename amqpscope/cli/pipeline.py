@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from amqpscope.cli.lint import Lint
+from amqpscope.cli.inputs import Inputs, ReaderOptions, make_selection
 from amqpscope.cli.options import reader_options
 from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing, terminal_width
 
@@ -146,7 +146,8 @@ def run_pipeline(inputs: tuple[str, ...], options: dict[str, Any]) -> int:
     from amqpscope.spark.session import SparkError, Where, log_file, require
 
     try:
-        lint = Lint(options)
+        given = {name: options[name] for name in ("select", "ignore", "strict", "fail_on")}
+        selection = make_selection(options["config"], **given)
         require()
         log = options["log"] or log_file()
         settings = dict(pair(word) for word in options["conf"])
@@ -156,10 +157,12 @@ def run_pipeline(inputs: tuple[str, ...], options: dict[str, Any]) -> int:
         return UNREADABLE
     from amqpscope.spark.work import Work
 
-    frames = options["frames"]
-    work = Work(lint.choice, lint.keylogs(), options["decode_as"], frames, tuple(reading(options)))
+    reader = Inputs(ReaderOptions(keylog=options["keylog"], decode_as=options["decode_as"]))
+    work = Work(
+        selection, reader.keylogs, options["decode_as"], options["frames"], tuple(reading(options))
+    )
     code = Run(where, options, work).run(inputs)
-    return UNREADABLE if lint.failed else code
+    return reader.code or code
 
 
 def reading(options: dict[str, Any]) -> Iterator[str]:

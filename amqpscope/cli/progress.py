@@ -1,41 +1,66 @@
-"""Bars on standard error, when that is a terminal, that show how far checking is."""
+"""Bars on standard error, when that is a terminal, that show how far reading is."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
-
-from amqpscope.runs.read import PATIENCE, Bar
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from amqpscope.capture.pieces import Pieces
+    from amqpscope.runs.run import Run
+
+PATIENCE: Final = 1.0
+"""Seconds after which a progress bar is worth its place."""
 
 
 class CaptureBar:
-    """Over the octets of one capture, when it takes long."""
+    """Over the octets of one capture, when it takes long; rich is imported only when there is one.
 
-    def __init__(self, path: str) -> None:
+    It hides while frames are printed on the same terminal.
+    """
+
+    def __init__(self, path: str, *, hidden: bool = False) -> None:
         self.name = os.path.basename(path.rstrip("/"))
         self.begun = time.monotonic()
-        self.bar: Bar | None = None
+        self.hidden = hidden or not sys.stderr.isatty()
+        self.bar: Any = None
 
     def __enter__(self) -> CaptureBar:
         return self
 
     def __exit__(self, *args: object) -> None:
         if self.bar is not None:
-            self.bar.close()
+            self.bar.stop()
 
-    def update(self, pieces: Pieces, frames: int) -> None:
-        """So far it is read."""
-        size = pieces.capture.size
-        if not size or not sys.stderr.isatty() or time.monotonic() - self.begun < PATIENCE:
+    def update(self, run: Run) -> None:
+        """Show how far a run is."""
+        capture = run.pieces.capture
+        if self.hidden or not capture.size or time.monotonic() - self.begun < PATIENCE:
             return
         if self.bar is None:
-            self.bar = Bar(self.name, size)
-        self.bar.update(pieces.capture.position, frames)
+            self.bar = self.start(capture.size)
+        self.bar.update(self.bar.task_ids[0], completed=capture.position, frames=run.frames)
+
+    def start(self, total: int) -> Any:
+        """Show a new bar."""
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        bar = Progress(
+            TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(),
+            TextColumn("{task.fields[frames]} frames"), TimeRemainingColumn(),
+            console=Console(stderr=True), transient=True,
+        )  # fmt: skip
+        bar.add_task(self.name, total=total, frames=0)
+        bar.start()
+        return bar
 
 
 class CapturesBar:

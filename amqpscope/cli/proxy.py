@@ -10,18 +10,18 @@ import os
 import re
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from amqpscope.cli.inputs import make_selection
 from amqpscope.cli.options import parse_filter
 from amqpscope.cli.output import UNREADABLE, ascii_alone, coloured, complain
 from amqpscope.cli.read import screen_wanted
 from amqpscope.cli.tls_options import make_tls, tls_options
+from amqpscope.report.formats import FINDING_FORMATS
 
 if TYPE_CHECKING:
-    from amqpscope.check.selection import Selection
     from amqpscope.proxy.process import Settings
     from amqpscope.runs.live import ProxyOutput
 
@@ -39,7 +39,7 @@ UNITS: Final = {
     "h": (0, 3600),
     "d": (0, 86400),
 }
-LINT_FORMATS: Final = ("json", "sarif", "junit", "github", "html")
+LINT_FORMATS: Final = (*(name for name in FINDING_FORMATS if name != "text"), "html")
 SMALLEST: Final = 100_000
 """Octets of a file, at least: a turn of the relay may write a megabyte at once."""
 
@@ -196,11 +196,11 @@ def proxy(**options: Any) -> None:
 
     require_lint(options)
     try:
-        settings, wishes = make_settings(options), make_output(options)
+        settings, output = make_settings(options), make_output(options)
     except (ConfigError, AddressError) as error:
         complain(str(error))
         sys.exit(UNREADABLE)
-    sys.exit(ProxyRun(settings, wishes, options["command"]).run())
+    sys.exit(ProxyRun(settings, output, options["command"]).run())
 
 
 def require_lint(options: dict[str, Any]) -> None:
@@ -251,46 +251,33 @@ def temporary() -> str:
 
 def make_output(options: dict[str, Any]) -> ProxyOutput:
     """What is to be printed."""
+    from amqpscope.report.look import Look
     from amqpscope.runs.live import ProxyOutput
-    from amqpscope.runs.read import Options
 
     printed_to = sys.stderr if options["command"] else sys.stdout
     terminal = printed_to.isatty() and not options["output"]
-    shown = Options(
-        form=options["form"],
-        where=options["where"],
-        tree=options["tree"],
-        octets=options["octets"],
-        follow=True,
-        show_secrets=options["show_secrets"],
+    look = Look(
+        width=os.get_terminal_size(printed_to.fileno()).columns if terminal else 0,
         colour=coloured(options["color"], terminal),
         plain=ascii_alone(),
-        width=os.get_terminal_size(printed_to.fileno()).columns if terminal else 0,
+        show_secrets=options["show_secrets"],
+        tree=options["tree"],
+        octets=options["octets"],
     )
     printed = options["lint"] or options["command"] or options["output"]
-    screen = not printed and screen_wanted(options, options["no_tui"])
+    how = {name: options[name] for name in ("tree", "octets", "no_tui")}
     return ProxyOutput(
-        shown,
-        chosen(options),
-        options["lint"],
-        not options["write"],
-        screen,
-        options["allow_empty"],
-        bool(options["command"]),
-        options["output"] or "",
-    )
-
-
-def chosen(options: dict[str, Any]) -> Selection:
-    """The configuration and the command line together."""
-    from amqpscope.check.config import find_config, read_config
-    from amqpscope.check.selection import Selection, resolve
-
-    path = Path(options["config"]) if options["config"] else find_config(Path.cwd())
-    config = Selection() if path is None else read_config(path)
-    return config.merged(
-        select=resolve(options["select"]),
-        ignore=resolve(options["ignore"]),
-        strict=options["strict"],
-        fail_on=options["fail_on"],
+        make_selection(
+            options["config"],
+            **{name: options[name] for name in ("select", "ignore", "strict", "fail_on")},
+        ),
+        options["form"],
+        look,
+        options["where"],
+        lint=options["lint"],
+        temporary=not options["write"],
+        screen=not printed and screen_wanted(**how),
+        allow_empty=options["allow_empty"],
+        command=bool(options["command"]),
+        path=options["output"] or "",
     )

@@ -26,8 +26,9 @@ from amqpscope.proxy.control import Channel, Watch
 from amqpscope.proxy.files import NEVER
 from amqpscope.proxy.process import Settings, StartError, exposed, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
-from amqpscope.runs.gate import counted, lost_packets
+from amqpscope.runs.gate import lost_packets
 from amqpscope.runs.live import ProxyOutput
+from amqpscope.wording import plural, reason
 
 if TYPE_CHECKING:
     from amqpscope.proxy.relay import Relay
@@ -45,11 +46,11 @@ NICENESS: Final = 10
 class ProxyRun:
     """The processes of one run."""
 
-    def __init__(self, settings: Settings, wishes: ProxyOutput, command: tuple[str, ...]) -> None:
+    def __init__(self, settings: Settings, output: ProxyOutput, command: tuple[str, ...]) -> None:
         self.settings = settings
-        self.wishes = wishes
+        self.output = output
         self.command = Command(command, resource.getrlimit(resource.RLIMIT_NOFILE))
-        self.out: TextIO = standard(wishes)
+        self.out: TextIO = standard(output)
         self.child = 0
         """The process that analyses, while there is one."""
         self.died = ""
@@ -59,15 +60,15 @@ class ProxyRun:
         """The user does not want to wait for the rest of the analysis."""
         self.end_at = float("inf")
         """When the analysis must have ended."""
-        self.terminal = Terminal(wanted=wishes.screen)
+        self.terminal = Terminal(wanted=output.screen)
 
     def run(self) -> int:
         """Relay until the end; the exit code."""
         ours, theirs = socket.socketpair()
         channel = Channel(ours, try_to_complain)
         try:
-            if self.wishes.output:
-                self.out = open_output(self.wishes.output)
+            if self.output.path:
+                self.out = open_output(self.output.path)
             relay = make_relay(self.settings, channel.tell)
         except StartError as error:
             complain(str(error))
@@ -107,15 +108,15 @@ class ProxyRun:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            if self.wishes.screen:
+            if self.output.screen:
                 for each in (signal.SIGTERM, signal.SIGHUP):
                     signal.signal(each, signal.SIG_DFL)
-                code = show_screen(path, watch, self.wishes)
+                code = show_screen(path, watch, self.output)
             else:
                 # Asked to end, the relay ends first, and says so: the handlers that it has do
                 # nothing by themselves. (Not ignored: programs that we start would ignore them.)
                 os.nice(NICENESS)
-                code = analyse(path, watch, self.wishes, self.out, file)
+                code = analyse(path, watch, self.output, self.out, file)
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else UNREADABLE
         except BaseException as error:
@@ -147,14 +148,14 @@ class ProxyRun:
             code = self.wait_for_child()
             if self.given_up:
                 return INTERRUPTED
-            if self.wishes.screen or code >= 0:
+            if self.output.screen or code >= 0:
                 # A screen that we ended has nothing to say.
                 return max(code, 0)
             self.died = f"by signal {-code}"
             if self.end_at < time.monotonic():
                 complain("the analysis was not finished: part of the traffic was not checked")
                 return UNREADABLE
-        if not self.wishes.lint:
+        if not self.output.lint:
             return UNREADABLE if self.died else 0
         return self.analyse_again(relay)
 
@@ -166,10 +167,10 @@ class ProxyRun:
         end, gone = socket.socketpair()
         with gone:
             Channel(gone, try_to_complain).send({"ended": relay.status()._asdict()})
-        if self.wishes.output:
+        if self.output.path:
             self.out.seek(0)
             self.out.truncate()
-        code = analyse(relay.recording.files.first, Watch(end), self.wishes, self.out)
+        code = analyse(relay.recording.files.first, Watch(end), self.output, self.out)
         return code or (UNREADABLE if self.died else 0)
 
     def wait_for_child(self) -> int:
@@ -177,7 +178,7 @@ class ProxyRun:
         signal.signal(signal.SIGINT, lambda *_: self.give_up())
         for each in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(each, lambda *_: self.hurry())
-        if self.wishes.screen and (self.interrupts or self.end_at < float("inf")):
+        if self.output.screen and (self.interrupts or self.end_at < float("inf")):
             self.end_at = time.monotonic() + SHORT_END
             os.kill(self.child, signal.SIGTERM)
         pause = 0.001
@@ -266,16 +267,16 @@ class ProxyRun:
             complain(missing)
         recording, files = relay.recording, relay.recording.files
         held, lost = recording.held(), recording.lost
-        if self.wishes.temporary and not recording.packets and not lost:
+        if self.output.temporary and not recording.packets and not lost:
             with contextlib.suppress(OSError):
                 os.unlink(files.path)
             return
         where = files.path
         if kept := files.kept():
             where = f"{kept[0].path} and the files after it, up to {where}"
-        told = f"{counted(held, 'packet')} recorded: {where}"
+        told = f"{plural(held, 'packet')} recorded: {where}"
         if files.dropped:
-            told += f" ({counted(files.dropped, 'packet')} before them removed by --keep)"
+            told += f" ({plural(files.dropped, 'packet')} before them removed by --keep)"
         complain(told)
 
 
@@ -284,7 +285,7 @@ def open_output(path: str) -> TextIO:
     try:
         return open(path, "w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise StartError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise StartError(f"{path}: {reason(error)}") from error
 
 
 def announce(relay: Relay) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 from amqpscope.cli.output import UNREADABLE, complain
 from amqpscope.proxy.control import Watch
 from amqpscope.runs.live import ProxyOutput
+from amqpscope.wording import plural
 
 
-def show_screen(path: str, watch: Watch, wishes: ProxyOutput) -> int:
+def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
     """Open the screen on the recording; when the user leaves it, the relay ends too."""
     from amqpscope.tui import run
 
@@ -23,13 +24,12 @@ def show_screen(path: str, watch: Watch, wishes: ProxyOutput) -> int:
         watch.ask()
         return status_words(watch, told)
 
-    options = wishes.options
-    where = "" if options.where is None else options.where.text
+    where = "" if output.where is None else output.where.text
     trouble, _ = run(
         path,
         follow=True,
         where=where,
-        show_secrets=options.show_secrets,
+        show_secrets=output.look.show_secrets,
         status=status,
         begun=watch.reading,
     )
@@ -47,7 +47,7 @@ def status_words(watch: Watch, told: list[str]) -> str:
     status = watch.latest
     if watch.ended or status is None:
         return "the relay has ended" if watch.ended else ""
-    connections = "1 connection" if status.open == 1 else f"{status.open:,} connections"
+    connections = plural(status.open, "connection")
     words = f"{status.listening[0]} to {status.upstream}, {connections} open"
     return f"{told[-1]} | {words}" if told else words
 

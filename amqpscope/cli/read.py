@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from amqpscope.cli.inputs import Inputs, ReaderOptions
 from amqpscope.cli.options import reader_options, ring_options, shown_options
-from amqpscope.cli.output import (
-    UNREADABLE,
-    ascii_alone,
-    coloured,
-    complain,
-    printing,
-    terminal_width,
-)
+from amqpscope.cli.output import UNREADABLE, ascii_alone, complain, make_look, printing
 from amqpscope.cli.rings import choose
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.filter import Filter
-    from amqpscope.runs.read import Options
+    from amqpscope.report.look import Look
+    from amqpscope.runs.input import Input
+    from amqpscope.runs.read import FramePrinter
 
 NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal too.")
 
@@ -36,7 +34,14 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
 @NO_TUI
 @ring_options
 @reader_options
-def read(captures: tuple[str, ...], no_tui: bool, **options: Any) -> None:
+def read(
+    captures: tuple[str, ...],
+    no_tui: bool,
+    follow: bool,
+    ring: bool,
+    as_given: bool,
+    **options: Any,
+) -> None:
     """Show the AMQP frames of captures: on a terminal as a screen, else as text.
 
     On the screen ? lists all keys. Text comes when the output goes elsewhere, and with --no-tui,
@@ -60,14 +65,26 @@ def read(captures: tuple[str, ...], no_tui: bool, **options: Any) -> None:
     on port 5672, and on others with --decode-as. Filters are written as in Wireshark, with the
     field names of the specification: see the README.
     """
-    if options["follow"] and options["form"] == "html":
+    wanted = ReadOptions(follow=follow, **options)
+    if follow and wanted.form == "html":
         raise click.UsageError("a page of HTML has an end, and --follow has none")
-    if options["follow"] and options["ring"]:
+    if follow and ring:
         raise click.UsageError("--ring wants complete files; --follow finds the next one itself")
-    found, failed = choose(captures, options)
-    screen = screen_wanted(options, no_tui)
-    code = show_screen(found, **options) if screen else show(found, make_options(**options))
+    found, failed = choose(captures, ring=ring, as_given=as_given)
+    screen = screen_wanted(tree=wanted.tree, octets=wanted.octets, no_tui=no_tui)
+    code = show_screen(found, wanted) if screen else show(found, wanted)
     sys.exit(UNREADABLE if failed else code)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions(ReaderOptions):
+    """The options of `read` and `demo`, by the same names."""
+
+    form: str = "text"
+    where: Filter | None = None
+    tree: bool = False
+    octets: bool = False
+    follow: bool = False
 
 
 @click.command()
@@ -82,75 +99,109 @@ def demo(no_tui: bool, **options: Any) -> None:
     """
     with as_file(files("amqpscope").joinpath("demo.pcapng")) as path:
         found = path if path.is_file() else path.parent.parent / "captures" / path.name
-        if screen_wanted(options, no_tui):
-            sys.exit(show_screen((str(found),), follow=False, **options))
-        wanted = make_options(follow=False, **options)
+        wanted = ReadOptions(**options)
+        if screen_wanted(tree=wanted.tree, octets=wanted.octets, no_tui=no_tui):
+            sys.exit(show_screen((str(found),), wanted))
         code = show((str(found),), wanted)
         if not code and wanted.form == "text" and wanted.where is None:
             show_errors(str(found), wanted)
         sys.exit(code)
 
 
-def show_errors(path: str, options: Options) -> None:
+def show_errors(path: str, options: ReadOptions) -> None:
     """What `lint` would say of a capture, but for warnings and notes."""
-    from amqpscope.check.selection import Selection
     from amqpscope.report.lint_text import LintText
     from amqpscope.runs.lint import CheckSettings, check
 
-    checked = check(path, CheckSettings(Selection()))
-    checked.path = "demo.pcapng"
-    checked.findings = [finding for finding in checked.findings if finding.severity == "error"]
-    writer = LintText(width=options.width, colour=options.colour, plain=options.plain)
+    result = check(path, CheckSettings())
+    result.path = "demo.pcapng"
+    result.findings = [finding for finding in result.findings if finding.severity == "error"]
+    look = make_look(options.color)
+    writer = LintText(width=look.width, colour=look.colour, plain=look.plain)
     with printing():
-        sys.stdout.write("\n" + "".join(f"{line}\n" for line in writer.lines([checked])))
+        sys.stdout.write("\n" + "".join(f"{line}\n" for line in writer.lines([result])))
 
 
-def make_options(color: str, keylog: tuple[str, ...], **rest: Any) -> Options:
-    """Gather what the terminal and the user want."""
-    from amqpscope.runs.read import Options
-
-    terminal = sys.stdout.isatty()
-    return Options(
-        colour=coloured(color, terminal),
-        plain=ascii_alone(),
-        width=terminal_width(terminal),
-        keylogs=keylog,
-        **rest,
-    )
-
-
-def screen_wanted(options: dict[str, Any], no_tui: bool) -> bool:
+def screen_wanted(*, tree: bool, octets: bool, no_tui: bool) -> bool:
     """Whether to open the screen: there is a terminal, and nothing that can only be printed."""
     source = click.get_current_context().get_parameter_source("form")
     asked = source is not None and source is not click.core.ParameterSource.DEFAULT
-    if no_tui or asked or options["tree"] or options["octets"]:
+    if no_tui or asked or tree or octets:
         return False
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not ascii_alone()
 
 
-def show_screen(
-    captures: Sequence[Readable], where: Filter | None, keylog: tuple[str, ...], **options: Any
-) -> int:
+def show_screen(captures: Sequence[Readable], options: ReadOptions) -> int:
     """Open the screen, with one capture at a time; the exit code."""
     from amqpscope.tui import run_all
 
     troubles = run_all(
         captures,
-        where="" if where is None else where.text,
-        keylogs=keylog,
-        **{name: options[name] for name in ("follow", "decode_as", "show_secrets")},
+        where="" if options.where is None else options.where.text,
+        keylogs=options.keylog,
+        follow=options.follow,
+        decode_as=options.decode_as,
+        show_secrets=options.show_secrets,
     )
     for trouble in troubles:
         complain(trouble)
     return UNREADABLE if troubles else 0
 
 
-def show(captures: Sequence[Readable], options: Options) -> int:
+def show(captures: Sequence[Readable], options: ReadOptions) -> int:
     """Print the frames of each capture; the exit code."""
     from amqpscope.cli.html import read_html
-    from amqpscope.runs.read import Reading
 
     with printing():
         if options.form == "html":
-            return read_html(captures, options)
-        return Reading(options, sys.stdout, complain).run(captures)
+            return read_html(captures, options, options.where)
+        return print_frames(captures, options, make_look(options.color), sys.stdout)
+
+
+def print_frames(
+    captures: Sequence[Readable],
+    options: ReadOptions,
+    look: Look,
+    out: TextIO,
+    complain: Callable[[str], None] = complain,
+) -> int:
+    """Print the frames of captures, one after the other; the exit code."""
+    from amqpscope.capture.source import CaptureError
+    from amqpscope.report.formats import FRAME_FORMATS
+    from amqpscope.runs.read import FramePrinter, write_lines
+
+    look = replace(
+        look, show_secrets=options.show_secrets, tree=options.tree, octets=options.octets
+    )
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="backslashreplace")
+    inputs = Inputs(options, complain=complain)
+    if first := FRAME_FORMATS[options.form](look).first:
+        write_lines(out, first)
+    for path in captures:
+        if len(captures) > 1 and options.form == "text":
+            write_lines(out, [f"{path}:"])
+        printer = FramePrinter(str(path), options.form, look, out, options.where)
+        try:
+            print_capture(inputs.input(path, follow=options.follow), printer, inputs)
+        except CaptureError as error:
+            inputs.fail(str(error))
+        except KeyboardInterrupt:
+            break
+    return inputs.code
+
+
+def print_capture(source: Input, printer: FramePrinter, inputs: Inputs) -> None:
+    """Print the frames of one capture, and what the user should know about it."""
+    from amqpscope.check.selection import Selection
+    from amqpscope.cli.progress import CaptureBar
+    from amqpscope.runs.run import Run
+
+    hidden = source.follow or sys.stdout.isatty()
+    with (
+        CaptureBar(source.name, hidden=hidden) as bar,
+        Run(source, Selection(), sink=printer.sink, watch=bar.update) as run,
+    ):
+        for batch in run:
+            printer.print(batch)
+        inputs.report(run.result())

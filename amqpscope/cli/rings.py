@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from amqpscope.cli.output import complain
+from amqpscope.wording import reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,25 +21,21 @@ class Chosen(NamedTuple):
 
     captures: Sequence[Readable]
     failed: bool = False
-    """A directory has none, which the user was told."""
+    """A directory has none, which was reported."""
 
 
-def choose(captures: tuple[str, ...], options: dict[str, Any]) -> Chosen:
-    """The captures as they were given or, with --ring, rings of them.
-
-    Takes the two options that are about rings out of `options`.
-    """
-    ring, as_given = options.pop("ring"), options.pop("as_given")
+def choose(captures: tuple[str, ...], *, ring: bool, as_given: bool) -> Chosen:
+    """The captures as they were given or, with --ring, rings of them."""
     if as_given and not ring:
         raise click.UsageError("--as-given is about the files of a --ring")
     return rings_of(captures, as_given=as_given) if ring else Chosen(captures)
 
 
-def choose_one(captures: tuple[str, ...], options: dict[str, Any]) -> Readable | None:
+def choose_one(captures: tuple[str, ...], *, ring: bool, as_given: bool) -> Readable | None:
     """The capture of a command that takes one alone; None when a directory has none."""
-    if len(captures) > 1 and not options["ring"]:
+    if len(captures) > 1 and not ring:
         raise click.UsageError(f"Got unexpected extra argument ({' '.join(captures[1:])})")
-    found = choose(captures, options).captures
+    found = choose(captures, ring=ring, as_given=as_given).captures
     if len(found) > 1:
         names = ", ".join(str(each) for each in found)
         raise click.UsageError(f"these are several rings, expected one: {names}")
@@ -70,7 +67,7 @@ def ring_in_directory(path: str) -> Ring | None:
     try:
         ring = ring_in(path)
     except OSError as error:
-        complain(f"{path}: {(error.strerror or str(error)).lower()}")
+        complain(f"{path}: {reason(error)}")
         return None
     if ring is None:
         complain(f"{path}: no captures in this directory itself")

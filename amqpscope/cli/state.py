@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from amqpscope.cli.inputs import Inputs, ReaderOptions
 from amqpscope.cli.options import reader_options, ring_options
 from amqpscope.cli.output import UNREADABLE, complain, printing, terminal_width
 from amqpscope.cli.rings import choose, choose_one
 
 if TYPE_CHECKING:
-    from amqpscope.analysis import Analyzer, Conversation, Step
-    from amqpscope.capture.pieces import Pieces
+    from amqpscope.analysis import Batch, Conversation
     from amqpscope.capture.ring import Readable
+    from amqpscope.check.selection import Selection
     from amqpscope.findings import Finding
     from amqpscope.insight.statistics import ConnectionNumbers
-    from amqpscope.insight.stuck import StuckWatch
-    from amqpscope.rules.registry import RuleSet
 
 FORM = click.option("--format", "form", type=click.Choice(("text", "json")), default="text",
                     help="json: for programs.")  # fmt: skip
@@ -32,7 +30,7 @@ FORM = click.option("--format", "form", type=click.Choice(("text", "json")), def
 @FORM
 @ring_options
 @reader_options
-def stats(captures: tuple[str, ...], form: str, **options: Any) -> None:
+def stats(captures: tuple[str, ...], form: str, ring: bool, as_given: bool, **options: Any) -> None:
     """Count frames, bytes, deliveries, outcomes, latencies and stalls.
 
     \b
@@ -47,11 +45,11 @@ def stats(captures: tuple[str, ...], form: str, **options: Any) -> None:
     from amqpscope.report.stats import stats_lines, stats_object
 
     documents = []
-    found, failed = choose(captures, options)
-    reader = Reader(options, failed=failed)
+    found, failed = choose(captures, ring=ring, as_given=as_given)
+    inputs = Inputs(ReaderOptions(**options), failed=failed)
     for path in found:
-        numbers = gather(reader, path)
-        if numbers is None:
+        numbers = measure(inputs, path)
+        if not numbers:
             continue
         if form == "json":
             documents.append(stats_object(str(path), numbers))
@@ -61,20 +59,36 @@ def stats(captures: tuple[str, ...], form: str, **options: Any) -> None:
     if form == "json":
         with printing():
             click.echo(json.dumps(documents, indent=1))
-    sys.exit(UNREADABLE if reader.failed else 0)
+    sys.exit(inputs.code)
 
 
-def gather(reader: Reader, path: Readable) -> list[ConnectionNumbers] | None:
-    """The numbers of a capture; None if there are none."""
+def measure(inputs: Inputs, path: Readable) -> list[ConnectionNumbers]:
+    """The numbers of a capture."""
     from amqpscope.insight.statistics import Statistics
 
-    gathered = Statistics()
-    for passed in reader.passing(path):
-        if isinstance(passed, Ended):
-            gathered.end(passed.talk)
-        else:
-            gathered.take(passed)
-    return gathered.finish() or None
+    numbers = Statistics()
+    for batch in batches(inputs, path):
+        for step in batch.steps:
+            numbers.take(step)
+        if batch.end is not None:
+            numbers.end(batch.end.conversation)
+    return numbers.finish()
+
+
+def batches(
+    inputs: Inputs, path: Readable, selection: Selection | None = None, until: int = 0
+) -> Iterator[Batch]:
+    """What a capture holds, up to a frame where one is given; what cannot be read is reported."""
+    from amqpscope.capture.source import CaptureError
+    from amqpscope.runs.run import Run
+
+    try:
+        with Run(inputs.input(path), selection, until=until) as run:
+            yield from run
+            if not 0 < until <= run.frames:
+                inputs.report(run.result())
+    except CaptureError as error:
+        inputs.fail(str(error))
 
 
 @click.command()
@@ -88,7 +102,14 @@ def gather(reader: Reader, path: Readable) -> list[ConnectionNumbers] | None:
 @FORM
 @ring_options
 @reader_options
-def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) -> None:
+def state(
+    captures: tuple[str, ...],
+    at: int | None,
+    form: str,
+    ring: bool,
+    as_given: bool,
+    **options: Any,
+) -> None:
     """Show both peers' state as of a frame: what holds each link, or how it ended.
 
     \b
@@ -101,31 +122,24 @@ def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
     waits. Of what is over: who ended it, when, with which error, and which finding explains it.
     A FIN or RST that comes before the next frame counts too.
     """  # fmt: skip
-    from amqpscope.check.selection import Selection
     from amqpscope.report.endings import Instant
     from amqpscope.report.state import talk_lines, talk_object
 
-    capture = choose_one(captures, options)
+    capture = choose_one(captures, ring=ring, as_given=as_given)
     if capture is None:
         sys.exit(UNREADABLE)
-    choice = Selection()
-    reader = Reader(options, rules=choice.rules())
+    inputs, moment = Inputs(ReaderOptions(**options)), Moment()
     talks: dict[int, Conversation] = {}
-    start = now = frame = 0
-    for passed in reader.passing(capture, at or 0):
-        if isinstance(passed, Ended):
-            now = max(now, passed.time)
-            continue
-        talks[passed.conversation.number] = passed.conversation
-        start = start or passed.frame.time
-        now, frame = max(now, passed.frame.time), passed.frame.number
-    if frame and at and frame < at:
-        complain(f"{capture}: there is no frame {at}, the last is {frame}")
+    for batch in moment.batches(inputs, capture, at or 0):
+        for step in batch.steps:
+            talks[step.conversation.number] = step.conversation
+    if moment.frame and at and moment.frame < at:
+        complain(f"{capture}: there is no frame {at}, the last is {moment.frame}")
         sys.exit(UNREADABLE)
-    known: dict[int, list[Finding]] = {}
-    for finding in choice.adjust_all(reader.findings, str(capture)):
-        known.setdefault(finding.connection, []).append(finding)
-    instants = {number: Instant(now, start, tuple(known.get(number, ()))) for number in talks}
+    instants = {
+        number: Instant(moment.now, moment.start, tuple(moment.findings.get(number, ())))
+        for number in talks
+    }
     with printing():
         if form == "json":
             found = [talk_object(talk, instants[number]) for number, talk in talks.items()]
@@ -133,7 +147,35 @@ def state(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
         else:
             for number, talk in talks.items():
                 tree(*talk_lines(talk, instants[number]))
-    sys.exit(UNREADABLE if reader.failed else 0)
+    sys.exit(inputs.code)
+
+
+class Moment:
+    """When and where reading a capture stopped, and what may explain how it stands there."""
+
+    def __init__(self) -> None:
+        self.start = self.now = 0
+        """The times of the first frame, and of the last frame or end of a connection."""
+        self.frame = 0
+        self.findings: dict[int, list[Finding]] = {}
+        """By connection, those that may explain an ending."""
+
+    def batches(self, inputs: Inputs, path: Readable, until: int) -> Iterator[Batch]:
+        """Read a capture up to a frame (0: all), and note what passes."""
+        from amqpscope.check.selection import Selection
+        from amqpscope.insight.endings import may_explain
+
+        for batch in batches(inputs, path, Selection(), until):
+            findings = list(batch.findings)
+            for step in batch.steps:
+                self.start = self.start or step.frame.time
+                self.now, self.frame = max(self.now, step.frame.time), step.frame.number
+                findings += step.findings
+            if batch.end is not None:
+                self.now = max(self.now, batch.end.time)
+            for finding in filter(may_explain, findings):
+                self.findings.setdefault(finding.connection, []).append(finding)
+            yield batch
 
 
 def tree(*lines: str) -> None:
@@ -141,91 +183,3 @@ def tree(*lines: str) -> None:
     from amqpscope.report.columns import folded
 
     click.echo("\n".join(folded(lines, terminal_width(sys.stdout.isatty()))))
-
-
-class Ended(NamedTuple):
-    """A direction of a connection is over, or the capture is."""
-
-    talk: Conversation
-    time: int
-
-
-class Reader:
-    """Reads captures as Steps, and says what is wrong with them."""
-
-    def __init__(
-        self,
-        options: dict[str, Any],
-        *,
-        failed: bool = False,
-        rules: RuleSet | None = None,
-        watch: StuckWatch | None = None,
-    ) -> None:
-        self.ports: dict[int, str] = options["decode_as"]
-        self.rules = rules
-        """What is checked on the way; None: nothing."""
-        self.watch = watch
-        """What wants to know of TCP windows; None: nothing does."""
-        self.findings: list[Finding] = []
-        """What was found and may explain how connections ended."""
-        self.failed = failed
-        """Something could not be read."""
-        self.keylogs = [data for name in options["keylog"] if (data := self.keylog(name))]
-
-    def keylog(self, path: str) -> bytes:
-        """The contents of a key log."""
-        try:
-            return Path(path).read_bytes()
-        except OSError as error:
-            complain(f"{path}: key log cannot be read: {(error.strerror or str(error)).lower()}")
-            self.failed = True
-            return b""
-
-    def passing(self, path: Readable, until: int = 0) -> Iterator[Step | Ended]:
-        """The Steps of a capture and the ends of its connections.
-
-        Where a frame is given, up to that one, with the ends that come before the next.
-        """
-        from amqpscope.analysis import Analyzer
-        from amqpscope.capture.pieces import Pieces
-        from amqpscope.capture.source import CaptureError
-        from amqpscope.stream.types import Chunk, End, Window
-
-        analyzer = Analyzer(self.ports, self.rules, until=until)
-        try:
-            with Pieces(path, keylogs=self.keylogs, server_ports=self.ports) as pieces:
-                for batch in pieces:
-                    for piece in batch:
-                        known = analyzer.conversation_of(piece.connection)
-                        if 0 < until <= analyzer.frames and known and isinstance(piece, Chunk):
-                            self.keep(analyzer.late)
-                            return
-                        for step in analyzer.feed(piece):
-                            self.keep(step.findings)
-                            yield step
-                        talk = analyzer.conversation_of(piece.connection)
-                        if talk is not None and isinstance(piece, End):
-                            yield Ended(talk, piece.time)
-                        elif talk is not None and isinstance(piece, Window) and self.watch:
-                            number, peer = talk.number, piece.sender
-                            self.watch.take_window(number, peer, piece.time, zero=piece.zero)
-                self.keep(analyzer.late)
-                self.tell(pieces, analyzer)
-        except CaptureError as error:
-            complain(str(error))
-            self.failed = True
-
-    def keep(self, found: list[Finding]) -> None:
-        """Keep those findings that may explain an ending."""
-        from amqpscope.insight.endings import may_explain
-
-        self.findings += [finding for finding in found if may_explain(finding)]
-
-    def tell(self, pieces: Pieces, analyzer: Analyzer) -> None:
-        """What the user should know about a capture."""
-        capture = pieces.capture
-        for line in (*(f"{capture.path}: {note}" for note in pieces.notes), *capture.problems):
-            complain(line)
-        self.failed = self.failed or capture.unreadable
-        if not analyzer.frames and not pieces.notes:
-            complain(f"{capture.path}: no AMQP in {capture.packets} packets")

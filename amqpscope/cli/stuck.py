@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from amqpscope.cli.inputs import Inputs, ReaderOptions
 from amqpscope.cli.options import reader_options, ring_options
-from amqpscope.cli.output import UNREADABLE, complain, printing
+from amqpscope.cli.output import printing
 from amqpscope.cli.rings import choose
-from amqpscope.cli.state import FORM, Ended, Reader, tree
+from amqpscope.cli.state import FORM, Moment, tree
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
-    from amqpscope.findings import Finding
     from amqpscope.report.stuck import Stuck
 
 
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 @FORM
 @ring_options
 @reader_options
-def stuck(captures: tuple[str, ...], at: int | None, form: str, **options: Any) -> None:
+def stuck(
+    captures: tuple[str, ...],
+    at: int | None,
+    form: str,
+    ring: bool,
+    as_given: bool,
+    **options: Any,
+) -> None:
     """Say what is stuck or was refused, the worst first, and why.
 
     \b
@@ -41,11 +48,11 @@ def stuck(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
     """
     from amqpscope.report.stuck import stuck_lines, stuck_object
 
-    found, failed = choose(captures, options)
+    found, failed = choose(captures, ring=ring, as_given=as_given)
+    inputs = Inputs(ReaderOptions(**options), failed=failed)
     documents = []
     for path in found:
-        state, unreadable = look_at(path, at or 0, options)
-        failed = failed or unreadable
+        state = look_at(path, at or 0, inputs)
         if state is None:
             continue
         if form == "json":
@@ -56,31 +63,24 @@ def stuck(captures: tuple[str, ...], at: int | None, form: str, **options: Any) 
     if form == "json":
         with printing():
             click.echo(json.dumps(documents, indent=1))
-    sys.exit(UNREADABLE if failed else 0)
+    sys.exit(inputs.code)
 
 
-def look_at(path: Readable, at: int, options: dict[str, Any]) -> tuple[Stuck | None, bool]:
-    """What holds the connections of a capture; None: nothing is known. Also: whether it failed."""
-    from amqpscope.check.selection import Selection
+def look_at(path: Readable, at: int, inputs: Inputs) -> Stuck | None:
+    """What holds the connections of a capture; None: nothing is known."""
     from amqpscope.insight.stuck import StuckWatch
     from amqpscope.report.stuck import Stuck
 
-    choice, watch = Selection(), StuckWatch()
-    reader = Reader(options, rules=choice.rules(), watch=watch)
-    start = now = frame = 0
-    for passed in reader.passing(path, at):
-        if isinstance(passed, Ended):
-            now = max(now, passed.time)
-            continue
-        watch.take(passed)
-        start = start or passed.frame.time
-        now, frame = max(now, passed.frame.time), passed.frame.number
-    if 0 < frame < at:
-        complain(f"{path}: there is no frame {at}, the last is {frame}")
-        return None, True
-    known: dict[int, list[Finding]] = {}
-    for finding in choice.adjust_all(reader.findings, str(path)):
-        known.setdefault(finding.connection, []).append(finding)
-    if not frame:
-        return None, reader.failed
-    return Stuck(str(path), watch.held(), frame, now, start, known), reader.failed
+    watch, moment = StuckWatch(), Moment()
+    for batch in moment.batches(inputs, path, at):
+        for step in batch.steps:
+            watch.take(step)
+        if (window := batch.window) is not None:
+            number = window.conversation.number
+            watch.take_window(number, window.sender, window.time, zero=window.zero)
+    if 0 < moment.frame < at:
+        inputs.fail(f"{path}: there is no frame {at}, the last is {moment.frame}")
+        return None
+    if not moment.frame:
+        return None
+    return Stuck(str(path), watch.held(), moment.frame, moment.now, moment.start, moment.findings)

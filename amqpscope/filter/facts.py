@@ -109,7 +109,7 @@ def finding(name: str) -> Read:
     """One attribute of all findings."""
 
     def read(view: View) -> Value:
-        findings: Sequence[object] = view.step.findings
+        findings: Sequence[object] = view.findings
         if not findings:
             return None
         return one_or_all([finding_part(found, name) for found in findings])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amqpscope.analysis import Step
+from amqpscope.findings import Finding
 from amqpscope.protocols import names
 from dissectors.composite import Composite
 from dissectors.values import Array, Described, Map, Value
@@ -14,8 +15,16 @@ class View(names.View):
     def __init__(self, step: Step, start: int) -> None:
         super().__init__(step.event, step.talk.voice)
         self.step = step
+        self.findings: list[Finding] = step.findings
         self.start = start
         """The time of the first frame, in nanoseconds."""
+
+
+class FindingView(names.View):
+    """A finding alone, for tests that ask about findings and nothing else."""
+
+    def __init__(self, finding: Finding) -> None:
+        self.findings = [finding]
 
 
 def leaves(value: Value, found: list[Value]) -> None:

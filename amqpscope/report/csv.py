@@ -1,5 +1,7 @@
 """The frame list as comma-separated values, one unit a row.
 
+What is found about a unit after its row was written is a row of its own, of the kind `finding`.
+
 A spreadsheet takes a cell that begins with one of a few signs for a formula, and runs it. Captured
 text that begins so gets an apostrophe in front, which spreadsheets take for "this is text".
 """
@@ -11,8 +13,10 @@ import io
 from typing import Final
 
 from amqpscope.analysis import Step
+from amqpscope.findings import Finding
 from amqpscope.protocols.words import escaped, printable
 from amqpscope.report.jsonl import seconds
+from amqpscope.report.look import PLAIN_TEXT, Look
 from amqpscope.stream.types import PEERS
 
 COLUMNS: Final = (
@@ -32,18 +36,35 @@ def safe(text: str) -> str:
 class CsvLines:
     """Writes Steps as rows."""
 
-    def __init__(self, *, show_secrets: bool = False) -> None:
-        self.show_secrets = show_secrets
+    def __init__(self, look: Look = PLAIN_TEXT) -> None:
+        self.show_secrets = look.show_secrets
+        self.first: tuple[str, ...] = (",".join(COLUMNS),)
 
-    def heading(self) -> str:
-        """The names of the columns."""
-        return ",".join(COLUMNS)
+    def heading(self) -> list[str]:
+        """Nothing: all captures are one table."""
+        return []
+
+    def begin(self, time: int) -> None:
+        """Times are those of the clock, so there is nothing to learn."""
+
+    def lines(self, steps: list[Step]) -> list[str]:
+        """Units one after the other."""
+        return [self.line(step) for step in steps]
+
+    def finding(self, finding: Finding, capture: str, *, late: bool) -> str:
+        """A finding as a row of its own: `from` is who is at fault, `name` that of the rule."""
+        channel = "" if finding.channel is None else finding.channel
+        return as_row(
+            finding.frame, finding.packet, seconds(finding.time), finding.connection, finding.peer,
+            "", "finding", channel, finding.name, "", "", safe(printable(finding.link)), "", "",
+            safe(printable(finding.message)), finding.rule,
+        )  # fmt: skip
 
     def line(self, step: Step) -> str:
         """One unit."""
         frame, unit, event, voice = step.frame, step.frame.unit, step.event, step.talk.voice
         shown = escaped if self.show_secrets else printable
-        row = (
+        return as_row(
             frame.number,
             frame.packet,
             seconds(frame.time),
@@ -61,6 +82,10 @@ class CsvLines:
             safe(voice.summary(event, self.show_secrets)),
             " ".join(map(str, step.findings)),
         )
-        out = io.StringIO()
-        csv.writer(out, lineterminator="").writerow(row)
-        return out.getvalue()
+
+
+def as_row(*cells: object) -> str:
+    """Cells on a line, quoted where that is needed."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(cells)
+    return out.getvalue()

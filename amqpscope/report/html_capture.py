@@ -16,6 +16,7 @@ from amqpscope.protocols.stuck import meaning
 from amqpscope.protocols.words import seconds
 from amqpscope.report.html_connections import ConnectionsPart
 from amqpscope.report.html_findings import FindingsPart
+from amqpscope.report.look import Look
 from amqpscope.report.text import TextLines
 from amqpscope.stream.types import PEERS
 
@@ -120,7 +121,7 @@ def moment(time: int) -> str:
 
 def frame_parts(place: int, steps: Iterable[Step], *, show_secrets: bool = False) -> Iterator[str]:
     """All frames as lines, folded by the hundreds."""
-    lines = TextLines(show_secrets=show_secrets)
+    lines = TextLines(Look(show_secrets=show_secrets))
     prefix = f"c{place}-n"
     yield f'<section id="c{place}-frames">\n<h3>Frames</h3>\n'
     block: list[Step] = []
@@ -144,7 +145,7 @@ def block_part(block: list[Step], lines: TextLines, prefix: str, *, is_open: boo
     numbers = f"{block[0].frame.number:,} to {block[-1].frame.number:,}"
     parts = [
         f'<details class="block"{" open" if is_open else ""}><summary>Frames {numbers}{told}'
-        f'</summary><pre tabindex="0">{escape(lines.heading())}\n'
+        f'</summary><pre tabindex="0">{escape(lines.heading()[0])}\n'
     ]
     for step in block:
         kind = ' class="hit"' if step.findings else ""

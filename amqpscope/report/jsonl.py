@@ -1,24 +1,56 @@
-"""One JSON object per AMQP unit (`read --format jsonl`); each family writes what its frames say."""
+"""One JSON object per AMQP unit (`read --format jsonl`); each family writes what its frames say.
+
+What is found about a unit after its object was written is an object of its own, of the kind
+`finding`.
+"""
 
 from __future__ import annotations
 
-from amqpscope.analysis import Analyzer, Step
+import json
+
+from amqpscope.analysis import Step, StepSink
+from amqpscope.findings import Finding
 from amqpscope.protocols.json import put_number, put_time, text
-from amqpscope.stream.types import PEERS, Piece
+from amqpscope.report.lint import finding_object
+from amqpscope.report.look import PLAIN_TEXT, Look
+from amqpscope.stream.types import PEERS
 
 
-class JsonLines:
+class JsonLines(StepSink):
     """Writes Steps as JSON lines."""
 
-    def __init__(self, *, show_secrets: bool = False) -> None:
-        self.show_secrets = show_secrets
+    def __init__(self, look: Look = PLAIN_TEXT) -> None:
+        self.show_secrets = look.show_secrets
+        self.first: tuple[str, ...] = ()
+        self.taken: list[str] = []
         self.second = -1
         self.whole = ""
         """The second of the frame before, as text: most frames share it with the next."""
 
-    def lines(self, analyzer: Analyzer, pieces: list[Piece]) -> list[str]:
-        """All units of the next pieces of a capture."""
-        return [self.line(step) for piece in pieces for step in analyzer.feed(piece)]
+    def heading(self) -> list[str]:
+        """Nothing: every line says what it holds."""
+        return []
+
+    def begin(self, time: int) -> None:
+        """Times are those of the clock, so there is nothing to learn."""
+
+    def lines(self, steps: list[Step]) -> list[str]:
+        """Units one after the other."""
+        return [self.line(step) for step in steps]
+
+    def take(self, steps: list[Step]) -> None:
+        """Write units and keep their lines."""
+        for step in steps:
+            self.taken.append(self.line(step))
+
+    def drain(self) -> list[str]:
+        """Hand over the lines that were kept since the last call."""
+        lines, self.taken = self.taken, []
+        return lines
+
+    def finding(self, finding: Finding, capture: str, *, late: bool) -> str:
+        """A finding as an object of its own."""
+        return json.dumps({"kind": "finding", **finding_object(finding, capture)})
 
     def line(self, step: Step) -> str:
         """One unit, without the line's end."""

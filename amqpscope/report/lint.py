@@ -92,6 +92,15 @@ def json_text(captures: Sequence[CaptureResult]) -> str:
     return json.dumps(document(captures), indent=1) + "\n"
 
 
+def jsonl_text(captures: Sequence[CaptureResult]) -> str:
+    """The findings alone, an object and a line each."""
+    return "".join(
+        f"{json.dumps({'kind': 'finding', **finding_object(finding, checked.path)})}\n"
+        for checked in captures
+        for finding in checked.findings
+    )
+
+
 class Tally(NamedTuple):
     """How often a peer broke a rule."""
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from amqpscope.protocols.words import escaped, printable, seconds
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.lint import counted
+from amqpscope.report.look import SEVERITY_COLOURS
 from amqpscope.report.text import ARROWS, PLAIN_ARROWS
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from amqpscope.check.result import CaptureResult, Excerpt
     from amqpscope.findings import Finding
 
-COLOURS: Final = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 BOLD: Final = "1"
 GUTTER: Final = "1;34"
 CLEAN: Final = "1;32"
@@ -57,7 +57,7 @@ class LintText:
     def rest(self, checked: CaptureResult) -> Iterator[str]:
         """How many findings are not listed."""
         for kind, number in checked.more.items():
-            mark = self.styled(f"{kind.severity}[{kind.rule}]", COLOURS[kind.severity])
+            mark = self.styled(f"{kind.severity}[{kind.rule}]", SEVERITY_COLOURS[kind.severity])
             where = f"{kind.peer}, connection {kind.connection}"
             yield f"... and {number:,} more {mark} {kind.name} ({where})"
         yield from self.headed("=", f"{escaped(checked.path)}: --max-findings 0 lists all", "  ")
@@ -68,7 +68,7 @@ class LintText:
         mark = f"{finding.severity}[{finding.rule}]"
         title = f"{mark} {finding.name} ({finding.peer}{doubt})"
         for line in wrap(title, self.width, "", "  "):
-            text = line.replace(mark, self.styled(mark, COLOURS[finding.severity]))
+            text = line.replace(mark, self.styled(mark, SEVERITY_COLOURS[finding.severity]))
             yield text.replace(finding.name, self.styled(finding.name, BOLD))
         for line in wrap(printable(finding.message), self.width, "  "):
             yield self.styled(line, BOLD)
@@ -111,7 +111,9 @@ class LintText:
             if each is here:
                 label = f"{under}{'^' * len(who)} {printable(finding.path)}".rstrip()
                 yield gutter + self.styled(line, BOLD)
-                yield empty + self.styled(self.fitted(label, digits), COLOURS[finding.severity])
+                yield empty + self.styled(
+                    self.fitted(label, digits), SEVERITY_COLOURS[finding.severity]
+                )
             else:
                 yield gutter + line
             if frame in reasons:
@@ -134,7 +136,7 @@ class LintText:
             read += f"; {count(damaged, 'file')} could not be read to the end"
         found = [
             self.styled(count(number, severity) if severity != "info" else f"{number:,} info",
-                        COLOURS[severity])
+                        SEVERITY_COLOURS[severity])
             for severity, number in counted(captures).items()
             if number
         ]  # fmt: skip

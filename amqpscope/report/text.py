@@ -1,6 +1,7 @@
 """The frame list as text: one line a unit, aligned, cut to the terminal's width.
 
-Colour follows the kind of frame; everything it says is also said in words.
+Colour follows the kind of frame; everything it says is also said in words. What is found about a
+unit after its line was written stands on a line of its own.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.analysis import Step
+from amqpscope.findings import Finding
 from amqpscope.protocols.words import escaped, printable
+from amqpscope.report.look import PLAIN_TEXT, SEVERITY_COLOURS, Look
+from amqpscope.report.tree import detail_of
 
 ARROWS: Final = ("C→S", "C←S")
 PLAIN_ARROWS: Final = ("C>S", "C<S")
@@ -41,34 +45,48 @@ COLOURS: Final = {
 class TextLines:
     """Writes Steps as lines."""
 
-    def __init__(
-        self,
-        width: int = 0,
-        *,
-        colour: bool = False,
-        plain: bool = False,
-        show_secrets: bool = False,
-    ) -> None:
-        self.width = width
-        """Columns to keep to; 0 when lines may be as long as they are."""
-        self.colour = colour
-        self.show_secrets = show_secrets
-        self.plain = plain
-        """The terminal knows ASCII alone."""
-        self.arrows = PLAIN_ARROWS if plain else ARROWS
-        self.cut = "~" if plain else "…"
-        narrow = 0 < width < NARROW
+    def __init__(self, look: Look = PLAIN_TEXT) -> None:
+        self.first: tuple[str, ...] = ()
+        self.width = look.width
+        self.colour = look.colour
+        self.show_secrets = look.show_secrets
+        self.plain = look.plain
+        self.arrows = PLAIN_ARROWS if look.plain else ARROWS
+        self.cut = "~" if look.plain else "…"
+        narrow = 0 < look.width < NARROW
         self.link_width = 10 if narrow else 20
         self.digits = 4 if narrow else 6
         self.name_width = 11 if narrow else 15
         self.start = -1
-        """When the capture's first frame passed: times are told from there."""
+        """When the capture's first frame passed: times count from there."""
+        self.detail = detail_of(look)
 
-    def heading(self) -> str:
+    def heading(self) -> list[str]:
         """The names of the columns."""
         wide = self.link_width
         line = f"{'frame':>5} {'time':>{self.digits + 5}} con      ch {'link':{wide}} performative"
-        return self.styled(line[: self.width or None], "1")
+        return [self.styled(line[: self.width or None], "1")]
+
+    def begin(self, time: int) -> None:
+        """Count times from that of the capture's first frame."""
+        self.start = time
+
+    def lines(self, steps: list[Step]) -> list[str]:
+        """Units one after the other, each with what is wanted below its line."""
+        detail = self.detail
+        if detail is None:
+            return [self.line(step) for step in steps]
+        return [line for step in steps for line in (self.line(step), *detail.lines(step))]
+
+    def finding(self, finding: Finding, capture: str, *, late: bool) -> str:
+        """A finding on a line of its own."""
+        doubt = "" if finding.certainty == "sure" else f", {finding.certainty}"
+        mark = self.styled(
+            f"{finding.severity}[{finding.rule}]", SEVERITY_COLOURS[finding.severity]
+        )
+        where = f" frame {finding.frame}:" if late else ""
+        who = f"{finding.name} ({finding.peer}{doubt})"
+        return f"      {mark}{where} {who}: {printable(finding.message)}"
 
     def line(self, step: Step) -> str:
         """One unit."""
@@ -113,7 +131,7 @@ class TextLines:
 
 
 def findings(step: Step) -> str:
-    """The rules that this frame breaks for sure; `lint` tells the rest too."""
+    """The rules that this frame was known to break for sure when it passed."""
     broken = [
         found.rule
         for found in step.findings

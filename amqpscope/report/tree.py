@@ -13,6 +13,7 @@ from amqpscope.analysis import Step
 from amqpscope.protocols.voice import Tree
 from amqpscope.protocols.words import escaped
 from amqpscope.report.jsonl import seconds
+from amqpscope.report.look import Look
 from amqpscope.stream.types import PEERS
 from dissectors.composite import Composite
 from dissectors.masking import SECRET, Cover
@@ -37,6 +38,15 @@ NARROW: Final = 100
 """Below so many columns fewer octets go on a line."""
 LEFT_OVER: Final = "(left over)"
 """Octets behind the last item of what contains them."""
+
+
+def detail_of(look: Look) -> Detail | None:
+    """What stands below the line of each frame, if anything."""
+    if not look.tree and not look.octets:
+        return None
+    return Detail(
+        tree=look.tree, octets=look.octets, show_secrets=look.show_secrets, width=look.width
+    )
 
 
 class Detail:

@@ -8,8 +8,8 @@ for `proxied` (`NotChecked`) and for the pytest fixture.
 from __future__ import annotations
 
 from amqpscope.check.result import CaptureResult
-from amqpscope.protocols.registry import is_header_only
 from amqpscope.proxy.relay import Status
+from amqpscope.wording import plural
 
 
 def emptiness(checked: CaptureResult, status: Status, *, answered: bool) -> str:
@@ -19,7 +19,7 @@ def emptiness(checked: CaptureResult, status: Status, *, answered: bool) -> str:
     if status.refused == status.accepted:
         return f"the upstream {status.upstream} took no connection"
     if not checked.frames:
-        return f"no AMQP in {counted(checked.packets, 'packet')} of {checked.path}"
+        return f"{checked.no_amqp} of {checked.path}"
     if not answered:
         return f"the upstream {status.upstream} never answered in AMQP"
     return ""
@@ -35,16 +35,15 @@ def shortfalls(
     if lost := lost_packets(status):
         short.append(lost)
     if lost_files:
-        files = counted(lost_files, "file")
+        files = plural(lost_files, "file")
         short.append(f"{checked.path}: {files} of it removed before they were analysed")
     if checked.gaps and not short:
-        places = counted(checked.gaps, "place")
+        places = plural(checked.gaps, "place")
         short.append(f"{checked.path}: octets are missing at {places}")
     if checked.error is not None:
         short.append(f"{checked.path}: {checked.error}")
     short.extend(f"{checked.path}: {note}" for note in checked.notes)
-    for protocol in filter(is_header_only, checked.protocols):
-        short.append(f"{protocol} is not checked beyond its protocol header")
+    short.extend(checked.only_headers)
     return short
 
 
@@ -52,10 +51,5 @@ def lost_packets(status: Status | None) -> str:
     """Why the recording is not whole; nothing when it is."""
     if status is None or status.problem is None:
         return ""
-    lost = counted(status.lost, "packet")
+    lost = plural(status.lost, "packet")
     return f"the recording is not whole, {lost} lost: {status.problem}"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 packet`, `2 packets`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

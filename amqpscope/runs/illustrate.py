@@ -7,21 +7,13 @@ ladders and the rest, and keeps no more of it than is drawn.
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-import tempfile
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.analysis import Analyzer, Conversation, Step
-from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.ring import Readable, Ring
-from amqpscope.capture.source import STDIN, CaptureError
+from amqpscope.analysis import Conversation, Step, StreamEnd
 from amqpscope.insight.ladder import Ladder
 from amqpscope.insight.ladder_steps import endpoints, entry
 from amqpscope.insight.refusals import refusal
@@ -30,8 +22,9 @@ from amqpscope.insight.stuck import StuckWatch
 from amqpscope.model.refusal import Refusal
 from amqpscope.protocols.voice import MANY
 from amqpscope.report.illustration import Illustration, Refused
+from amqpscope.runs.input import Input
 from amqpscope.runs.lint import excerpt
-from amqpscope.stream.types import End
+from amqpscope.runs.run import Run
 
 if TYPE_CHECKING:
     from amqpscope.filter import Filter
@@ -40,54 +33,34 @@ if TYPE_CHECKING:
 AROUND: Final = 2
 """Frames of the same connection that are shown before and after one with a finding."""
 REFUSED: Final = 1000
-"""Different refusals that are told of."""
-
-Watch = Callable[[Pieces, int], None]
-"""Told after each batch: what is read, and how many frames were found."""
+"""Different refusals that are shown."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """How a capture is to be read."""
+class Subject:
+    """What is drawn: a capture, and what the rules found in it."""
 
-    path: Readable
-    keylogs: tuple[bytes, ...] = ()
-    decode_as: dict[int, str] = field(default_factory=dict)
+    input: Input
     findings: tuple[Finding, ...] = ()
-    """What the rules found in it."""
     where: Filter | None = None
     show_secrets: bool = False
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A peer has said its last word."""
-
-    conversation: Conversation
-    sender: int
-    how: str
-    time: int
-
-
-def replay(source: Source, watch: Watch | None = None) -> Iterator[Step | Finished]:
+def replay(
+    subject: Subject, watch: Callable[[Run], None] | None = None
+) -> Iterator[Step | StreamEnd]:
     """The Steps of a capture, each with all that was found about it, and the ends of directions."""
     known: dict[int, list[Finding]] = {}
-    for finding in source.findings:
+    for finding in subject.findings:
         known.setdefault(finding.frame, []).append(finding)
     nothing: list[Finding] = []
-    analyzer = Analyzer(source.decode_as)
-    with Pieces(source.path, keylogs=source.keylogs, server_ports=source.decode_as) as pieces:
-        for batch in pieces:
-            for piece in batch:
-                for step in analyzer.feed(piece):
-                    step.findings = known.get(step.frame.number, nothing)
-                    yield step
-                if isinstance(piece, End):
-                    talk = analyzer.conversation_of(piece.connection)
-                    if talk is not None:
-                        yield Finished(talk, piece.sender, piece.reason, piece.time)
-            if watch is not None:
-                watch(pieces, analyzer.frames)
+    with Run(subject.input, watch=watch) as run:
+        for batch in run:
+            for step in batch.steps:
+                step.findings = known.get(step.frame.number, nothing)
+                yield step
+            if batch.end is not None:
+                yield batch.end
 
 
 def evidence(findings: Iterable[Finding]) -> frozenset[int]:
@@ -108,45 +81,45 @@ class Ladders:
 
     def __init__(
         self,
-        source: Source,
+        subject: Subject,
         connections: frozenset[int] = frozenset(),
         *,
         collapse: bool = True,
         most: int = 0,
     ) -> None:
-        self.source = source
+        self.subject = subject
         self.connections = connections
         """Those that are wanted; none: all."""
         self.collapse = collapse
         self.most = most
-        self.unfolded = evidence(source.findings)
+        self.unfolded = evidence(subject.findings)
         self.found: dict[int, Ladder] = {}
         self.start = 0
         """When the first frame of the capture passed."""
 
-    def take(self, passed: Step | Finished) -> None:
+    def take(self, passed: Step | StreamEnd) -> None:
         """The next of what `replay` gives."""
         talk = passed.conversation
         if not self.start and isinstance(passed, Step):
             self.start = passed.frame.time
         if self.connections and talk.number not in self.connections:
             return
-        if isinstance(passed, Finished):
+        if isinstance(passed, StreamEnd):
             self.finished(passed)
             return
-        where = self.source.where
+        where = self.subject.where
         if where is None or where.matches(passed):
             voice = passed.talk.voice
-            describe = partial(voice.summary, passed.event, self.source.show_secrets)
+            describe = partial(voice.summary, passed.event, self.subject.show_secrets)
             self.ladder(talk).add(entry(passed), describe)
 
-    def finished(self, passed: Finished) -> None:
+    def finished(self, passed: StreamEnd) -> None:
         """One direction is over."""
         ladder = self.found.get(passed.conversation.number)
         if ladder is not None:
             last = passed.conversation.last[passed.sender]
             number = 0 if last is None else last.number
-            ladder.end(number, passed.time, passed.sender, passed.how)
+            ladder.end(number, passed.time, passed.sender, passed.reason)
 
     def ladder(self, talk: Conversation) -> Ladder:
         """The ladder of a connection."""
@@ -172,28 +145,28 @@ class Illustrator:
     """Gathers an illustration; memory is that of what will be shown."""
 
     def __init__(
-        self, source: Source, connections: frozenset[int], detailed: frozenset[int], most: int
+        self, subject: Subject, connections: frozenset[int], detailed: frozenset[int], most: int
     ) -> None:
-        self.source = source
+        self.subject = subject
         self.connections = connections
         """Those that are drawn."""
         self.detailed = detailed
         """The frames of findings that are shown with those around them."""
-        self.concerned = frozenset(finding.connection for finding in source.findings)
-        self.wanted = detailed | evidence(source.findings)
-        self.ladders = Ladders(source, connections, most=most)
+        self.concerned = frozenset(finding.connection for finding in subject.findings)
+        self.wanted = detailed | evidence(subject.findings)
+        self.ladders = Ladders(subject, connections, most=most)
         self.statistics = Statistics()
-        self.result = Illustration(list(source.findings))
+        self.result = Illustration(list(subject.findings))
         self.watch = StuckWatch()
         self.before: dict[int, deque[Step]] = {}
         """The newest frames of each connection with findings."""
         self.due: dict[int, list[int]] = {}
         """By connection: findings whose next frames are still to come."""
 
-    def run(self, watch: Watch | None = None) -> Illustration:
+    def run(self, watch: Callable[[Run], None] | None = None) -> Illustration:
         """Read the capture."""
         result = self.result
-        for passed in replay(self.source, watch):
+        for passed in replay(self.subject, watch):
             if isinstance(passed, Step):
                 self.take(passed)
             else:
@@ -257,29 +230,5 @@ class Illustrator:
     def keep(self, step: Step) -> None:
         """Remember a frame as text."""
         if step.frame.number not in self.result.excerpts:
-            made = excerpt(step, self.source.show_secrets)
+            made = excerpt(step, self.subject.show_secrets)
             self.result.excerpts[step.frame.number] = made
-
-
-def is_pipe(path: str) -> bool:
-    """Whether there is something at a path that is neither a file nor a directory."""
-    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
-
-
-@contextmanager
-def rereadable(path: Readable) -> Iterator[Readable]:
-    """A capture that can be read more than once: what comes from a pipe is kept in a file."""
-    if isinstance(path, Ring) or (path != STDIN and not is_pipe(path)):
-        yield path
-        return
-    with tempfile.NamedTemporaryFile(prefix="amqpscope-") as file:
-        try:
-            if path == STDIN:
-                shutil.copyfileobj(sys.stdin.buffer, file)
-            else:
-                with open(path, "rb") as pipe:
-                    shutil.copyfileobj(pipe, file)
-            file.flush()
-        except OSError as error:
-            raise CaptureError(path, (error.strerror or str(error)).lower()) from error
-        yield file.name

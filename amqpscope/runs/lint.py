@@ -5,11 +5,10 @@ The result of a capture does not depend on how many are checked side by side.
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import signal
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -18,28 +17,25 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Final
 
-from amqpscope.analysis import Analyzer, Step
-from amqpscope.capture.pieces import Pieces, can_be_read_again
-from amqpscope.capture.ring import PACKED, SUFFIXES, Readable, Ring
+from amqpscope.analysis import FaultySteps, Step
+from amqpscope.capture.ring import PACKED, SUFFIXES, Readable
 from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.check.result import CaptureResult, Excerpt
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
+from amqpscope.runs.collector import calm_collector
+from amqpscope.runs.input import Input, as_input
+from amqpscope.runs.run import Run
 from dissectors.secrets import clean_name
 
 DIED: Final = "the process that checked it died (out of memory?)"
 
-Watch = Callable[[Pieces, int], None]
-"""Told after each batch: what is read, and how many frames were found."""
-
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """What a process needs to check captures."""
+    """What is wanted of a check."""
 
-    selection: Selection
-    keylogs: tuple[bytes, ...] = ()
-    decode_as: dict[int, str] = field(default_factory=dict)
+    selection: Selection = field(default_factory=Selection)
     excerpts: bool = True
     """Whether the frames behind the findings are wanted as text."""
     limit: int = 0
@@ -53,54 +49,56 @@ def captures_in(folder: str) -> list[str]:
     return sorted(str(path) for path in found if path.is_file())
 
 
-def calm_collector() -> None:
-    """Let Python look for cycles less often: frames leave none, and looking costs a tenth."""
-    gc.set_threshold(100_000)
-
-
 def check_all(
-    paths: list[Readable], work: CheckSettings, jobs: int, done: Callable[[], None]
+    inputs: Sequence[Input | Readable],
+    settings: CheckSettings,
+    jobs: int,
+    done: Callable[[], None],
 ) -> list[CaptureResult]:
-    """Check captures, `jobs` at a time; the results in the order of the paths."""
-    if jobs <= 1 or len(paths) <= 1:
-        return _one_by_one(paths, work, done)
+    """Check captures, `jobs` at a time; the results in the order of the inputs."""
+    sources = list(map(as_input, inputs))
+    if jobs <= 1 or len(sources) <= 1:
+        return _one_by_one(sources, settings, done)
     # Standard input cannot be handed to another process.
-    own = iter(_one_by_one([path for path in paths if path == STDIN], work, done))
-    others = iter(_side_by_side([path for path in paths if path != STDIN], work, jobs, done))
-    return [next(own if path == STDIN else others) for path in paths]
+    kept = [each for each in sources if each.given == STDIN]
+    handed = [each for each in sources if each.given != STDIN]
+    own = iter(_one_by_one(kept, settings, done))
+    others = iter(_side_by_side(handed, settings, jobs, done))
+    return [next(own if each.given == STDIN else others) for each in sources]
 
 
 def _one_by_one(
-    paths: list[Readable], work: CheckSettings, done: Callable[[], None]
+    sources: list[Input], settings: CheckSettings, done: Callable[[], None]
 ) -> list[CaptureResult]:
     results = []
-    for path in paths:
-        results.append(check(path, work))
+    for source in sources:
+        results.append(check(source, settings))
         done()
     return results
 
 
 def _side_by_side(
-    paths: list[Readable], work: CheckSettings, jobs: int, done: Callable[[], None]
+    sources: list[Input], settings: CheckSettings, jobs: int, done: Callable[[], None]
 ) -> list[CaptureResult]:
     results = []
-    with _workers(min(jobs, len(paths))) as pool:
-        for path, future in zip(paths, _submit(pool, paths, work, done), strict=True):
+    with _workers(min(jobs, len(sources))) as pool:
+        futures = _submit(pool, sources, settings, done)
+        for source, future in zip(sources, futures, strict=True):
             try:
                 results.append(future.result())
             except BrokenProcessPool:
                 # One that dies takes the others' work down with it: find out which it was.
-                results.append(_alone(path, work))
+                results.append(_alone(source, settings))
     return results
 
 
-def _alone(path: Readable, work: CheckSettings) -> CaptureResult:
+def _alone(source: Input, settings: CheckSettings) -> CaptureResult:
     """Check a capture in a process of its own, which may die."""
     with _workers(1) as pool:
         try:
-            return _submit(pool, [path], work, lambda: None)[0].result()
+            return _submit(pool, [source], settings, lambda: None)[0].result()
         except BrokenProcessPool:
-            return CaptureResult(str(path), error=DIED, unreadable=True)
+            return CaptureResult(source.name, error=DIED, unreadable=True)
 
 
 @contextmanager
@@ -120,8 +118,8 @@ def _workers(number: int) -> Iterator[ProcessPoolExecutor]:
 
 def _submit(
     pool: ProcessPoolExecutor,
-    paths: Iterable[Readable],
-    work: CheckSettings,
+    sources: list[Input],
+    settings: CheckSettings,
     done: Callable[[], None],
 ) -> list[Future[CaptureResult]]:
     """Hand out the work; the processes are started here and leave Ctrl-C to us."""
@@ -130,7 +128,7 @@ def _submit(
     # Blocked, and not ignored: the processes inherit either, but to us it comes afterwards.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        futures = [_handed_out(pool, path, work) for path in paths]
+        futures = [_hand_out(pool, source, settings) for source in sources]
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     for future in futures:
@@ -138,86 +136,68 @@ def _submit(
     return futures
 
 
-def _handed_out(
-    pool: ProcessPoolExecutor, path: Readable, work: CheckSettings
+def _hand_out(
+    pool: ProcessPoolExecutor, source: Input, settings: CheckSettings
 ) -> Future[CaptureResult]:
     try:
-        return pool.submit(check, path, work)
+        return pool.submit(check, source, settings)
     except BrokenProcessPool as error:
         lost: Future[CaptureResult] = Future()
         lost.set_exception(error)
         return lost
 
 
-def check(path: Readable, work: CheckSettings, watch: Watch | None = None) -> CaptureResult:
+def check(
+    given: Input | Readable, settings: CheckSettings, watch: Callable[[Run], None] | None = None
+) -> CaptureResult:
     """Check one capture, whatever is in it."""
-    checked = CaptureResult(str(path))
-    analyzer = Analyzer(work.decode_as, work.selection.rules())
+    source = as_input(given)
+    result = CaptureResult(source.name)
     try:
-        _read(path, checked, analyzer, work, watch)
-        _look_up(path, checked, work)
+        faulty = FaultySteps()
+        with Run(source, settings.selection, sink=faulty, watch=watch) as run:
+            _read(run, faulty, result, settings)
+        _look_up(source, result, settings)
     except CaptureError as error:
-        checked.error = error.message
-        checked.unreadable = True
+        result.error, result.unreadable = error.message, True
     except Exception as error:
-        checked.error = f"this is a bug of amqpscope, after frame {analyzer.frames}: {_told(error)}"
-        checked.unreadable, checked.problems = True, []
-    checked.connections, checked.frames = analyzer.conversations, analyzer.frames
-    checked.protocols, checked.gaps = analyzer.protocols, analyzer.gaps
-    return checked
+        place = f"after frame {result.frames}: {_in_one_line(error)}"
+        result.error = f"this is a bug of amqpscope, {place}"
+        result.unreadable, result.problems = True, []
+    return result
 
 
-def _read(
-    path: Readable,
-    checked: CaptureResult,
-    analyzer: Analyzer,
-    work: CheckSettings,
-    watch: Watch | None,
-) -> None:
+def _read(run: Run, faulty: FaultySteps, result: CaptureResult, settings: CheckSettings) -> None:
     """Let the rules see every frame."""
-    with Pieces(path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
-        try:
-            for batch in pieces:
-                for step in analyzer.faulty(batch):
-                    if _keep(checked, step.findings, work) and work.excerpts:
-                        checked.excerpts[step.frame.number] = excerpt(step)
-                if analyzer.late:
-                    _keep(checked, analyzer.late, work)
-                    analyzer.late = []
-                if watch is not None:
-                    watch(pieces, analyzer.frames)
-        finally:
-            _keep(checked, analyzer.late, work)
-            checked.findings.sort(key=lambda f: (f.frame, f.rule))
-            checked.packets = pieces.capture.packets
-        checked.error = pieces.capture.problem
-        checked.problems = pieces.capture.problems if isinstance(path, Ring) else []
-        checked.notes = list(pieces.notes)
-        checked.unreadable = pieces.capture.unreadable
+    adjusted = settings.selection.adjust_all
+    try:
+        for batch in run:
+            for step in faulty.drain():
+                found = adjusted(step.findings, result.path)
+                if _keep(result, found, settings) and settings.excerpts:
+                    result.excerpts[step.frame.number] = excerpt(step)
+            _keep(result, batch.findings, settings)
+    finally:
+        run.fill(result)
+        result.findings.sort(key=lambda f: (f.frame, f.rule))
 
 
-def _keep(checked: CaptureResult, found: list[Finding], work: CheckSettings) -> bool:
-    """Take the findings that are wanted; whether one of them was kept."""
-    wanted = work.selection.adjust_all(found, checked.path)
-    kept = [checked.keep(finding, work.limit) for finding in wanted]
+def _keep(result: CaptureResult, found: list[Finding], settings: CheckSettings) -> bool:
+    """Take findings; whether one of them was kept."""
+    kept = [result.keep(finding, settings.limit) for finding in found]
     return any(kept)
 
 
-def _look_up(path: Readable, checked: CaptureResult, work: CheckSettings) -> None:
+def _look_up(source: Input, result: CaptureResult, settings: CheckSettings) -> None:
     """Read the capture once more for frames that turned out to matter after they had passed."""
-    missing = _spoken_of(checked.findings).difference(checked.excerpts)
-    if not missing or not work.excerpts or not can_be_read_again(path):
+    missing = _spoken_of(result.findings).difference(result.excerpts)
+    if not missing or not settings.excerpts or not source.repeatable:
         return
-    last = max(missing)
-    analyzer = Analyzer(work.decode_as, until=last)
-    with Pieces(path, keylogs=work.keylogs, server_ports=work.decode_as) as pieces:
-        for batch in pieces:
-            for piece in batch:
-                for step in analyzer.feed(piece):
-                    if step.frame.number in missing:
-                        checked.excerpts[step.frame.number] = excerpt(step)
-            if analyzer.frames >= last:
-                break
+    with Run(source, until=max(missing)) as run:
+        for batch in run:
+            for step in batch.steps:
+                if step.frame.number in missing:
+                    result.excerpts[step.frame.number] = excerpt(step)
 
 
 def _spoken_of(findings: list[Finding]) -> set[int]:
@@ -236,7 +216,7 @@ def excerpt(step: Step, show_secrets: bool = False) -> Excerpt:
     return Excerpt(frame.time, frame.sender, channel, link, unit.name, text)
 
 
-def _told(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     """An exception in one line, with its place in our code."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

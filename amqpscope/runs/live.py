@@ -6,24 +6,24 @@ not wait for it.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
-from amqpscope.analysis import Step
+from amqpscope.analysis import Batch
 from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
-from amqpscope.findings import Finding
-from amqpscope.protocols.words import printable
 from amqpscope.proxy.control import Watch
-from amqpscope.report.lint import finding_object
-from amqpscope.report.lint_text import COLOURS
-from amqpscope.report.text import TextLines
-from amqpscope.runs.follow import Batch, Follower, LiveResult
-from amqpscope.runs.lint import CheckSettings, check
-from amqpscope.runs.read import Options, Reading
+from amqpscope.report.look import PLAIN_TEXT, Look
+from amqpscope.runs.input import Input
+from amqpscope.runs.lint import CheckSettings, check, excerpt
+from amqpscope.runs.read import FramePrinter
+from amqpscope.runs.run import Run
+from amqpscope.stream.types import SERVER
+
+if TYPE_CHECKING:
+    from amqpscope.filter import Filter
 
 LOOK: Final = 1.0
 """Seconds between two questions to the relay."""
@@ -37,10 +37,12 @@ REPEAT: Final = 10.0
 
 @dataclass(frozen=True)
 class ProxyOutput:
-    """What is to be printed."""
+    """What is to be printed, and where."""
 
-    options: Options
     selection: Selection
+    form: str = "text"
+    look: Look = PLAIN_TEXT
+    where: Filter | None = None
     lint: bool = False
     """Only the findings, at the end."""
     temporary: bool = False
@@ -51,8 +53,34 @@ class ProxyOutput:
     """With `lint`: fine also when no AMQP passes."""
     command: bool = False
     """A command runs beside, and standard output is its own."""
-    output: str = ""
+    path: str = ""
     """Where to write what is printed; empty: not to a file."""
+
+
+class LiveResult:
+    """The findings of a recording while it is written, as `lint` would report them."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.result = CaptureResult(run.input.name)
+        self.answered = False
+        """The server has sent a frame."""
+
+    def take(self, batch: Batch) -> None:
+        """Keep what is worth keeping."""
+        result = self.result
+        if not self.answered:
+            self.answered = any(step.frame.sender == SERVER for step in batch.steps)
+        for step in batch.steps:
+            if step.findings:
+                result.findings.extend(step.findings)
+                result.excerpts[step.frame.number] = excerpt(step)
+        result.findings.extend(batch.findings)
+
+    def so_far(self) -> CaptureResult:
+        """All that is known of the recording by now."""
+        self.result.findings.sort(key=lambda finding: (finding.frame, finding.rule))
+        return self.run.fill(self.result)
 
 
 class Live:
@@ -62,96 +90,64 @@ class Live:
         self,
         path: str,
         watch: Watch,
-        wishes: ProxyOutput,
+        output: ProxyOutput,
         out: TextIO,
         complain: Callable[[str], None],
         fd: int = -1,
     ) -> None:
         self.watch = watch
-        self.wishes = wishes
+        self.output = output
         self.complain = complain
-        self.follower = Follower(path, wishes.selection, fd)
-        self.gathered = LiveResult(self.follower)
+        self.run = Run(Input(path, follow=True, fd=fd), output.selection)
+        self.live = LiveResult(self.run)
         self.lag = Lag(watch, complain)
-        self.reading = Reading(wishes.options, out, complain)
-        self.lines = self.reading.lines()
-        self.detail = self.reading.detail()
-        self.heading = [self.lines.heading()] if isinstance(self.lines, TextLines) else []
+        self.printer = None
+        if not output.lint:
+            self.printer = FramePrinter(
+                path, output.form, output.look, out, output.where, every_finding=True
+            )
         self.number = 0
         """Of the file that is read, in a rotated recording."""
 
-    def run(self) -> CaptureResult:
+    def follow(self) -> CaptureResult:
         """Print as it comes; all that was found, when the relay is gone."""
-        for batch in self.follower:
-            if self.wishes.lint:
-                self.gathered.take(batch)
+        for batch in self.run:
+            if self.printer is not None:
+                self.printer.print(batch)
             else:
-                self.print(batch)
-            capture = self.follower.pieces.capture
+                self.live.take(batch)
+            if not batch.pause:
+                continue
+            capture = self.run.pieces.capture
             if capture.number != self.number:
                 self.number = capture.number
                 self.watch.reading(self.number)
             self.hear()
             self.lag.look(capture.position)
         self.hear()
-        self.follower.close()
+        self.run.close()
         return self.result()
 
     def hear(self) -> None:
-        """What the relay has to say."""
+        """Report what the relay has to say."""
         for line in self.watch.told():
             self.complain(line)
         if self.watch.ended:
-            self.follower.finish()
-
-    def print(self, batch: Batch) -> None:
-        """Frames, each with what is wrong with it, and what was found out later."""
-        texts: list[str] = []
-        for step in batch.steps:
-            texts.extend(self.shown(step))
-        texts.extend(self.finding(finding, late=True) for finding in batch.late)
-        if texts:
-            self.reading.write(self.heading + texts)
-            self.heading = []
-
-    def shown(self, step: Step) -> list[str]:
-        """One frame, if the filter lets it pass."""
-        where = self.wishes.options.where
-        if isinstance(self.lines, TextLines) and self.lines.start < 0:
-            self.lines.start = step.frame.time
-        if where is not None and not where.matches(step):
-            return []
-        texts = [self.lines.line(step)]
-        if self.detail is not None:
-            texts.extend(self.detail.lines(step))
-        texts.extend(self.finding(finding, late=False) for finding in step.findings)
-        return texts
-
-    def finding(self, finding: Finding, *, late: bool) -> str:
-        """One finding on a line of its own."""
-        if self.wishes.options.form == "jsonl":
-            return json.dumps(finding_object(finding, self.follower.path))
-        doubt = "" if finding.certainty == "sure" else f", {finding.certainty}"
-        mark = f"{finding.severity}[{finding.rule}]"
-        if self.wishes.options.colour:
-            mark = f"\x1b[{COLOURS[finding.severity]}m{mark}\x1b[0m"
-        where = f" frame {finding.frame}:" if late else ""
-        who = f"{finding.name} ({finding.peer}{doubt})"
-        return f"      {mark}{where} {who}: {printable(finding.message)}"
+            self.run.finish()
 
     def result(self) -> CaptureResult:
         """What `lint` says of the recording."""
-        checked = self.gathered.result()
-        if not self.wishes.lint or not checked.findings or self.rotated:
-            return checked
+        result = self.live.so_far()
+        if not self.output.lint or not result.findings or self.rotated:
+            return result
         # Frames that turned out to matter after they had passed are found by reading once more.
-        again = check(checked.path, CheckSettings(self.wishes.selection))
-        return checked if again.error is not None else again
+        again = check(result.path, CheckSettings(self.output.selection))
+        return result if again.error is not None else again
 
     @property
     def lost_files(self) -> int:
         """Files of the recording that were removed before they were read."""
-        return self.follower.pieces.capture.lost_files
+        return self.run.pieces.capture.lost_files
 
     @property
     def rotated(self) -> bool:

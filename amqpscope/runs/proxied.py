@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from subprocess import Popen
 
-from amqpscope.check.result import CaptureResult
+from amqpscope.check.result import CaptureResult, NotChecked
 from amqpscope.check.selection import FAIL_ON, Selection, resolve
 from amqpscope.findings import Finding
 from amqpscope.proxy.address import AddressError, parse_upstream, scheme_of
@@ -28,14 +28,12 @@ from amqpscope.proxy.process import Settings, StartError, start_process
 from amqpscope.proxy.relay import Status
 from amqpscope.proxy.tls_policy import TlsOptions
 from amqpscope.report.lint_text import LintText
-from amqpscope.runs.follow import Follower, LiveResult
 from amqpscope.runs.gate import emptiness, shortfalls
+from amqpscope.runs.input import Input
+from amqpscope.runs.live import LiveResult
+from amqpscope.runs.run import Run
 
 ANY_PORT = "127.0.0.1:0"
-
-
-class NotChecked(Exception):
-    """Not all that passed could be checked, or nothing passed; one line for each reason."""
 
 
 class Violation(AssertionError):
@@ -50,7 +48,7 @@ class Proxied:
         process: Popen[bytes],
         watch: Watch,
         status: Status,
-        choice: Selection,
+        selection: Selection,
         scheme: str = "amqp",
     ) -> None:
         self.address = status.listening[0]
@@ -61,13 +59,13 @@ class Proxied:
         self.url = f"{scheme}://{self.address}"
         self.recording = status.first
         """The capture that is written; with rotation, its first file."""
-        self.choice = choice
+        self.selection = selection
         self.process = process
         """That of the relay."""
         self._watch = watch
         self._first_status = status
-        self._follower = Follower(status.first, choice)
-        self._gathered = LiveResult(self._follower)
+        self._run = Run(Input(status.first, follow=True), selection)
+        self._live = LiveResult(self._run)
 
     @property
     def status(self) -> Status:
@@ -92,9 +90,9 @@ class Proxied:
     @property
     def checked(self) -> CaptureResult:
         """All that is known of the traffic up to now, as `lint` reports it."""
-        for batch in self._follower.catch_up(self.status.octets):
-            self._gathered.take(batch)
-        return self._gathered.result()
+        for batch in self._run.catch_up(self.status.octets):
+            self._live.take(batch)
+        return self._live.so_far()
 
     @property
     def problems(self) -> list[str]:
@@ -103,10 +101,10 @@ class Proxied:
 
     def finish(self) -> None:
         """The relay has ended: take in the rest."""
-        self._follower.finish()
-        for batch in self._follower:
-            self._gathered.take(batch)
-        self._follower.close()
+        self._run.finish()
+        for batch in self._run:
+            self._live.take(batch)
+        self._run.close()
 
     def shortfalls(self, *, allow_empty: bool = False) -> list[str]:
         """Why not all of the traffic counts as checked, after the block; a line each."""
@@ -114,14 +112,14 @@ class Proxied:
         status = watch.latest or self._first_status
         short = shortfalls(checked, status, in_order=watch.in_order)
         if not allow_empty:
-            empty = emptiness(checked, status, answered=self._gathered.answered)
+            empty = emptiness(checked, status, answered=self._live.answered)
             short.extend([f"{empty}: nothing was checked"] if empty else [])
         return short
 
     def judge(self) -> None:
         """Raise Violation if a finding is bad enough for `fail_on`."""
         checked = self.checked
-        if any(map(self.choice.fails, checked.findings)):
+        if any(map(self.selection.fails, checked.findings)):
             raise Violation("\n" + "\n".join(LintText().lines([checked])))
 
 
@@ -133,7 +131,7 @@ def proxied(
     write: str | os.PathLike[str] | None = None,
     select: tuple[str, ...] | list[str] = (),
     ignore: tuple[str, ...] | list[str] = (),
-    choice: Selection | None = None,
+    selection: Selection | None = None,
     tls: TlsOptions | None = None,
     fail_on: str | None = None,
     allow_empty: bool = False,
@@ -153,7 +151,7 @@ def proxied(
         except AddressError as error:
             raise StartError(str(error)) from error
         tls = TlsOptions(target.tls, target.host, target.port)
-    chosen = (choice or Selection()).merged(
+    chosen = (selection or Selection()).merged(
         select=resolve(tuple(select)), ignore=resolve(tuple(ignore)), fail_on=fail_on
     )
     folder = None if write is not None else tempfile.mkdtemp(prefix="amqpscope-")

@@ -148,11 +148,8 @@ class Replay:
 
     def take_late(self) -> None:
         """Keep what was found about frames that have passed."""
-        late = self.analyzer.late
-        if late:
-            self.analyzer.late = []
-            for finding in late:
-                self.gatherer.finding(finding)
+        for finding in self.analyzer.late_findings():
+            self.gatherer.finding(finding)
 
     def finish(self, packet: int = 0, time: int = 0) -> Iterator[Block]:
         """The ring is over; its last segment was in this packet, at this time."""

@@ -119,11 +119,15 @@ class WebSocket:
         """The packet of each peer's first text message; 0: it sent none."""
 
 
+class Analysed:
+    """What the analysis keeps with a connection; its own subclass says what that is."""
+
+
 class Connection:
     """One TCP connection: who opened it, and what was seen of how it was set up."""
 
     __slots__ = (
-        "anchored", "client", "disordered", "encrypted", "guessed", "opened", "server", "state",
+        "analysed", "anchored", "client", "disordered", "encrypted", "guessed", "opened", "server",
         "tls", "unseen", "websocket",
     )  # fmt: skip
 
@@ -146,8 +150,8 @@ class Connection:
         self.tls: Tls | None = None
         """Set as soon as it turns out to be TLS, by a header or from its first octet on."""
         self.websocket: WebSocket | None = None
-        self.state: object = None
-        """Whatever the reader of the pieces keeps for this connection."""
+        self.analysed: Analysed | None = None
+        """The analysis's own: `analysis.candidate_of` reads it."""
 
     @property
     def complete(self) -> bool:

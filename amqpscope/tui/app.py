@@ -18,6 +18,7 @@ from textual.widgets import ContentSwitcher, Footer
 from textual.worker import WorkerFailed
 
 from amqpscope.protocols.words import escaped
+from amqpscope.report.look import Look
 from amqpscope.report.text import TextLines
 from amqpscope.tui.bars import left, right, top
 from amqpscope.tui.bookmarks import Bookmarks
@@ -326,7 +327,7 @@ class Scope(App[int]):
         """Copy what the cursor is on."""
         text = self.view.copied()
         if not text and self.frame:
-            lines = TextLines(show_secrets=self.store.source.show_secrets)
+            lines = TextLines(Look(show_secrets=self.store.source.show_secrets))
             lines.start = self.store.start
             text = lines.line(self.store.step(self.frame))
         if text:

@@ -69,7 +69,6 @@ class Indexer:
         """When connections were over, and how they ended."""
         self.changed: set[int] = set()
         self.spanned = 0.0
-        self.late = 0
         self.position = 0
         """The end of `pieces`."""
         self.pieces: list[bytes] = []
@@ -257,9 +256,8 @@ class Indexer:
 
     def flush(self, pieces: Pieces, *, done: bool = False) -> None:
         """Write what was gathered, what is referred to first."""
-        for finding in self.analyzer.late[self.late :]:
+        for finding in self.analyzer.late_findings():
             self.find(finding)
-        self.late = len(self.analyzer.late)
         if done or time.monotonic() - self.spanned > SPANS:
             self.write_spans()
         if self.index:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
-from amqpscope.analysis import MAGIC, Analyzer, Conversation, Step
+from amqpscope.analysis import MAGIC, Analyzer, Conversation, Numbering, Step
 from amqpscope.protocols.sketch import LOST_BEFORE
 from amqpscope.stream import types as stream
 from amqpscope.tui import spool
@@ -82,7 +82,8 @@ class Replay:
     def __init__(self, places: PieceIndex, connection: int = ALL) -> None:
         self.places = places
         self.connection = connection
-        self.analyzer = Analyzer(places.decode_as)
+        self.numbering = Numbering()
+        self.analyzer = Analyzer(places.decode_as, numbering=self.numbering)
         self.frame = 0
         """The newest frame that the model has seen."""
         self.conversations: dict[int, Conversation] = {}
@@ -139,14 +140,13 @@ class Replay:
             return False
         head, data = self.read(self.places.positions[place])
         self.turn += 1
-        analyzer = self.analyzer
         if head.connection not in self.streams:
             tcp = connection_of(self.places.connections[head.connection])
             self.streams[head.connection] = tcp
-            analyzer.numbering.connections = head.connection - 1
+            self.numbering.connections = head.connection - 1
             # It was recognised once, perhaps by what others had shown of this server.
-            analyzer.speakers.add(tcp.server)
-        analyzer.numbering.frames = head.before
+            self.analyzer.speakers.add(tcp.server)
+        self.numbering.frames = head.before
         piece, after = self.make_piece(head, data), self.places.completed(place)
         if isinstance(piece, stream.Chunk):
             self.cut(piece, head.connection, head.before, after)

@@ -1,6 +1,7 @@
 """What the tests share: captures made from notation, and reading and checking in this process."""
 
 import io
+import re
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,12 +9,14 @@ import pytest
 
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.check.selection import Selection
+from amqpscope.cli.read import ReadOptions, print_frames
+from amqpscope.report.look import PLAIN_TEXT
 from amqpscope.runs.lint import CheckSettings, check
-from amqpscope.runs.read import Options, Reading
 from amqpscope.stream.types import PEERS
 from dissectors.notation import parse_conversation
 from kit.proxy.fixtures import config, proxy, relay, server  # noqa: F401 - fixtures
 
+FINDING = re.compile(r" +(?:error|warning|info)\[(?P<rule>[A-Z0-9-]+)\] frame (?P<frame>\d+): ")
 START = 1_700_000_000_000_000_000
 """When the first unit of a made capture passes."""
 SECOND = 1_000_000_000
@@ -37,7 +40,14 @@ class Shown(NamedTuple):
 
     @property
     def lines(self):
-        return self.text.splitlines()
+        """All but what was found too late to stand with its frame."""
+        return [line for line in self.text.splitlines() if not FINDING.match(line)]
+
+    @property
+    def late(self):
+        """What was found too late, as rule and frame."""
+        found = map(FINDING.match, self.text.splitlines())
+        return [(match["rule"], int(match["frame"])) for match in found if match]
 
 
 @pytest.fixture
@@ -66,11 +76,12 @@ def opened(recorded):
 
 @pytest.fixture
 def show():
-    """Read captures as `amqpscope read` does, in this process."""
+    """Run `amqpscope read` in this process."""
 
     def run(*paths, **options):
         out, told = io.StringIO(), []
-        code = Reading(Options(**options), out, told.append).run(tuple(map(str, paths)))
+        wanted = ReadOptions(**options)
+        code = print_frames(tuple(map(str, paths)), wanted, PLAIN_TEXT, out, told.append)
         return Shown(out.getvalue(), told, code)
 
     return run

@@ -64,5 +64,5 @@ def play(
                 played.findings.extend(step.findings)
         if each.marks:
             played.marked[analyzer.frames] = each.marks
-    played.findings.extend(analyzer.late)
+    played.findings.extend(analyzer.late_findings())
     return played

@@ -64,4 +64,4 @@ def play_lossy(
         if each.sender == deaf or (not started and isinstance(piece, Gap)):
             continue
         feed(piece)
-    return findings + analyzer.late
+    return findings + analyzer.late_findings()

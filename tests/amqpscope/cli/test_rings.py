@@ -64,10 +64,12 @@ def show_ring(ring, **options):
     import io
     from types import SimpleNamespace
 
-    from amqpscope.runs.read import Options, ReaderProcess
+    from amqpscope.cli.read import ReadOptions, print_frames
+    from amqpscope.report.look import PLAIN_TEXT
 
     out, told = io.StringIO(), []
-    code = ReaderProcess(Options(form="jsonl", **options), out, told.append).run([ring])
+    wanted = ReadOptions(form="jsonl", **options)
+    code = print_frames([ring], wanted, PLAIN_TEXT, out, told.append)
     return SimpleNamespace(lines=out.getvalue().splitlines(), told=told, code=code)
 
 
@@ -184,8 +186,8 @@ def test_tls_that_goes_on_in_the_next_file_is_decrypted(show, root, tmp_path):
     path = root / "captures" / "v10_tls-proton-rabbitmq.pcap"
     keys = str(root / "captures" / "v10_tls-proton-rabbitmq.keys")
     ring = rotated(path, tmp_path / "tls", 5)
-    shown = show_ring(ring, keylogs=(keys,))
-    assert shown.lines == show(path, form="jsonl", keylogs=(keys,)).lines
+    shown = show_ring(ring, keylog=(keys,))
+    assert shown.lines == show(path, form="jsonl", keylog=(keys,)).lines
     assert len(shown.lines) > 30
 
 

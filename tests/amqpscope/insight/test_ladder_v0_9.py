@@ -2,18 +2,18 @@
 
 import pytest
 
-from amqpscope.check.selection import Selection
 from amqpscope.insight.ladder import Arrow
-from amqpscope.runs.illustrate import Ladders, Source, replay
+from amqpscope.runs.illustrate import Ladders, Subject, replay
+from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
 
 
 @pytest.fixture(scope="module")
 def ladder(root):
     path = str(root / "captures" / "v091_pika_basic-rabbitmq.pcap")
-    found = check(path, CheckSettings(Selection(), excerpts=False))
-    ladders = Ladders(Source(path, findings=tuple(found.findings)), collapse=False)
-    for passed in replay(ladders.source):
+    found = check(path, CheckSettings(excerpts=False))
+    ladders = Ladders(Subject(Input(path), tuple(found.findings)), collapse=False)
+    for passed in replay(ladders.subject):
         ladders.take(passed)
     return ladders.finish()[0]
 

@@ -9,6 +9,7 @@ import pytest
 
 from amqpscope.check.selection import Selection
 from amqpscope.cli.html import Report
+from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
 
 NASTY = '<script>document.title="taken"</script><img src=x onerror="document.title=1">'
@@ -69,7 +70,7 @@ def written(*paths, choice=None, **how):
     checked = [
         check(str(path), CheckSettings(choice or Selection(), excerpts=False)) for path in paths
     ]
-    Report(**how).write(out, checked)
+    Report(**how).write(out, [(Input(str(p)), c) for p, c in zip(paths, checked, strict=True)])
     return Page(out.getvalue())
 
 

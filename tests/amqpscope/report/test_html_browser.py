@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from amqpscope.check.selection import Selection
 from amqpscope.cli.html import Report
+from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
 
 NASTY = """
@@ -30,7 +30,8 @@ def open_page(browser, folder):
         # Each page at an address of its own: one that differs by its fragment is not loaded anew.
         target = folder / f"{len(list(folder.iterdir()))}.html"
         with target.open("w", encoding="utf-8") as out:
-            Report(**how).write(out, [check(str(path), CheckSettings(Selection(), excerpts=False))])
+            checked = check(str(path), CheckSettings(excerpts=False))
+            Report(**how).write(out, [(Input(str(path)), checked)])
         browser.open(target.as_uri() + fragment)
         return target.as_uri()
 

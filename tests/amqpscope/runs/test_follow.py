@@ -3,8 +3,10 @@
 import shutil
 
 from amqpscope.check.selection import Selection
-from amqpscope.runs.follow import Follower, LiveResult
+from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
+from amqpscope.runs.live import LiveResult
+from amqpscope.runs.run import Run
 
 FOUND = "FLW-016"
 
@@ -13,20 +15,20 @@ def test_a_recording_in_two_parts_gives_what_it_gives_whole(bad, tmp_path):
     whole = bad.read_bytes()
     path = tmp_path / "growing.pcapng"
     path.write_bytes(whole[: len(whole) // 2 + 1])
-    follower = Follower(str(path), Selection())
-    gathered = LiveResult(follower)
-    for batch in follower.catch_up(path.stat().st_size):
-        gathered.take(batch)
-    half = gathered.result().frames
-    assert gathered.result().findings == []
+    run = Run(Input(str(path), follow=True), Selection())
+    live = LiveResult(run)
+    for batch in run.catch_up(path.stat().st_size):
+        live.take(batch)
+    half = live.so_far().frames
+    assert live.so_far().findings == []
     with path.open("ab") as file:
         file.write(whole[len(whole) // 2 + 1 :])
-    follower.finish()
-    for batch in follower:
-        gathered.take(batch)
-    follower.close()
-    result = gathered.result()
-    expected = check(str(bad), CheckSettings(Selection()))
+    run.finish()
+    for batch in run:
+        live.take(batch)
+    run.close()
+    result = live.so_far()
+    expected = check(str(bad), CheckSettings())
     assert 0 < half < result.frames
     assert (result.frames, result.packets, result.connections, result.error) == (
         expected.frames, expected.packets, expected.connections, None,
@@ -35,15 +37,15 @@ def test_a_recording_in_two_parts_gives_what_it_gives_whole(bad, tmp_path):
     assert FOUND in {finding.rule for finding in result.findings}
 
 
-def test_only_what_was_chosen_is_found(bad, tmp_path):
+def test_only_what_was_selected_is_found(bad, tmp_path):
     path = tmp_path / "bad.pcapng"
     if path != bad:
         shutil.copy(bad, path)
-    follower = Follower(str(path), Selection(per_capture={"bad.*": (FOUND,)}))
-    gathered = LiveResult(follower)
-    follower.finish()
-    for batch in follower:
-        gathered.take(batch)
-        assert all(FOUND not in map(str, step.findings) for step in batch.steps)
-    follower.close()
-    assert FOUND not in {finding.rule for finding in gathered.result().findings}
+    selection = Selection(per_capture={"bad.*": (FOUND,)})
+    with Run(Input(str(path), follow=True), selection) as run:
+        live = LiveResult(run)
+        run.finish()
+        for batch in run:
+            live.take(batch)
+            assert all(FOUND not in map(str, step.findings) for step in batch.steps)
+    assert FOUND not in {finding.rule for finding in live.so_far().findings}

@@ -2,10 +2,12 @@
 
 import pytest
 
+from amqpscope.analysis import StreamEnd
 from amqpscope.check.selection import Selection
 from amqpscope.filter import compile_filter
 from amqpscope.insight.ladder import Arrow, Ended, Fold
-from amqpscope.runs.illustrate import Finished, Ladders, Source, evidence, replay
+from amqpscope.runs.illustrate import Ladders, Subject, evidence, replay
+from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
 
 MANY = """
@@ -26,8 +28,8 @@ def source():
     """How to read a capture, with what `lint` finds in it."""
 
     def make(path, **how):
-        found = check(str(path), CheckSettings(Selection(), excerpts=False))
-        return Source(str(path), findings=tuple(found.findings), **how)
+        found = check(str(path), CheckSettings(excerpts=False))
+        return Subject(Input(str(path)), tuple(found.findings), **how)
 
     return make
 
@@ -73,7 +75,7 @@ def test_the_end_of_tcp_is_drawn(root, source):
 
 def test_the_ends_come_out_of_replay_in_their_place(root, source):
     passed = list(replay(source(root / "captures" / "v10_proton-labbroker_outcomes.pcap")))
-    ends = [place for place, each in enumerate(passed) if isinstance(each, Finished)]
+    ends = [place for place, each in enumerate(passed) if isinstance(each, StreamEnd)]
     assert ends
     assert ends[0] < len(passed) - len(ends)
 

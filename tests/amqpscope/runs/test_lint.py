@@ -107,7 +107,7 @@ def test_a_process_that_dies_costs_its_own_capture_only(bad, tmp_path):
         "from amqpscope.check.selection import Selection\n"
         "real = linting.check\n"
         "def deadly(path, work, watch=None):\n"
-        "    if path.endswith('deadly.pcap'):\n"
+        "    if path.name.endswith('deadly.pcap'):\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return real(path, work, watch)\n"
         "linting.check = deadly\n"

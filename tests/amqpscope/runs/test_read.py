@@ -147,7 +147,7 @@ def test_tls_without_keys_says_what_is_needed(show, root):
 
 
 def test_a_key_log_that_is_not_there(show, recorded):
-    shown = show(recorded(TALK), keylogs=("nosuch.keys",))
+    shown = show(recorded(TALK), keylog=("nosuch.keys",))
     assert shown.told == ["nosuch.keys: key log cannot be read: no such file or directory"]
     assert shown.code == 2
     assert len(shown.lines) == 5
@@ -157,7 +157,7 @@ def test_a_key_log_that_is_not_there(show, recorded):
 def test_tls_with_keys(show, root):
     captures = root / "captures"
     keys = str(captures / "v10_tls-proton-rabbitmq.keys")
-    lines = show(captures / "v10_tls-proton-rabbitmq.pcap", keylogs=(keys,)).lines
+    lines = show(captures / "v10_tls-proton-rabbitmq.pcap", keylog=(keys,)).lines
     assert len(lines) == 38
     assert lines == show(captures / "v10_tls-proton-rabbitmq_dsb.pcapng").lines
 

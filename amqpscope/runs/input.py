@@ -1,0 +1,94 @@
+"""What is read: a capture, a ring or standard input, and what is needed to make sense of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from amqpscope.capture.pieces import Pieces, can_be_read_again, copy_pipe
+from amqpscope.capture.ring import Readable, Ring
+from amqpscope.capture.source import STDIN, CaptureError
+from amqpscope.wording import reason
+
+
+@dataclass(frozen=True)
+class Input:
+    """One capture and how it is to be read."""
+
+    given: Readable
+    """As the user named it."""
+    keylogs: tuple[bytes, ...] = ()
+    """The contents of key logs for TLS."""
+    decode_as: dict[int, str] = field(default_factory=dict)
+    """The protocol by port, where a connection begins in the middle."""
+    follow: bool = False
+    """Whether to go on as the file grows."""
+    fd: int = -1
+    """The file to follow, where it is open already."""
+    place: Readable | None = None
+    """Where it is read, if not where the user said."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return str(self.given)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it can be read more than once."""
+        return can_be_read_again(self.given if self.place is None else self.place)
+
+    def open(self) -> Pieces:
+        """Begin to read; CaptureError, under the user's name for it, when it is no capture."""
+        place = self.given if self.place is None else self.place
+        try:
+            pieces = Pieces(
+                place,
+                follow=self.follow,
+                keylogs=self.keylogs,
+                server_ports=self.decode_as,
+                fd=self.fd,
+            )
+        except CaptureError as error:
+            raise CaptureError(self.name, error.message) from error
+        pieces.capture.path = self.name
+        return pieces
+
+
+def as_input(given: Input | Readable) -> Input:
+    """An input of what may be just a capture."""
+    return given if isinstance(given, Input) else Input(given)
+
+
+@contextmanager
+def repeatable(given: Input) -> Iterator[Input]:
+    """The same to be read more than once: what comes from a pipe is kept in a file."""
+    if isinstance(given.given, Ring) or (given.given != STDIN and not is_pipe(given.given)):
+        yield given
+        return
+    with tempfile.NamedTemporaryFile(prefix="amqpscope-") as file:
+        copy_pipe(given.given, file)
+        file.flush()
+        yield replace(given, place=file.name)
+
+
+def is_pipe(path: str) -> bool:
+    """Whether there is something at a path that is neither a file nor a directory."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+
+
+def read_keylogs(
+    paths: Iterable[str | os.PathLike[str]], report: Callable[[str], None]
+) -> tuple[bytes, ...]:
+    """The contents of the key logs that can be read; the others are reported."""
+    found = []
+    for path in paths:
+        try:
+            found.append(Path(path).read_bytes())
+        except OSError as error:
+            report(f"{path}: key log cannot be read: {reason(error)}")
+    return tuple(found)

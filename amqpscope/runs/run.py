@@ -1,0 +1,121 @@
+"""The one loop that reads a capture: pieces through the analysis, batch by batch.
+
+    with Run(Input("a.pcapng"), Selection()) as run:
+        for batch in run:
+            ...
+        print(run.result().frames)
+
+Every command, the Python API and the analysis of the proxy's recording read captures through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+
+from amqpscope.analysis import Analyzer, Batch, StepSink
+from amqpscope.capture.ring import Readable, Ring
+from amqpscope.check.result import CaptureResult
+from amqpscope.check.selection import Selection
+from amqpscope.runs.input import Input, as_input
+
+
+class Run:
+    """One reading of a capture."""
+
+    def __init__(
+        self,
+        given: Input | Readable,
+        selection: Selection | None = None,
+        *,
+        until: int = 0,
+        sink: StepSink | None = None,
+        watch: Callable[[Run], None] | None = None,
+    ) -> None:
+        self.input = as_input(given)
+        self.selection = selection
+        """The rules to report; None to decode and follow only."""
+        self.sink = sink
+        """What takes the Steps as they come, instead of the batches."""
+        self.watch = watch
+        """Called now and then, to show how far reading is."""
+        rules = None if selection is None else selection.rules()
+        self.analyzer = Analyzer(self.input.decode_as, rules, until)
+        self.pieces = self.input.open()
+        self._batches = self._read()
+
+    def __iter__(self) -> Iterator[Batch]:
+        """What comes next; while following, a batch of no pieces when nothing is new yet."""
+        return self._batches
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop reading."""
+        self.pieces.close()
+
+    def finish(self) -> None:
+        """Nothing is written any more: end where the recording ends."""
+        self.pieces.capture.finish()
+
+    def catch_up(self, octets: int) -> Iterator[Batch]:
+        """What the first octets of a growing capture hold beyond what was read already."""
+        for batch in self._batches:
+            yield batch
+            if not batch.pieces and self.pieces.capture.position >= octets:
+                return
+
+    @property
+    def frames(self) -> int:
+        """Frames so far."""
+        return self.analyzer.frames
+
+    def result(self) -> CaptureResult:
+        """What is known of the capture so far, but for its findings."""
+        return self.fill(CaptureResult(self.input.name))
+
+    def fill(self, result: CaptureResult) -> CaptureResult:
+        """Bring what a result says of the capture up to date."""
+        analyzer, capture = self.analyzer, self.pieces.capture
+        result.packets = capture.packets
+        result.connections, result.frames = analyzer.conversations, analyzer.frames
+        result.protocols, result.gaps = analyzer.protocols, analyzer.gaps
+        result.error, result.unreadable = capture.problem, capture.unreadable
+        result.problems = capture.problems if isinstance(self.input.given, Ring) else []
+        result.notes = list(self.pieces.notes)
+        return result
+
+    def _read(self) -> Iterator[Batch]:
+        analyzer = self.analyzer
+        for pieces in self.pieces:
+            at = 0
+            while at < len(pieces):
+                batch = analyzer.take(pieces, at, self.sink)
+                if not batch.pieces:
+                    return
+                at += batch.pieces
+                self._adjust(batch)
+                yield batch
+            if not pieces:
+                yield Batch()
+            if self.watch is not None:
+                self.watch(self)
+
+    def _adjust(self, batch: Batch) -> None:
+        """Leave the findings that are wanted, with the severity that they have for this user."""
+        selection, name = self.selection, self.input.name
+        if selection is None or not selection.adjusts:
+            return
+        for step in batch.steps:
+            if step.findings:
+                step.findings = selection.adjust_all(step.findings, name)
+        batch.findings = selection.adjust_all(batch.findings, name)

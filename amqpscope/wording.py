@@ -1,0 +1,13 @@
+"""Words that every part of amqpscope writes alike."""
+
+from __future__ import annotations
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused something, in lower case and without the file's name."""
+    return (error.strerror or str(error)).lower()
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 packet`, `2 packets`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
