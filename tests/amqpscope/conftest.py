@@ -10,7 +10,7 @@ import pytest
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.check.selection import Selection
 from amqpscope.cli.read import ReadOptions, print_frames
-from amqpscope.report.look import PLAIN_TEXT
+from amqpscope.report.look import Look
 from amqpscope.runs.lint import CheckSettings, check
 from amqpscope.stream.types import PEERS
 from dissectors.notation import parse_conversation
@@ -78,10 +78,11 @@ def opened(recorded):
 def show():
     """Run `amqpscope read` in this process."""
 
-    def run(*paths, **options):
+    def run(*paths, width=0, colour=False, plain=False, **options):
         out, told = io.StringIO(), []
+        look = Look(width, colour, plain)
         wanted = ReadOptions(**options)
-        code = print_frames(tuple(map(str, paths)), wanted, PLAIN_TEXT, out, told.append)
+        code = print_frames(tuple(map(str, paths)), wanted, look, out, told.append)
         return Shown(out.getvalue(), told, code)
 
     return run

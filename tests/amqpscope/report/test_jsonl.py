@@ -6,6 +6,8 @@ import pytest
 
 from amqpscope.protocols.v1_0.json import json_value
 from amqpscope.report.jsonl import seconds
+from amqpscope.report.lint import finding_object
+from amqpscope.runs.lint import CheckSettings, check
 from dissectors.v1_0.codec import decode
 from dissectors.v1_0.values import Char, Described, Float, Map, Symbol, Timestamp, Uint, Ulong, Uuid
 
@@ -22,16 +24,17 @@ V0_9 = [  # of AMQP 0-8 to 0-9-1
 
 @pytest.fixture
 def objects(show):
-    """The lines of captures as objects; a member given twice is an error."""
+    """The frames of captures as objects; a member given twice is an error."""
 
     def pairs(members):
         assert len(dict(members)) == len(members)
         return dict(members)
 
-    def read(*paths, **options):
+    def read(*paths, late=False, **options):
         shown = show(*paths, form="jsonl", **options)
         assert shown.text.endswith("\n") or not shown.text
-        return [json.loads(line, object_pairs_hook=pairs) for line in shown.lines]
+        found = [json.loads(line, object_pairs_hook=pairs) for line in shown.lines]
+        return [each for each in found if (each["kind"] == "finding") is late]
 
     return read
 
@@ -57,6 +60,21 @@ def test_every_line_of_every_capture_keeps_the_contract(objects, root):
             kinds.add(line["kind"])
     v0_9 = {"method", "content-header", "content-body", "heartbeat"}
     assert kinds == {"header", "sasl", "amqp", "empty", "malformed"} | v0_9
+
+
+def test_what_is_found_too_late_is_an_object_of_its_own(objects, root):
+    path = root / "captures" / "demo.pcapng"
+    [found] = objects(path, late=True)
+    [expected] = [f for f in check(str(path), CheckSettings()).findings if f.rule == "CON-008"]
+    assert found == {"kind": "finding", **finding_object(expected, str(path))}
+
+
+def test_every_finding_of_lint_is_in_a_frame_or_an_object_of_its_own(objects, root):
+    for path in captures(root):
+        expected = [(f.frame, f.rule) for f in check(str(path), CheckSettings()).findings]
+        found = [(line["frame"], rule) for line in objects(path) for rule in line["findings"]]
+        found += [(line["frame"], line["rule"]) for line in objects(path, late=True)]
+        assert sorted(found) == sorted(expected), path.name
 
 
 def test_a_transfer(objects, opened):

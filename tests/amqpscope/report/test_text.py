@@ -137,7 +137,16 @@ def test_colours_change_nothing_but_colours(show, root):
 
 def test_every_coloured_line_ends_its_colour(show, root):
     for line in show(root / "captures" / "demo.pcapng", colour=True).lines:
-        assert line.count("\x1b[") == 0 or line.endswith("\x1b[0m")
+        assert line.rpartition("\x1b[")[2].startswith("0m") or "\x1b[" not in line
+
+
+def test_what_is_found_too_late_stands_on_a_line_of_its_own(show, root):
+    shown = show(root / "captures" / "demo.pcapng")
+    assert shown.text.splitlines()[-1] == (
+        "      info[CON-008] frame 25: close-before-tcp-close (server, suspect): the server resets"
+        " the connection without a close; the last frame that it had received is 25"
+    )
+    assert shown.late == [("CON-008", 25)]
 
 
 def test_ascii_terminals_get_ascii(show, root):

@@ -5,12 +5,12 @@ import pytest
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.check.selection import Selection
-from amqpscope.cli.state import Ended, Reader
 from amqpscope.filter import compile_filter
 from amqpscope.report.endings import Instant
 from amqpscope.report.state import talk_lines
 from amqpscope.report.text import TextLines
 from amqpscope.report.tree import Detail
+from amqpscope.runs.run import Run
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.replay import PieceIndex, Replay
 from amqpscope.tui.spool import Spool
@@ -121,9 +121,9 @@ def test_the_state_at_a_frame_is_what_the_command_tells(path, files):
     early = () if "midstart" in path else (1, 2)
     for number in {*early, count // 3, count // 2, count - 1} - {0}:
         talks = {}
-        for passed in Reader({"decode_as": {}, "keylog": ()}).passing(path, number):
-            if not isinstance(passed, Ended):
-                talks[passed.conversation.number] = passed.conversation
+        with Run(path, until=number) as run:
+            for step in (step for batch in run for step in batch.steps):
+                talks[step.conversation.number] = step.conversation
         for connection, talk in list(talks.items())[-3:]:
             found = travel.find(Question(number, connection, lambda moment: None))
             assert found.state == described(talk), (number, connection)
