@@ -1,6 +1,12 @@
-"""Tell what went over the wire in AMQP traffic, and who broke the protocol.
+"""Show what went over the wire in AMQP traffic, and who broke the protocol.
 
 The bytes are read by `dissectors`; this package follows the conversation and shows it.
+
+    for step in amqpscope.steps("run.pcapng", where="transfer"):
+        print(step.frame.number, step.event.name)
+
+    for finding in amqpscope.lint("run.pcapng").findings:
+        print(finding.frame, finding.rule, finding.message)
 
     with amqpscope.proxied("amqp://localhost:5672", fail_on="error") as proxy:
         run_the_client(proxy.url)
@@ -11,11 +17,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amqpscope.runs.proxied import NotChecked as NotChecked
+    from amqpscope.runs.api import CaptureError as CaptureError
+    from amqpscope.runs.api import CaptureResult as CaptureResult
+    from amqpscope.runs.api import FilterError as FilterError
+    from amqpscope.runs.api import Finding as Finding
+    from amqpscope.runs.api import NotChecked as NotChecked
+    from amqpscope.runs.api import Step as Step
+    from amqpscope.runs.api import lint as lint
+    from amqpscope.runs.api import steps as steps
     from amqpscope.runs.proxied import Violation as Violation
     from amqpscope.runs.proxied import proxied as proxied
 
 __version__ = "0.1.0"
+
+READING = (
+    "CaptureError", "CaptureResult", "FilterError", "Finding", "NotChecked", "Step", "lint",
+    "steps",
+)  # fmt: skip
+"""What `runs.api` offers."""
 
 
 def build() -> str:
@@ -34,8 +53,12 @@ def build() -> str:
 
 def __getattr__(name: str) -> object:
     """What is heavy to import comes when it is asked for."""
-    if name in ("NotChecked", "Violation", "proxied"):
-        from amqpscope.runs import proxied as proxying
+    if name in ("Violation", "proxied"):
+        from amqpscope.runs import proxied
 
-        return getattr(proxying, name)
+        return getattr(proxied, name)
+    if name in READING:
+        from amqpscope.runs import api
+
+        return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
