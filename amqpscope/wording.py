@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def reason(error: OSError) -> str:
+def reason_of(error: OSError) -> str:
     """Why the system refused something, in lower case and without the file's name."""
     return (error.strerror or str(error)).lower()
 

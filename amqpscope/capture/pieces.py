@@ -25,7 +25,7 @@ from amqpscope.capture.tshark import RecordWriter
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.stream.reassembly import Reassembler
 from amqpscope.stream.types import Piece
-from amqpscope.wording import reason
+from amqpscope.wording import reason_of
 
 
 class Pieces:
@@ -125,7 +125,7 @@ def copy_pipe(path: str, file: IO[bytes]) -> None:
             with open(path, "rb") as pipe:
                 shutil.copyfileobj(pipe, file)
     except OSError as error:
-        raise CaptureError(path, reason(error)) from error
+        raise CaptureError(path, reason_of(error)) from error
 
 
 def can_be_read_again(given: Readable) -> bool:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
-from amqpscope.wording import reason
+from amqpscope.wording import reason_of
 
 VERSION: Final = 1
 STDIN: Final = "-"
@@ -131,7 +131,7 @@ def read_baseline(path: str) -> Baseline:
             )
         rows = [(Key(**row["finding"]), int(row["count"])) for row in table["findings"]]
     except OSError as error:
-        raise BaselineError(f"{path}: {reason(error)}") from error
+        raise BaselineError(f"{path}: {reason_of(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise BaselineError(f"{path}: not a baseline: lint --write-baseline makes one") from error
     return Baseline(path, Counter(dict(rows)))
@@ -147,5 +147,5 @@ def write_baseline(path: str, checked: list[CaptureResult]) -> int:
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise BaselineError(f"{path}: {reason(error)}") from error
+        raise BaselineError(f"{path}: {reason_of(error)}") from error
     return counts.total()

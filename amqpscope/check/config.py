@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from amqpscope.check.selection import FAIL_ON, ConfigError, Selection, resolve, resolve_one
 from amqpscope.findings import ERROR, SEVERITIES
-from amqpscope.wording import reason
+from amqpscope.wording import reason_of
 
 OWN: Final = "amqpscope.toml"
 PROJECT: Final = "pyproject.toml"
@@ -79,7 +79,7 @@ def settings(path: Path) -> dict[str, Any] | None:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: {reason(error)}") from error
+        raise ConfigError(f"{path}: {reason_of(error)}") from error
     except ValueError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
     if path.name != PROJECT:

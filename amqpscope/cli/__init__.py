@@ -25,6 +25,7 @@ from amqpscope.cli.read import demo, read
 from amqpscope.cli.rules import explain, rules
 from amqpscope.cli.state import state, stats
 from amqpscope.cli.stuck import stuck
+from amqpscope.runs.collector import calm_collector
 
 CAPTURES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst")
 """How files that people mean to open end, whether or not they are there."""
@@ -49,12 +50,11 @@ def main() -> None:
     sys.stdin = sys.stdin or nothing("r")
     sys.stdout = sys.stdout or nothing("w")
     sys.stderr = sys.stderr or nothing("w")
-    # Frames leave no cycles behind: looking for some every few hundred objects costs a tenth, and
-    # looking once more through everything at the end, which freezing prevents, a short run as much.
-    gc.set_threshold(100_000)
+    calm_collector()
     try:
         cli(prog_name="amqpscope")
     finally:
+        # Looking once more through everything at the end costs a short run a tenth.
         gc.freeze()
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from amqpscope.cli.output import UNREADABLE, complain, printing
+from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
     from amqpscope.proxy.ca import LocalCa
@@ -151,7 +152,7 @@ def _telling(file: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        complain(f"{file}: {(error.strerror or str(error)).lower()}")
+        complain(f"{file}: {reason_of(error)}")
         sys.exit(UNREADABLE)
 
 

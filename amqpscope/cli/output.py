@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import click
 
-from amqpscope.wording import reason
+from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
     from amqpscope.report.look import Look
@@ -39,7 +39,7 @@ def printing() -> Iterator[None]:
         sys.exit(0)
     except OSError as error:
         silence()
-        complain(f"cannot write: {reason(error)}")
+        complain(f"cannot write: {reason_of(error)}")
         sys.exit(UNREADABLE)
 
 

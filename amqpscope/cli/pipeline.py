@@ -251,15 +251,15 @@ class Run:
 
     def batch(self, outcome: Outcome) -> None:
         """One line for a batch of a stream."""
-        from amqpscope.report.lint_text import count
+        from amqpscope.wording import plural
 
         for path, reason in (*outcome.quarantined, *outcome.damaged):
             complain(f"{path}: {reason}")
         found = outcome.findings
         words = (
-            count(outcome.files, "capture"), count(outcome.packets, "packet"),
-            f"{count(outcome.connections, 'connection')} over",
-            count(found["error"], "error"), count(found["warning"], "warning"),
+            plural(outcome.files, "capture"), plural(outcome.packets, "packet"),
+            f"{plural(outcome.connections, 'connection')} over",
+            plural(found["error"], "error"), plural(found["warning"], "warning"),
         )  # fmt: skip
         with printing():
             click.echo(f"batch {outcome.run}: {', '.join(words)}")

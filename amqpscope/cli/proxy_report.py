@@ -17,7 +17,7 @@ from amqpscope.report.lint import jsonl_text
 from amqpscope.runs.gate import emptiness, lost_packets, shortfalls
 from amqpscope.runs.input import Input
 from amqpscope.runs.live import Live, ProxyOutput
-from amqpscope.wording import reason
+from amqpscope.wording import reason_of
 
 ALLOW: Final = "nothing was checked (--allow-empty if that is meant)"
 
@@ -77,7 +77,7 @@ def report(checked: CaptureResult, short: list[str], output: ProxyOutput, out: T
         # Who reads it may stop early (`| head`), which changes no exit code.
         silence()
     except OSError as error:
-        complain(f"cannot write the report: {reason(error)}")
+        complain(f"cannot write the report: {reason_of(error)}")
         return False
     return True
 

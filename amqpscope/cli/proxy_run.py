@@ -28,7 +28,7 @@ from amqpscope.proxy.process import Settings, StartError, exposed, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
 from amqpscope.runs.gate import lost_packets
 from amqpscope.runs.live import ProxyOutput
-from amqpscope.wording import plural, reason
+from amqpscope.wording import plural, reason_of
 
 if TYPE_CHECKING:
     from amqpscope.proxy.relay import Relay
@@ -285,7 +285,7 @@ def open_output(path: str) -> TextIO:
     try:
         return open(path, "w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise StartError(f"{path}: {reason(error)}") from error
+        raise StartError(f"{path}: {reason_of(error)}") from error
 
 
 def announce(relay: Relay) -> None:

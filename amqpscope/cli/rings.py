@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from amqpscope.cli.output import complain
-from amqpscope.wording import reason
+from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ def ring_in_directory(path: str) -> Ring | None:
     try:
         ring = ring_in(path)
     except OSError as error:
-        complain(f"{path}: {reason(error)}")
+        complain(f"{path}: {reason_of(error)}")
         return None
     if ring is None:
         complain(f"{path}: no captures in this directory itself")

@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from amqpscope.wording import reason_of
+
 if TYPE_CHECKING:
     from amqpscope.proxy.certificates import Authority
 
@@ -208,4 +210,4 @@ def _telling(directory: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or directory
-        raise CaError(f"{where}: {(error.strerror or str(error)).lower()}") from error
+        raise CaError(f"{where}: {reason_of(error)}") from error

@@ -14,6 +14,7 @@ from typing import Final
 
 from amqpscope.proxy.address import AddressError, Target, Upstream, resolve, shown
 from amqpscope.proxy.record import Address
+from amqpscope.wording import reason_of
 
 _UNDER_WAY: Final = (0, 115, 36)
 """Connected, or EINPROGRESS of Linux and BSD."""
@@ -116,11 +117,6 @@ def prepared(endpoint: socket.socket) -> socket.socket:
     endpoint.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return endpoint
-
-
-def reason_of(error: OSError) -> str:
-    """An error in a few words."""
-    return (error.strerror or str(error)).lower()
 
 
 def listen_on(host: str, port: int) -> list[socket.socket]:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Final
 from amqpscope.proxy.address import shown
 from amqpscope.proxy.clock import NEVER
 from amqpscope.proxy.connection import EDGE, IN, OUT, close_at_once
-from amqpscope.proxy.dial import Dial, Targets, prepared, reason_of
+from amqpscope.proxy.dial import Dial, Targets, prepared
 from amqpscope.proxy.record import flows
+from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
     from amqpscope.proxy.relay import Relay

@@ -18,6 +18,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from amqpscope import __version__
+from amqpscope.wording import reason_of
 
 NEVER: Final = 1 << 63
 """Larger than any size or time."""
@@ -109,7 +110,7 @@ class Files:
                     raise
                 fd, size = self._create(path)
         except OSError as error:
-            reason = str(error.strerror or error).lower()
+            reason = reason_of(error)
             if isinstance(error, FileExistsError):
                 reason = "is there already, expected a new file"
             raise RecordingError(f"{path}: {reason}") from error
@@ -181,7 +182,7 @@ class Files:
         except FileNotFoundError:
             pass  # somebody was faster
         except OSError as error:
-            reason = str(error.strerror or error).lower()
+            reason = reason_of(error)
             self.news.append(f"{old.path}: cannot be removed (--keep {self.keep}): {reason}")
             return
         self.dropped += old.packets

@@ -29,6 +29,7 @@ from amqpscope.proxy.files import (
 )
 from amqpscope.proxy.flow import HEADERS_4, U32, Address, Flow, flows
 from amqpscope.stream.types import ACK, FIN, RST, SYN
+from amqpscope.wording import plural, reason_of
 
 __all__ = ["TLS_REMOVED", "Address", "Flow", "Recording", "flows"]
 
@@ -219,7 +220,7 @@ class Recording:
             while written < len(octets):
                 written += os.write(self._fd, octets[written:] if written else octets)
         except OSError as error:
-            self._stop((error.strerror or str(error)).lower())
+            self._stop(reason_of(error))
             return False
         self._size += written
         self.octets += written
@@ -268,7 +269,7 @@ class Recording:
         try:
             os.close(self._fd)
         except OSError as error:
-            self._fail(f"{path}: {(error.strerror or str(error)).lower()}")
+            self._fail(f"{path}: {reason_of(error)}")
 
     def _stop(self, reason: str) -> None:
         """Keep the file valid, and let the traffic go on without it."""
@@ -297,7 +298,7 @@ class Recording:
         """There is room again."""
         self._stopped = False
         lost = self.lost - self._lost_before
-        packets = "1 packet" if lost == 1 else f"{lost:,} packets"
+        packets = plural(lost, "packet")
         self.news.append(f"recording goes on in {self.files.path}; {packets} are not in it")
 
     def _fail(self, problem: str) -> None:
@@ -317,7 +318,7 @@ class Recording:
         try:
             state = os.fstat(self._fd)
         except OSError as error:
-            self._fail(f"{path}: {(error.strerror or str(error)).lower()}")
+            self._fail(f"{path}: {reason_of(error)}")
             return
         if state.st_nlink == 0:
             self._gone = True
@@ -339,7 +340,7 @@ class Recording:
             if not size:
                 size = os.write(self._fd, self.files.head())
         except OSError as error:
-            self._stop((error.strerror or str(error)).lower())
+            self._stop(reason_of(error))
             return
         cut = self.packets - self._before - packets
         self.lost += cut

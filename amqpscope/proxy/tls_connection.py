@@ -20,6 +20,7 @@ from amqpscope.proxy.record import END, RESET, TLS_REMOVED, Address, Flow, Recor
 from amqpscope.proxy.tls import TlsError
 from amqpscope.proxy.tls_bridge import Crossing
 from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
     from amqpscope.proxy.clock import Clock, Limits
@@ -166,7 +167,7 @@ class Crossed:
             return
         except OSError as error:
             # Not of the sockets: no descriptors or no memory for a certificate.
-            self.fail(TlsError(f"no TLS: {(error.strerror or str(error)).lower()}", CLIENT))
+            self.fail(TlsError(f"no TLS: {reason_of(error)}", CLIENT))
             return
         self.pass_on()
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import amqpscope
 from amqpscope.report.html_rules import rule_parts
 from amqpscope.report.lint import counted
-from amqpscope.report.lint_text import count
+from amqpscope.wording import plural
 
 if TYPE_CHECKING:
     from amqpscope.check.result import CaptureResult
@@ -87,9 +87,9 @@ def verdict(captures: Sequence[CaptureResult]) -> str:
     counts = counted(captures)
     frames = sum(checked.frames for checked in captures)
     broken = sum(checked.unreadable for checked in captures)
-    read = f"{count(frames, 'frame')} of {count(len(captures) - broken, 'capture')}"
+    read = f"{plural(frames, 'frame')} of {plural(len(captures) - broken, 'capture')}"
     if broken:
-        read += f"; {count(broken, 'capture')} could not be read"
+        read += f"; {plural(broken, 'capture')} could not be read"
     tiles = "".join(
         f'<li class="tile {severity}{"" if number else " none"}">'
         f'<span class="sign" aria-hidden="true">{SIGNS[severity]}</span>'

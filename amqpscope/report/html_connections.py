@@ -14,9 +14,9 @@ from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.html_plot import Span, link_plots
 from amqpscope.report.ladder_svg import svg_inline
-from amqpscope.report.lint_text import count
 from amqpscope.report.stats import latency, stalls, words_of
 from amqpscope.stream.types import PEERS
+from amqpscope.wording import plural
 from dissectors.secrets import clean_name
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ConnectionsPart:
         left = len(self.shown.numbers) - len(drawn)
         if left:
             yield (
-                f"<p>{count(left, 'more connection')} of this capture "
+                f"<p>{plural(left, 'more connection')} of this capture "
                 f"{'is' if left == 1 else 'are'} not drawn here; "
                 "<code>amqpscope ladder --connection N</code> draws any.</p>\n"
             )
@@ -68,7 +68,7 @@ class ConnectionsPart:
         ladder = self.ladders[number]
         found = self.shown.of_connection(number)
         opened = " open" if alone or found else ""
-        told = f', <b class="found">{count(len(found), "finding")}</b>' if found else ""
+        told = f', <b class="found">{plural(len(found), "finding")}</b>' if found else ""
         named = " → ".join(printable(name) if name else "?" for name in numbers.containers)
         containers = f"Containers {named}. " if any(numbers.containers) else ""
         client, server = escape(numbers.client), escape(numbers.server)
@@ -77,11 +77,11 @@ class ConnectionsPart:
             f"<summary><h4>Connection {number}</h4> "
             f'<span class="ends">{client} → {server}</span> '
             f'<span class="facts">{escape(numbers.protocol)}, '
-            f"{count(sum(numbers.frames), 'frame')} in {seconds(numbers.until - numbers.first)}"
+            f"{plural(sum(numbers.frames), 'frame')} in {seconds(numbers.until - numbers.first)}"
             f"{told}</span></summary>\n"
             f"<p>{escape(containers)}The client sent "
-            f"{count(numbers.frames[0], 'frame')}, {size(numbers.bytes[0])}; the server "
-            f"{count(numbers.frames[1], 'frame')}, {size(numbers.bytes[1])}. "
+            f"{plural(numbers.frames[0], 'frame')}, {size(numbers.bytes[0])}; the server "
+            f"{plural(numbers.frames[1], 'frame')}, {size(numbers.bytes[1])}. "
             f"{escape(performatives(numbers))}</p>\n"
             f"<p>{escape(self.ended(numbers))}</p>\n"
         )
@@ -117,7 +117,7 @@ class ConnectionsPart:
             yield link_row(link, self.link_end(link) or held.get((link.name, link.sender), ""))
         left = len(busiest) - LINKS
         if left > 0:
-            yield f"<tr><td colspan=7>and {count(left, 'more link')}</tr>\n"
+            yield f"<tr><td colspan=7>and {plural(left, 'more link')}</tr>\n"
         yield "</tbody></table></div>\n"
 
     def link_end(self, link: LinkNumbers) -> str:
@@ -157,7 +157,7 @@ class ConnectionsPart:
             yield f"</div>{told}</details>\n"
         left = len(links) - PLOTTED
         if left > 0:
-            yield f'<p class="quiet">{count(left, "more link")} without plots.</p>\n'
+            yield f'<p class="quiet">{plural(left, "more link")} without plots.</p>\n'
 
     def ladder(self, ladder: Ladder) -> Iterator[str]:
         """Who sent what to whom."""

@@ -28,6 +28,7 @@ from amqpscope.insight.ladder import (
 from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import columns, cut, wrap
 from amqpscope.report.text import COLOURS, NARROW, RESET
+from amqpscope.wording import plural
 
 USUAL: Final = 100
 """Columns where there is no terminal to tell."""
@@ -81,7 +82,7 @@ class LadderText:
 def title(ladder: Ladder) -> str:
     """What stands above a ladder."""
     found = f", findings: {ladder.findings:,}" if ladder.findings else ""
-    frames = f"{ladder.frames:,} frame{'' if ladder.frames == 1 else 's'}"
+    frames = plural(ladder.frames, "frame")
     return f"connection {ladder.number}, {ladder.protocol}, {frames}{found}"
 
 

@@ -21,6 +21,7 @@ from amqpscope.report.columns import cut, wrap
 from amqpscope.report.lint import counted
 from amqpscope.report.look import SEVERITY_COLOURS
 from amqpscope.report.text import ARROWS, PLAIN_ARROWS
+from amqpscope.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,19 +130,19 @@ class LintText:
         frames = sum(checked.frames for checked in captures)
         broken = sum(checked.unreadable and not checked.problems for checked in captures)
         damaged = sum(len(checked.problems) for checked in captures)
-        read = f"{count(frames, 'frame')} of {count(len(captures) - broken, 'capture')}"
+        read = f"{plural(frames, 'frame')} of {plural(len(captures) - broken, 'capture')}"
         if broken:
-            read += f"; {count(broken, 'capture')} could not be read"
+            read += f"; {plural(broken, 'capture')} could not be read"
         if damaged:
-            read += f"; {count(damaged, 'file')} could not be read to the end"
+            read += f"; {plural(damaged, 'file')} could not be read to the end"
         found = [
-            self.styled(count(number, severity) if severity != "info" else f"{number:,} info",
+            self.styled(plural(number, severity) if severity != "info" else f"{number:,} info",
                         SEVERITY_COLOURS[severity])
             for severity, number in counted(captures).items()
             if number
         ]  # fmt: skip
         if broken and broken == len(captures):
-            return f"Nothing was checked: {count(broken, 'capture')} could not be read."
+            return f"Nothing was checked: {plural(broken, 'capture')} could not be read."
         if found:
             return f"Found {', '.join(found)} in {read}."
         return f"{self.styled('Nothing found', CLEAN)} in {read}."
@@ -171,8 +172,3 @@ def since(excerpt: Excerpt, here: Excerpt | None) -> str:
         return ""
     sign = "-" if excerpt.time < here.time else "+"
     return f"{sign}{seconds(abs(excerpt.time - here.time))}"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 frame`, `2 frames`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

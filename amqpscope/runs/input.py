@@ -12,7 +12,7 @@ from pathlib import Path
 from amqpscope.capture.pieces import Pieces, can_be_read_again, copy_pipe
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import STDIN, CaptureError
-from amqpscope.wording import reason
+from amqpscope.wording import reason_of
 
 
 @dataclass(frozen=True)
@@ -90,5 +90,5 @@ def read_keylogs(
         try:
             found.append(Path(path).read_bytes())
         except OSError as error:
-            report(f"{path}: key log cannot be read: {reason(error)}")
+            report(f"{path}: key log cannot be read: {reason_of(error)}")
     return tuple(found)

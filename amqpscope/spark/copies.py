@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from amqpscope.capture.reader import EXPECTED
-from amqpscope.report.lint_text import count
 from amqpscope.spark import stages
 from amqpscope.spark.files import local_path, locate, open_octets, reason_of, system_of
 from amqpscope.spark.list_spark import binary_files, is_unknown, java_reason
 from amqpscope.spark.plan import File
 from amqpscope.spark.records import Part
 from amqpscope.spark.session import SparkError
+from amqpscope.wording import plural
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +67,7 @@ class Copies:
             copied = [file.size for file in wanted if not self.parts[file.path].problem]
             self.notes.append(
                 f"{system}: workers cannot open it ({reason}), so Spark copied"
-                f" {count(len(copied), 'file')}, {sum(copied) / 1e6:,.1f} MB"
+                f" {plural(len(copied), 'file')}, {sum(copied) / 1e6:,.1f} MB"
             )
 
     def _refuse(self, files: list[File], reason: str) -> None:

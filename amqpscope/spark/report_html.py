@@ -7,10 +7,10 @@ from html import escape
 from typing import Final
 
 from amqpscope.protocols.words import seconds, size
-from amqpscope.report.lint_text import count
 from amqpscope.spark.report_places import Report
 from amqpscope.spark.report_text import percentiles, severity_count, who
 from amqpscope.spark.report_text import place as place_text
+from amqpscope.wording import plural
 
 STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1c2430; --paper: #fff; --line: #d5dbe3; --soft: #5b6675;
@@ -52,9 +52,9 @@ def parts(report: Report) -> Iterator[str]:
     yield f"<h1>{escape(report['directory'])}</h1>"
     counts, new = report["findings"], report["new_findings"]
     yield (
-        f"<p>{count(report['captures'], 'capture')} ({size(report['octets'])}),"
-        f" {count(report['packets'], 'packet')}, {count(report['connections'], 'connection')},"
-        f" {count(report['frames'], 'frame')}.</p><p>"
+        f"<p>{plural(report['captures'], 'capture')} ({size(report['octets'])}),"
+        f" {plural(report['packets'], 'packet')}, {plural(report['connections'], 'connection')},"
+        f" {plural(report['frames'], 'frame')}.</p><p>"
     )
     yield ", ".join(
         f"<b class={name}>{severity_count(counts[name], name)}</b> ({new[name]:,} in the last run)"

@@ -9,8 +9,8 @@ from typing import Final
 
 from amqpscope.protocols.words import escaped, printable, seconds, size
 from amqpscope.report.columns import cut, wrap
-from amqpscope.report.lint_text import count
 from amqpscope.spark.report_places import Report
+from amqpscope.wording import plural
 
 WIDTH: Final = 80
 DEEP: Final = " " * 9
@@ -62,10 +62,10 @@ def wrapped(command: Command, width: int) -> list[str]:
 
 def lines(report: Report, width: int) -> Iterator[str]:
     """All sections."""
-    yield f"{count(report['captures'], 'capture')} ({size(report['octets'])}), " + (
-        count(report["runs"], "run")
+    yield f"{plural(report['captures'], 'capture')} ({size(report['octets'])}), " + (
+        plural(report["runs"], "run")
     )
-    yield ", ".join(count(report[f"{name}s"], name) for name in ("packet", "connection", "frame"))
+    yield ", ".join(plural(report[f"{name}s"], name) for name in ("packet", "connection", "frame"))
     found, new = report["findings"], report["new_findings"]
     yield ", ".join(
         severity_count(found[severity], severity)
@@ -80,7 +80,7 @@ def lines(report: Report, width: int) -> Iterator[str]:
 
 def severity_count(number: int, severity: str) -> str:
     """`1 error`, `2 errors`, `2 info`."""
-    return f"{number:,} info" if severity == "info" else count(number, severity)
+    return f"{number:,} info" if severity == "info" else plural(number, severity)
 
 
 def severities(each: Report, *names: str) -> str:

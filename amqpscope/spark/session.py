@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from amqpscope.wording import reason_of
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -208,7 +210,7 @@ def reach(remote: str) -> None:
     try:
         socket.create_connection(place, PATIENCE).close()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise SparkError(f"no Spark Connect server at {remote}: {reason}") from error
 
 

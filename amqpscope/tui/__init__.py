@@ -32,8 +32,9 @@ def run(
     says which of several captures it is. Gives why it could not be read (or nothing), and whether
     the user wants the next capture (1), the one before (-1), or has seen enough (0).
     """
+    from amqpscope.runs.collector import calm_collector
     from amqpscope.tui.opening import ReaderProcess, Source
-    from amqpscope.tui.processes import calm_collector, settle_collector
+    from amqpscope.tui.processes import settle_collector
 
     calm_collector()
     path, files = str(given), () if isinstance(given, str) else given.files

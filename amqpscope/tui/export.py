@@ -8,6 +8,7 @@ from pathlib import Path
 
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.tui.store import Store
+from amqpscope.wording import reason_of
 
 BEGIN = (1001, 2001)
 """The sequence numbers of each peer's first octet."""
@@ -53,5 +54,5 @@ def save_frames(store: Store, numbers: Iterable[int], path: Path) -> tuple[str, 
             raise FileExistsError(17, "there is such a file already")
         count = write_frames(store, numbers, str(path))
     except OSError as error:
-        return f"{path}: cannot be written: {(error.strerror or str(error)).lower()}", False
+        return f"{path}: cannot be written: {reason_of(error)}", False
     return f"{count:,} frames written to {path}", True

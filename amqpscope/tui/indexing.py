@@ -10,8 +10,8 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final
 
 from amqpscope.analysis import Analyzer, Conversation, Step
@@ -25,10 +25,12 @@ from amqpscope.insight.refusals import refusal
 from amqpscope.protocols.registry import of_voice
 from amqpscope.protocols.sketch import LINE, Clue, Notes, flags_of
 from amqpscope.protocols.voice import Voice
+from amqpscope.runs.collector import calm_collector
+from amqpscope.runs.input import read_keylogs
 from amqpscope.stream.types import Chunk, Connection, End, Gap, Piece
 from amqpscope.tui import spool
-from amqpscope.tui.processes import calm_collector
 from amqpscope.tui.spool import PIECE, PLACE, REASONS, RECORD, Spool
+from amqpscope.wording import reason_of
 
 PAUSE: Final = 0.05
 """Seconds after which what was read is written, also when there is little of it."""
@@ -291,7 +293,7 @@ class Indexer:
             "file": capture.number,
         }
 
-    def run(self, *, follow: bool, keylogs: list[bytes], ports: dict[int, str]) -> None:
+    def run(self, *, follow: bool, keylogs: Iterable[bytes], ports: dict[int, str]) -> None:
         """Read the capture to its end."""
         parent = os.getppid()
         with Pieces(self.given, follow=follow, keylogs=keylogs, server_ports=ports) as pieces:
@@ -314,18 +316,6 @@ def write_all(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def read_keylogs(paths: list[str]) -> list[bytes]:
-    """The key logs that can be read."""
-    found = []
-    for path in paths:
-        try:
-            found.append(Path(path).read_bytes())
-        except OSError as error:
-            what = (error.strerror or str(error)).lower()
-            raise CaptureError(path, f"key log {path} cannot be read: {what}") from error
-    return found
-
-
 def main() -> None:
     """Do what the first argument says."""
     calm_collector()
@@ -334,15 +324,20 @@ def main() -> None:
     ports = {int(port): name for port, name in request["decode_as"].items()}
     path, ring = request["path"], tuple(request["ring"])
     given = Ring(path, ring) if ring else path
+
+    def refuse(line: str) -> None:
+        raise CaptureError(path, line)
+
     try:
         indexer = Indexer(files, given, ports, show_secrets=request["show_secrets"])
-        indexer.run(follow=request["follow"], keylogs=read_keylogs(request["keylogs"]), ports=ports)
+        keylogs = read_keylogs(request["keylogs"], refuse)
+        indexer.run(follow=request["follow"], keylogs=keylogs, ports=ports)
     except KeyboardInterrupt:
         return
     except CaptureError as error:
         files.write_status({"done": True, "error": error.message})
     except OSError as error:
-        what = (error.strerror or str(error)).lower()
+        what = reason_of(error)
         files.write_status({"done": True, "error": f"reading broke off: {what}"})
 
 

@@ -44,11 +44,6 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def calm_collector() -> None:
-    """Let Python look for cycles less often: frames leave none."""
-    gc.set_threshold(100_000)
-
-
 def settle_collector() -> None:
     """Look for cycles often and briefly: drawing leaves many, and nobody should notice.
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.tui.processes import calm_collector
+from amqpscope.runs.collector import calm_collector
 from amqpscope.tui.spool import Spool
 from amqpscope.tui.step_cache import StepCache
 

@@ -16,6 +16,7 @@ from amqpscope.tui.screens.stepping import STEPPING, SteppingView
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.ladderrows import LadderRows
 from amqpscope.tui.widgets.virtual_list import VirtualList
+from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
     from textual.events import Resize
@@ -225,7 +226,7 @@ class LadderView(SteppingView):
         try:
             path.write_text(file_text(kind, drawing), encoding="utf-8", errors="backslashreplace")
         except OSError as error:
-            what = (error.strerror or str(error)).lower()
+            what = reason_of(error)
             self.call_later(self.scope.announce, f"{path}: cannot be written: {what}", bad=True)
         else:
             self.call_later(self.scope.announce, f"{KINDS[kind]} written to {path}")
