@@ -13,11 +13,12 @@ from kit import ROOT, TESTS
 
 ELSEWHERE = (
     # folder, modules in it, the test in tests/ that tests them; the first row that names one counts
-    ("amqpscope", "__init__", "amqpscope/runs/test_proxied.py"),
+    ("amqpscope", "__init__", "amqpscope/runs/test_api.py"),
     ("amqpscope", "__main__", "amqpscope/cli/test_read.py"),
+    ("amqpscope", "wording", "amqpscope/report/test_lint_text.py"),
     ("amqpscope/check", "result", "amqpscope/runs/test_lint.py"),
     # The command line is tested as users run it.
-    ("amqpscope/cli", "__init__ options output progress", "amqpscope/cli/test_read.py"),
+    ("amqpscope/cli", "__init__ inputs options output progress", "amqpscope/cli/test_read.py"),
     ("amqpscope/cli", "pipeline", "amqpscope/spark/test_remote.py"),
     ("amqpscope/cli", "rules", "amqpscope/cli/test_lint.py"),
     ("amqpscope/cli", "tls_options", "amqpscope/proxy/test_tls_peers.py"),
@@ -54,11 +55,13 @@ ELSEWHERE = (
     ("amqpscope/proxy", "clock lines", "amqpscope/proxy/test_limits.py"),
     ("amqpscope/proxy", "connection dial entrance flow process", "amqpscope/proxy/test_relay.py"),
     ("amqpscope/proxy", "files", "amqpscope/proxy/test_record.py"),
+    ("amqpscope/report", "formats look", "amqpscope/cli/test_read.py"),
     ("amqpscope/report", "illustration", "amqpscope/report/test_html.py"),
     # A rule is tested by the exchanges of its own docstring.
     ("amqpscope/rules", "coverage", "amqpscope/report/test_catalogue.py"),
     ("amqpscope/rules/v0_9/**", "*", "amqpscope/rules/v0_9/test_examples.py"),
     ("amqpscope/rules/**", "*", "amqpscope/rules/v1_0/test_examples.py"),
+    ("amqpscope/runs", "collector input", "amqpscope/runs/test_run.py"),
     # What workers do is tested without Spark, and the whole with it.
     ("amqpscope/spark", "__init__ outcome stages", "amqpscope/spark/test_job.py"),
     ("amqpscope/spark", "arrivals stream_numbering", "amqpscope/spark/test_follow.py"),
