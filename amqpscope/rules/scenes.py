@@ -10,7 +10,7 @@ where it differs from the table:
 
 A parameter sets a field of the scene's units, or adds it: `[client.|server.][unit.]field=value`.
 Without a unit it is a field of the units that the family's table of FIELDS names; without a peer,
-of both peers' units.
+of both peers' units. Where a scene goes on from another, its own units come first.
 """
 
 from __future__ import annotations
@@ -92,16 +92,17 @@ class Scenes:
         if name not in self.table:
             raise ValueError(f"no scene is called {name!r}; there are {', '.join(self.table)}")
         scene = self.table[name]
-        units = self.units(scene)
+        acts = self.acts(scene)
         parameters = [self.parameter(setting) for setting in settings]
         for parameter in parameters:
-            units = with_parameter(units, parameter)
-        return Opening(scene, in_words(scene.words, parameters), "".join(f"{u}\n" for u in units))
+            set_field(acts, parameter)
+        units = "".join(f"{unit}\n" for act in acts for unit in act)
+        return Opening(scene, in_words(scene.words, parameters), units)
 
-    def units(self, scene: Scene) -> list[str]:
-        """The units of a scene and of those that it goes on from, one string each."""
-        before = self.units(self.table[scene.after]) if scene.after else []
-        return before + list(joined(scene.units))
+    def acts(self, scene: Scene) -> list[list[str]]:
+        """The units of a scene and of those that it goes on from, in order."""
+        before = self.acts(self.table[scene.after]) if scene.after else []
+        return [*before, list(joined(scene.units))]
 
     def parameter(self, setting: str) -> Parameter:
         """A parameter as it is written."""
@@ -143,17 +144,18 @@ def joined(text: str) -> Iterator[str]:
         yield unit
 
 
-def with_parameter(units: list[str], parameter: Parameter) -> list[str]:
-    """The same units with a field set; ValueError where none is meant."""
-    found = [
-        with_field(unit, parameter)
-        if (start := _UNIT.match(unit)) and parameter.fits(start[1], start[2])
-        else unit
-        for unit in units
-    ]
-    if found == units:
-        raise ValueError(f"{parameter} changes nothing: no {parameter.unit} is without it")
-    return found
+def set_field(acts: list[list[str]], parameter: Parameter) -> None:
+    """Set a field in the last act that has such units; ValueError where that changes nothing."""
+    for act in reversed(acts):
+        changed = False
+        for place, unit in enumerate(act):
+            start = _UNIT.match(unit)
+            if start is not None and parameter.fits(start[1], start[2]):
+                act[place] = with_field(unit, parameter)
+                changed = changed or act[place] != unit
+        if changed:
+            return
+    raise ValueError(f"{parameter} changes nothing: no {parameter.unit} is without it")
 
 
 def with_field(unit: str, parameter: Parameter) -> str:

@@ -26,6 +26,13 @@ FIELDS: Final = {
     "max-message-size": "attach",
     "link-credit": "flow",
     "delivery-count": "flow",
+    "delivery-id": "transfer",
+    "settled": "transfer",
+    "more": "transfer",
+    "state": "transfer",
+    "message-format": "transfer",
+    "mechanism": "sasl-init",
+    "initial-response": "sasl-init",
     "sasl-server-mechanisms": "sasl-mechanisms",
 }
 
@@ -34,10 +41,22 @@ SCENES: Final = Scenes(
     START,
     Scene("amqps", "", "from the start of a connection to port 5671", "", port=5671),
     Scene(
-        "opened", "", "after both headers and opens",
+        "tls", "", "after both TLS headers",
+        """
+client: header TLS 1.0.0
+server: header TLS 1.0.0
+""",
+    ),
+    Scene(
+        "headers", "", "after both headers",
         """
 client: header AMQP 1.0.0
 server: header AMQP 1.0.0
+""",
+    ),
+    Scene(
+        "opened", "headers", "after both headers and opens",
+        """
 client: open container-id="c" max-frame-size=65536 channel-max=100
 server: open container-id="s" max-frame-size=65536 channel-max=100
 """,
@@ -61,6 +80,42 @@ server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0 outgoi
 """,
     ),
     Scene(
+        "sent", "sending",
+        "after the client attached a sender on handle 0, got credit {link-credit=10} and sent"
+        " delivery {delivery-id=0}",
+        """
+client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+""",
+    ),
+    Scene(
+        "resuming", "session",
+        'after the client attached a sender again, with delivery b"7" unsettled on both sides, and'
+        " got credit {link-credit=10}",
+        """
+client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
+        initial-delivery-count=0 unsettled={b"7"=null}
+server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
+        unsettled={b"7"=received(section-number=0 section-offset=0)}
+server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0 outgoing-window=100
+        handle=0 delivery-count=0 link-credit=10
+""",
+    ),
+    Scene(
+        "attaching_sender", "session",
+        "after the client attached a sender on handle 0, which the server is to answer",
+        """
+client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
+        initial-delivery-count=0
+""",
+    ),
+    Scene(
+        "attaching_receiver", "session",
+        "after the client attached a receiver on handle 0, which the server is to answer",
+        """
+client: attach[0] name="r" handle=0 role=receiver source=source(address="q") target=target()
+""",
+    ),
+    Scene(
         "receiving", "session",
         "after the client attached a receiver on handle 0 and granted credit {link-credit=10}",
         """
@@ -69,6 +124,14 @@ server: attach[0] name="r" handle=0 role=sender source=source(address="q") targe
         initial-delivery-count=0
 client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0 outgoing-window=100
         handle=0 delivery-count=0 link-credit=10
+""",
+    ),
+    Scene(
+        "received", "receiving",
+        "after the client attached a receiver on handle 0, granted credit {link-credit=10} and got"
+        " delivery {delivery-id=0}",
+        """
+server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
 """,
     ),
     Scene(
@@ -103,11 +166,67 @@ server: disposition[0] role=receiver first=0 settled=true state=declared(txn-id=
 """,
     ),
     Scene(
-        "sasl", "", "after both SASL headers and the server's mechanisms",
+        "posting", "transaction",
+        'after the client declared transaction b"t" and posted delivery 1 under it on handle 1',
+        """
+client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
+        state=transactional-state(txn-id=b"t") | data(b"1")
+""",
+    ),
+    Scene(
+        "discharging", "transaction",
+        'after the client declared transaction b"t" and asked to commit it',
+        """
+client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
+        | amqp-value(discharge(txn-id=b"t" fail=false))
+""",
+    ),
+    Scene(
+        "granting", "transaction",
+        'after the client declared transaction b"t" and granted credit {link-credit=1} on handle 2',
+        """
+client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1 outgoing-window=100
+        handle=2 delivery-count=0 link-credit=1
+""",
+    ),
+    Scene(
+        "acquiring", "transaction",
+        'after the client declared transaction b"t" and granted credit {link-credit=1} under it'
+        " to the sender of handle 2",
+        """
+client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1 outgoing-window=100
+        handle=2 delivery-count=0 link-credit=1 properties={:txn-id=b"t"}
+""",
+    ),
+    Scene(
+        "sasl_headers", "", "after both SASL headers",
         """
 client: header SASL 1.0.0
 server: header SASL 1.0.0
+""",
+    ),
+    Scene(
+        "sasl", "sasl_headers", "after both SASL headers and the server's mechanisms",
+        """
 server: sasl-mechanisms sasl-server-mechanisms=[:PLAIN :ANONYMOUS]
+""",
+    ),
+    Scene(
+        "sasl_init", "sasl", "after the client chose a SASL mechanism",
+        """
+client: sasl-init mechanism=:ANONYMOUS
+""",
+    ),
+    Scene(
+        "sasl_done", "sasl_init", "after the client was let in by SASL",
+        """
+server: sasl-outcome code=ok
+""",
+    ),
+    Scene(
+        "sasl_refused", "sasl_init", "after the client was refused by SASL",
+        """
+server: sasl-outcome code=auth
 """,
     ),
 )  # fmt: skip

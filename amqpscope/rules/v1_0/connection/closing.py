@@ -107,27 +107,15 @@ def idle_timeout_graceful_close(event: Event, report: Reporter) -> None:
     If the socket just goes away, the other side looks for a fault in the network. Devices in
     between drop silent connections too, hence a suspicion.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s" idle-time-out=1000
+    Bad (opened server.idle-time-out=1000):
         @3s server: FIN   # <- CON-018
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s" idle-time-out=60000
+    Good (opened server.idle-time-out=60000):
         server: close error=error(condition=:amqp:resource-limit-exceeded description="idle")
         client: close
         server: FIN
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s" idle-time-out=1000
+    Good (opened server.idle-time-out=1000):
         client: GAP
         @3s server: FIN
     """
@@ -340,17 +328,11 @@ def pipelined_close_channel_zero(event: Event, report: Reporter) -> None:
 def close_without_open(event: Event, report: Reporter) -> None:
     """A peer sends its open before its close, even if only to refuse.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c"
         server: close error=error(condition=:amqp:not-found)   # <- CON-035
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s"
+    Good (opened):
         server: close error=error(condition=:amqp:not-found description="no such host")
         client: close
     """

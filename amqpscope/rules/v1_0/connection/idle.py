@@ -53,16 +53,10 @@ def idle_timeout_exceeded(event: Event, report: Reporter) -> None:
     who announced it. As that peer should wait for twice the time, a silence up to there is only
     noted; beyond it the partner may have given up.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s" idle-time-out=2000
+    Bad (opened server.idle-time-out=2000):
         @5s client: empty   # <- CON-016
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c"   # <- CON-016
         server: open container-id="s" idle-time-out=2000
         @3s server: empty
@@ -70,21 +64,13 @@ def idle_timeout_exceeded(event: Event, report: Reporter) -> None:
         @6s server: END
         @6s client: END
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c" idle-time-out=2000
-        server: open container-id="s"
+    Good (opened client.idle-time-out=2000):
         @1.9s server: empty
         @3.8s server: empty
         @5.7s server: empty
         @5.7s client: empty
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s" idle-time-out=2000
+    Good (opened server.idle-time-out=2000):
         @4s client: GAP
         @6s client: empty
     """
@@ -143,19 +129,11 @@ def idle_timeout_not_halved(event: Event, report: Reporter) -> None:
     If it closes at the bare value, any delay on the way is fatal. The reason is taken from the
     words of the error, so this is a note.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s" idle-time-out=2000
+    Bad (opened server.idle-time-out=2000):
         @2.3s server: close error=error(condition=:amqp:resource-limit-exceeded
                 description="local-idle-timeout expired")   # <- CON-017
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s" idle-time-out=2000
+    Good (opened server.idle-time-out=2000):
         @1s client: empty
         @2.3s server: close error=error(condition=:amqp:connection:forced description="shutdown")
         client: close

@@ -49,9 +49,7 @@ def open_first_frame(event: Event, report: Reporter) -> None:
     Until the open the partner knows no limits and no container. (An empty frame or a close in its
     place have rules of their own: CON-023, CON-035.)
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9   # <- CON-001
 
     Good:
@@ -202,9 +200,7 @@ def empty_frame_channel_before_open(event: Event, report: Reporter) -> None:
 def empty_frame_before_open(event: Event, report: Reporter) -> None:
     """A peer sends no empty frame before its open.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: empty   # <- CON-023
 
     Good:

@@ -30,15 +30,11 @@ def delivery_id_not_sequential(
     free. That the step is one is not spelled out, so a gap is a warning; an id that was used
     before is an error.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=5 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent delivery-id=5 settled=true):
         client: transfer[0] handle=0 delivery-id=4 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")   # <- DLV-007
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=4294967295 delivery-tag=b"0" message-format=0
-                settled=true | data(b"0")
+    Good (sent delivery-id=4294967295 settled=true):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
     """
@@ -81,15 +77,11 @@ def interleaved_on_link(event: Event, report: Reporter) -> None:
     messages become one broken message. On different links they may alternate. If the receiver has
     settled the unfinished delivery the sender may leave it at that, so then it is only suspected.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Bad (sent settled=true more=true):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")   # <- DLV-009
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: transfer[0] handle=0 aborted=true
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
@@ -130,13 +122,11 @@ def delivery_tag_not_unique(event: Event, report: Reporter, body: Transfer) -> N
     Both ends keep what is unsettled by its tag: the second delivery takes the place of the first,
     and one of the two is never settled. As soon as a delivery is settled its tag is free again.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"0" message-format=0
                 | data(b"1")   # <- DLV-018
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"0" message-format=0 | data(b"1")
     """
@@ -184,13 +174,11 @@ def delivery_id_reused_unsettled(
 
     A disposition for that id would settle two deliveries, of which the receiver knows one.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"1" message-format=0
                 | data(b"1")   # <- DLV-019
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 | data(b"1")
     """
     number = delivery.number
@@ -217,23 +205,11 @@ def message_too_large(
     delivery that is too large only with its header and annotations makes a note. It is told at the
     transfer that goes past the limit.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                max-message-size=4
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending server.max-message-size=4):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0123456789")   # <- DLV-020
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                max-message-size=15
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (sending server.max-message-size=15):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0123456789")
     """

@@ -27,16 +27,12 @@ def aborted_not_discarded(event: Event, report: Reporter, body: Disposition) -> 
     An abort settles the delivery on both sides. An outcome for it shows a receiver that took the
     pieces for a message. It may also have crossed the abort, so it is only suspected.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
-                | data(b"0")
+    Bad (sent more=true):
         client: transfer[0] handle=0 aborted=true
         @3s server: disposition[0] role=receiver first=0 settled=true
                 state=accepted()   # <- DLV-013
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
-                | data(b"0")
+    Good (sent more=true):
         client: transfer[0] handle=0 aborted=true
         server~1: disposition[0] role=receiver first=0 settled=true state=released()
     """
@@ -65,25 +61,11 @@ def settled_missing_in_settled_mode(
     The receiver was told that nothing has to be settled; a delivery that is not settled then stays
     open for ever. The sender's own attach says which mode is in force.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender snd-settle-mode=settled source=source()
-                target=target(address="q") initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver snd-settle-mode=settled source=source()
-                target=target(address="q")
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending snd-settle-mode=settled):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 | data(b"0")   # <- DLV-014
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender snd-settle-mode=settled source=source()
-                target=target(address="q") initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver snd-settle-mode=settled source=source()
-                target=target(address="q")
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent snd-settle-mode=settled settled=true more=true):
         client: transfer[0] handle=0 | data(b"1")
     """
     if link.terms.snd_settle_mode != SETTLED:
@@ -112,25 +94,11 @@ def settled_set_in_unsettled_mode(
     The receiver relies on being asked for an outcome; RabbitMQ closes such links. A delivery that
     is aborted in the end may have been marked, and a resumed one may carry its settlement.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender snd-settle-mode=unsettled source=source()
-                target=target(address="q") initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver snd-settle-mode=unsettled source=source()
-                target=target(address="q")
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending snd-settle-mode=unsettled):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")   # <- DLV-015
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender snd-settle-mode=unsettled source=source()
-                target=target(address="q") initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver snd-settle-mode=unsettled source=source()
-                target=target(address="q")
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent snd-settle-mode=unsettled settled=true more=true):
         client: transfer[0] handle=0 aborted=true
     """
     if link.terms.snd_settle_mode != UNSETTLED:
@@ -157,14 +125,10 @@ def settled_reverted(event: Event, report: Reporter, body: Transfer, delivery: D
     To leave the flag out there is fine, since it is kept; to set it to false contradicts what both
     sides have acted on. qpid-proton refuses it.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Bad (sent settled=true more=true):
         client: transfer[0] handle=0 settled=false | data(b"1")   # <- DLV-016
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: transfer[0] handle=0 | data(b"1")
     """
     if not delivery.sent_settled:
@@ -227,13 +191,11 @@ def terminal_state_changed_by_sender(event: Event, report: Reporter) -> None:
     The receiver may have acted on the first. Details, such as the text of an error, may be added,
     and a state inside a transaction is not final.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         client: disposition[0] role=sender first=0 state=released()
         client: disposition[0] role=sender first=0 settled=true state=rejected()   # <- DLV-021
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         client: disposition[0] role=sender first=0 state=released()
         server: disposition[0] role=receiver first=0 settled=true state=released()
         client: disposition[0] role=sender first=0 settled=true state=released()
@@ -273,9 +235,7 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
                 more=true | data(b"0")   # <- DLV-024
         @12s client: END
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         @2s client: transfer[0] handle=0 | data(b"1")
         @12s client: END
     """
@@ -324,8 +284,7 @@ def unsettled_growth(event: Event, report: Reporter) -> None:
                 | data(b"0")   # <- DLV-027
         @70s client: END
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         @2s server: disposition[0] role=receiver first=0 settled=true state=accepted()
         @70s client: END
     """

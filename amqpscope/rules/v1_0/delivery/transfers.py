@@ -41,9 +41,7 @@ def delivery_id_missing(event: Event, report: Reporter, body: Transfer) -> None:
                 | data(b"0")   # <- DLV-001
         client: transfer[0] handle=0 | data(b"1")
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=7 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent delivery-id=7 settled=true more=true):
         client: transfer[0] handle=0 | data(b"1")
     """
     if body.delivery_id is not None:
@@ -109,9 +107,7 @@ def message_format_missing(event: Event, report: Reporter, body: Transfer) -> No
                 | data(b"0")   # <- DLV-003
         client: transfer[0] handle=0 | data(b"1")
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: transfer[0] handle=0 | data(b"1")
     """
     if body.message_format is not None:
@@ -136,14 +132,10 @@ def continuation_delivery_id_differs(
     A stack that raises the id with every transfer frame loses all messages that take more than
     one.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Bad (sent settled=true more=true):
         client: transfer[0] handle=0 delivery-id=1 | data(b"1")   # <- DLV-004
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: transfer[0] handle=0 delivery-id=0 more=true | data(b"1")
         client: transfer[0] handle=0 | data(b"2")
     """
@@ -170,14 +162,10 @@ def continuation_delivery_tag_differs(
     Another tag under the same id looks like parts of two messages mixed, and receivers drop the
     link for it.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Bad (sent settled=true more=true):
         client: transfer[0] handle=0 delivery-tag=b"1" | data(b"1")   # <- DLV-005
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: transfer[0] handle=0 delivery-tag=b"0" | data(b"1")
     """
     if body.delivery_tag is None:
@@ -201,14 +189,10 @@ def continuation_message_format_differs(
 
     A message has one format.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Bad (sent settled=true more=true):
         client: transfer[0] handle=0 message-format=1 | data(b"1")   # <- DLV-006
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: transfer[0] handle=0 message-format=0 | data(b"1")
     """
     if body.message_format is None:
@@ -235,9 +219,7 @@ def aborted_on_first_transfer(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 aborted=true   # <- DLV-011
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: transfer[0] handle=0 aborted=true
     """
     body, link = event.body, placed(event)
@@ -252,14 +234,10 @@ def aborted_with_more(event: Event, report: Reporter) -> None:
 
     Aborted wins, so the flag is ignored; it shows a sender that does not know what it wants.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Bad (sent settled=true more=true):
         client: transfer[0] handle=0 more=true aborted=true   # <- DLV-012
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: transfer[0] handle=0 more=false aborted=true
     """
     body = event.body

@@ -57,12 +57,10 @@ def disposition_role_wrong(event: Event, report: Reporter, body: Disposition) ->
     that were meant stay unsettled. It is certain only where the ids were never used in the
     direction that the role says and all of them are open in the other.
 
-    Bad (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (received):
         client: disposition[0] role=sender first=0 settled=true state=accepted()   # <- DSP-001
 
-    Good (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (received):
         client: disposition[0] role=receiver first=0 settled=true state=accepted()
     """
     if event.covered or backwards(body):
@@ -109,15 +107,12 @@ def disposition_range_inverted(event: Event, report: Reporter) -> None:
 
     Such a range is empty to one reader and nearly everything to another.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 | data(b"1")
         server: disposition[0] role=receiver first=1 last=0 settled=true
                 state=accepted()   # <- DSP-002
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=4294967295 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent delivery-id=4294967295):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"1" message-format=0 | data(b"1")
         server: disposition[0] role=receiver first=4294967295 last=0 settled=true state=accepted()
     """
@@ -135,13 +130,10 @@ def disposition_future_id(event: Event, report: Reporter, body: Disposition) -> 
     An id that was not used yet settles, or rejects, a delivery before it exists. A range that only
     ends too far is a warning, since its bounds span a set and receivers skip ids without delivery.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=1 settled=true state=accepted()   # <- DSP-003
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=4294967295 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent delivery-id=4294967295):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"1" message-format=0 | data(b"1")
         server: disposition[0] role=receiver first=4294967295 settled=true state=accepted()
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
@@ -208,12 +200,10 @@ def disposition_unknown_id(event: Event, report: Reporter, body: Disposition) ->
     from both sides crosses, so only what its sender provably knew counts. Ranges with some such
     ids are usual.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=5 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent delivery-id=5):
         server: disposition[0] role=receiver first=3 settled=true state=accepted()   # <- DSP-004
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=5 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent delivery-id=5):
         server: disposition[0] role=receiver first=3 last=5 settled=true state=accepted()
     """
     if event.first < 0 or backwards(body):
@@ -257,14 +247,12 @@ def disposition_after_error_or_close(event: Event, report: Reporter, body: Dispo
     When a link is closed its deliveries are forgotten. Nothing forbids a late word on them, but
     nobody listens. A link that is only detached keeps its deliveries.
 
-    Bad (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (received):
         client: detach[0] handle=0 closed=true
         client: disposition[0] role=receiver first=0 settled=true state=accepted()   # <- DSP-015
         server: detach[0] handle=0 closed=true
 
-    Good (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (received):
         server: detach[0] handle=0 closed=true
         client~1: disposition[0] role=receiver first=0 settled=true state=accepted()
         client: detach[0] handle=0 closed=true
@@ -304,12 +292,10 @@ def disposition_noop(event: Event, report: Reporter, body: Disposition) -> None:
 
     One that does neither is noise.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0   # <- DSP-017
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 state=received(section-number=0
                 section-offset=0)
     """
@@ -327,15 +313,11 @@ def disposition_range_huge(event: Event, report: Reporter, body: Disposition) ->
     A range of millions over a handful of deliveries is probably a counter that wrapped or two ids
     mixed up; what it was meant to settle is anybody's guess.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=1000 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (sent delivery-id=1000):
         server: disposition[0] role=receiver first=0 last=1000 settled=true
                 state=accepted()   # <- DSP-019
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=1000 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent delivery-id=1000):
         server: disposition[0] role=receiver first=1000 last=1000 settled=true state=accepted()
     """
     if event.last - event.first < HUGE or event.first < 0:

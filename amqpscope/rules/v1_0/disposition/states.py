@@ -40,13 +40,11 @@ def settled_twice(event: Event, report: Reporter, body: Disposition) -> None:
     A second time has no effect, and usually shows a counter that stands still or a retry that was
     not needed. Ranges that hold some ids of earlier ones are usual and not told.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
         server: disposition[0] role=receiver first=0 settled=true state=accepted()   # <- DSP-006
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
         client: disposition[0] role=sender first=0 settled=true state=accepted()
     """
@@ -73,14 +71,12 @@ def settlement_reverted(event: Event, report: Reporter, body: Disposition) -> No
 
     The partner has forgotten the delivery and ignores a later state, so what it says is lost.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
         server: disposition[0] role=receiver first=0 settled=false
                 state=accepted()   # <- DSP-007
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 state=received(section-number=0
                 section-offset=0)
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
@@ -107,14 +103,10 @@ def disposition_for_presettled(event: Event, report: Reporter, body: Disposition
 
     The sender has forgotten them; the answers only cost traffic.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         server: disposition[0] role=receiver first=0 settled=true state=accepted()   # <- DSP-008
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 | data(b"1")
         server: disposition[0] role=receiver first=0 last=1 settled=true state=accepted()
     """
@@ -139,24 +131,10 @@ def second_mode_settled_early(event: Event, report: Reporter, body: Disposition)
     The mode is for handing over exactly once: until the sender settles, the receiver must be able
     to answer for the delivery after a break. A transfer may ask for mode first for its delivery.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver rcv-settle-mode=second
-                source=source(address="q") target=target()
-        server: attach[0] name="r" handle=0 role=sender rcv-settle-mode=second
-                source=source(address="q") target=target() initial-delivery-count=0
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (received rcv-settle-mode=second):
         client: disposition[0] role=receiver first=0 settled=true state=accepted()   # <- DSP-009
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver rcv-settle-mode=second
-                source=source(address="q") target=target()
-        server: attach[0] name="r" handle=0 role=sender rcv-settle-mode=second
-                source=source(address="q") target=target() initial-delivery-count=0
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (received rcv-settle-mode=second):
         client: disposition[0] role=receiver first=0 state=accepted()
         server: disposition[0] role=sender first=0 settled=true state=accepted()
         client: disposition[0] role=receiver first=0 settled=true state=accepted()
@@ -202,13 +180,11 @@ def first_mode_not_settled(event: Event, report: Reporter) -> None:
     sender does not settle either leaves the delivery open on both sides; some clients then take a
     rejected message for an accepted one. Told once per link.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 state=rejected()   # <- DSP-010
         @12s client: END
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 state=accepted()
         client: disposition[0] role=sender first=0 settled=true state=accepted()
         @12s client: END
@@ -235,25 +211,11 @@ def sender_settles_after_outcome(event: Event, report: Reporter) -> None:
 
     The receiver has to keep the delivery until then. Ten seconds without are a note, once per link.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver rcv-settle-mode=second
-                source=source(address="q") target=target()
-        server: attach[0] name="r" handle=0 role=sender rcv-settle-mode=second
-                source=source(address="q") target=target() initial-delivery-count=0
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (received rcv-settle-mode=second):
         client: disposition[0] role=receiver first=0 state=accepted()   # <- DSP-011
         @12s client: END
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver rcv-settle-mode=second
-                source=source(address="q") target=target()
-        server: attach[0] name="r" handle=0 role=sender rcv-settle-mode=second
-                source=source(address="q") target=target() initial-delivery-count=0
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (received rcv-settle-mode=second):
         client: disposition[0] role=receiver first=0 state=accepted()
         @1s server: disposition[0] role=sender first=0 settled=true state=accepted()
         @12s client: END
@@ -297,12 +259,10 @@ def spontaneous_terminal_confirmed(event: Event, report: Reporter, body: Disposi
     Otherwise the receiver may have finished the delivery in another way. A message whose time is
     up may be settled so, which is why this is a note.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         client: disposition[0] role=sender first=0 settled=true state=released()   # <- DSP-012
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         client: disposition[0] role=sender first=0 state=released()
         server: disposition[0] role=receiver first=0 settled=true state=released()
     """
@@ -333,13 +293,11 @@ def outcome_changed_by_receiver(event: Event, report: Reporter, body: Dispositio
 
     The sender may have acted on the first. To take over an outcome that the sender stated is fine.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 state=accepted()
         server: disposition[0] role=receiver first=0 settled=true state=rejected()   # <- DSP-013
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 state=accepted()
         client: disposition[0] role=sender first=0 state=released()
         server: disposition[0] role=receiver first=0 settled=true state=released()
@@ -371,15 +329,11 @@ def disposition_mid_delivery(event: Event, report: Reporter, body: Disposition) 
 
     A disposition for it is possible, but the transfers carry the same fields at no cost.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
-                | data(b"0")
+    Bad (sent more=true):
         client: disposition[0] role=sender first=0 settled=true   # <- DSP-014
         client: transfer[0] handle=0 | data(b"1")
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
-                | data(b"0")
+    Good (sent more=true):
         client: transfer[0] handle=0 settled=true | data(b"1")
     """
     if sender_of(event, body) is None:
@@ -403,12 +357,10 @@ def settled_without_state(event: Event, report: Reporter, body: Disposition) -> 
     Otherwise the default-outcome of the source holds, and where that is not set nobody has laid
     down whether the message was taken.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true   # <- DSP-018
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 state=accepted()
         server: disposition[0] role=receiver first=0 settled=true
     """

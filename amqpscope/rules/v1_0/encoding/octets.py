@@ -50,14 +50,10 @@ def composite_not_described_list(event: Event, report: Reporter) -> None:
 def map_odd_items(event: Event, report: Reporter) -> None:
     """A map has an even number of items: each key with its value.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" properties=raw 0xc10401a30161   # <- TYP-015
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" properties=raw 0xc10502a3016140
     """
     tell(event, report, "TYP-015")
@@ -67,14 +63,10 @@ def map_odd_items(event: Event, report: Reporter) -> None:
 def char_invalid(event: Event, report: Reporter) -> None:
     """A char is one Unicode scalar value: at most 0x10FFFF, and no half of a surrogate pair.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" properties={:c=raw 0x730000d800}   # <- TYP-023
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" properties={:c=raw 0x730010ffff}
     """
     tell(event, report, "TYP-023")
@@ -88,9 +80,7 @@ def string_invalid_utf8(event: Event, report: Reporter) -> None:
     Names in another encoding reach one peer garbled and make another drop the connection. A byte
     order mark at its start is legal text but hardly meant, and gets a warning.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id=raw 0xa103e46263   # <- TYP-024
 
     Good:
@@ -115,14 +105,10 @@ def string_invalid_utf8(event: Event, report: Reporter) -> None:
 def symbol_not_ascii(event: Event, report: Reporter) -> None:
     """A symbol is ASCII: no octet of it is 0x80 or more.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" offered-capabilities=raw 0xa302c3a4   # <- TYP-025
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" offered-capabilities=raw 0xa302617f
     """
     tell(event, report, "TYP-025")
@@ -151,14 +137,10 @@ def unknown_format_code(event: Event, report: Reporter) -> None:
     The rest of the frame cannot be read for certain, so only the first one in a frame is told.
     Frames that two threads wrote into each other look like this.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" hostname=raw 0x46   # <- ENC-001
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" properties={:l=raw 0x45 :d=raw 0x7400000000}
     """
     tell(event, report, "ENC-001")
@@ -170,14 +152,10 @@ def truncated_value(event: Event, report: Reporter) -> None:
 
     Frames of which the capture lacks octets are never judged by this.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" hostname=raw 0xa10a6162   # <- ENC-002
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" hostname=raw 0xb1000000026162
     """
     tell(event, report, "ENC-002")
@@ -223,9 +201,7 @@ def compound8_overflow(event: Event, report: Reporter) -> None:
     An encoder that forgets it writes the size modulo 256: a list of 255 octets and its count gets
     the size 0. Small tests pass, and the first long list breaks the connection.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: body[0] @ulong 0x10 raw 0xc00e09 |
                 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
                 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -233,9 +209,7 @@ def compound8_overflow(event: Event, report: Reporter) -> None:
                 :aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
                 :aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa   # <- ENC-005
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open
                 container-id="aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
                 hostname="aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -249,14 +223,10 @@ def compound8_overflow(event: Event, report: Reporter) -> None:
 def array_size_mismatch(event: Event, report: Reporter) -> None:
     """The size of an array is the octets of its count, its constructor and its elements.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00601a301610000   # <- ENC-006
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00602a301610162
     """
     tell(event, report, "ENC-006")
@@ -269,14 +239,10 @@ def array_elements_not_uniform(event: Event, report: Reporter) -> None:
     An encoder that writes elements as it writes list items repeats the constructor. Receivers take
     it for data, and read nonsense or nothing.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00702a30161a30162   # <- ENC-007
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00602a301610162
     """
     tell(event, report, "ENC-007")
@@ -288,14 +254,10 @@ def array_empty_no_constructor(event: Event, report: Reporter) -> None:
 
     The layout has no exception for the empty array. Many decoders take it without, some do not.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00100   # <- ENC-008
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00200a3
     """
     tell(event, report, "ENC-008")
@@ -305,9 +267,7 @@ def array_empty_no_constructor(event: Event, report: Reporter) -> None:
 def described_constructor_malformed(event: Event, report: Reporter) -> None:
     """The octet 0x00 is followed by a descriptor, and that by the value it describes.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" properties=raw 0x005375   # <- ENC-010
 
     Good (session):
@@ -324,9 +284,7 @@ def decode_stops_at_frame_end(event: Event, report: Reporter) -> None:
     Only the payload of a delivery may be spread over frames; a performative that does not fit the
     frame size cannot be sent.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: frame channel=0 0x005310c01002a10163a10a6162   # <- ENC-013
 
     Good (sending):
@@ -344,14 +302,10 @@ def byte_order_wrong(event: Event, report: Reporter) -> None:
     A frame size that is absurd, and reasonable with its octets reversed, looks as if it was written
     the other way round. It may be chance.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: octets 0x1900000002000000005310c00c01a10963   # <- ENC-012
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: octets 0x0000001102000000005310c00401a10163
     """
     raw, own = event.frame.raw, event.own

@@ -75,9 +75,7 @@ def accusation_unfounded(event: Event, report: Reporter) -> None:
     granted, the accuser is wrong, or its frames say something else than it believes. What cannot be
     computed here in full, such as a decode-error, is told as a note.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         server: detach[0] handle=0 closed=true error=error(
                 condition=:amqp:link:transfer-limit-exceeded description="no credit")   # <- ERR-016
         client: detach[0] handle=0 closed=true
@@ -167,16 +165,12 @@ def error_from_violator(event: Event, report: Reporter) -> None:
         server: end[0] error=error(condition=:amqp:session:unattached-handle
                 description="handle 1")   # <- ERR-022
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                snd-settle-mode=settled initial-delivery-count=0
+    Bad (attaching_sender snd-settle-mode=settled):
         server: end[0] error=error(condition=:amqp:not-implemented
                 description="snd-settle-mode settled not supported")   # <- ERR-022
         client: end[0]
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         server: end[0] error=error(condition=:amqp:internal-error
                 description="badmatch")   # <- ERR-022
         client: end[0]

@@ -177,9 +177,7 @@ def frame_size_too_small_use(event: Event, report: Reporter) -> None:
 
     A message is split over as many transfers as it needs, so its size is no reason for this error.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:frame-size-too-small
                 description="message too large")   # <- ERR-019
 

@@ -101,11 +101,7 @@ def oversize_frame_reaction(event: Event, report: Reporter) -> None:
     Any other condition sends whoever debugs the sender the wrong way. A receiver that just goes
     on is told as a note.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
-        client: open container-id="c"
-        server: open container-id="s" max-frame-size=512
+    Bad (opened server.max-frame-size=512):
         client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
         server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
         client: attach[0] name="r" handle=0 role=receiver source=source()
@@ -153,17 +149,12 @@ def handle_range_reaction(event: Event, report: Reporter) -> None:
 
     Many end the session instead. A receiver that just goes on is told as a note.
 
-    Bad (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
-                handle-max=0
+    Bad (session server.handle-max=0):
         client: attach[0] name="s" handle=1 role=sender source=source() target=target(address="q")
                 initial-delivery-count=0   # <- SES-016
         server: end[0] error=error(condition=:amqp:not-allowed description="no")   # <- ERR-007
 
-    Good (session):
-        client: attach[0] name="s" handle=1 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender attach.handle=1):
         server: end[0] error=error(condition=:amqp:not-allowed description="no")
         client: end[0]
     """
@@ -222,11 +213,7 @@ def window_violation_reaction(event: Event, report: Reporter) -> None:
 
     Some close the connection with that condition, which is as clear.
 
-    Bad (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=1 outgoing-window=9
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender server.incoming-window=1):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
         server: flow[0] next-incoming-id=0 incoming-window=1 next-outgoing-id=0 outgoing-window=9
                 handle=0 delivery-count=0 link-credit=10
@@ -236,9 +223,7 @@ def window_violation_reaction(event: Event, report: Reporter) -> None:
                 | data(b"1")   # <- FLW-001
         server: end[0] error=error(condition=:amqp:not-allowed description="no")   # <- ERR-011
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         server: end[0] error=error(condition=:amqp:not-allowed description="no")
         client: end[0]
     """
@@ -252,13 +237,7 @@ def message_size_reaction(event: Event, report: Reporter) -> None:
 
     Or by the outcome `rejected`, as brokers often do; then the link goes on.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                max-message-size=4
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending server.max-message-size=4):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"too large")   # <- DLV-020
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:not-allowed

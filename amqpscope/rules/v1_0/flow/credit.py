@@ -34,20 +34,11 @@ def transfer_without_credit(
     was set before the sender's attach could be known, in the kinder of its two readings. It is
     told once for each end of credit.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=1
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent link-credit=1 settled=true):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")   # <- FLW-016
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         server: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=1 link-credit=0
         client~1: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
@@ -88,9 +79,7 @@ def transfer_before_first_flow(
     Some brokers used to send as soon as a consumer attached; clients that had not yet asked for
     anything lost those messages or closed the link.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")   # <- FLW-017
@@ -102,9 +91,7 @@ def transfer_before_first_flow(
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")   # <- FLW-017
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
+    Good (attaching_receiver):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 link-credit=10
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
@@ -170,9 +157,7 @@ def sender_credit_formula(
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=50   # <- FLW-019
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100 handle=0 delivery-count=1 link-credit=9
     """

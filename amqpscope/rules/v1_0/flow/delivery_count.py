@@ -67,21 +67,15 @@ def sender_delivery_count_wrong(event: Event, report: Reporter, body: Flow, link
     delivery counts from its first or its last transfer on, and an aborted one at all, is not laid
     down: either is right. To go up within the credit without a drain is unusual and only noted.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10   # <- FLW-011
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=5 link-credit=0   # <- FLW-011
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                more=true | data(b"0")
+    Good (sent settled=true more=true):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
         client: transfer[0] handle=0 | data(b"1")
@@ -161,25 +155,19 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
     what does no harm is told once for all links of a peer. Where the sender never attaches it is
     told at the end; a count other than 0, which nobody can have had then, is an error.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
+    Bad (attaching_receiver):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10   # <- FLW-012
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
                 initial-delivery-count=5
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
+    Bad (attaching_receiver):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=5 link-credit=10   # <- FLW-012
         client: end[0]
         server: end[0]
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
+    Good (attaching_receiver):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 link-credit=10
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
@@ -296,9 +284,7 @@ def receiver_delivery_count_missing(
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 link-credit=20   # <- FLW-013
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
                 initial-delivery-count=0
         client~1: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
@@ -338,21 +324,11 @@ def receiver_delivery_count_leads(
     than was meant, one that falls behind starves it. A step back is excused as far as the sender
     itself stated a lower count, or aborted deliveries that it need not count.
 
-    Bad (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (received settled=true):
         client: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=2 link-credit=10   # <- FLW-014
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
-        server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
-                initial-delivery-count=4294967295
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=4294967295 link-credit=10
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (received server.initial-delivery-count=4294967295 delivery-count=4294967295 settled=true):
         client: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
     """

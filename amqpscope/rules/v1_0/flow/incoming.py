@@ -73,9 +73,7 @@ def next_incoming_id_missing(
     Bad (session):
         server: flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9   # <- FLW-005
 
-    Good (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=7 incoming-window=9 outgoing-window=9
+    Good (session server.next-outgoing-id=7):
         client~1: flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9
 
     Good (session):
@@ -138,15 +136,11 @@ def next_incoming_id_leads(
     RabbitMQ ends the session over it ("leads next-outgoing-id"). Typical causes are a counter that
     starts at 0 where the partner starts below 2**32, and deliveries of other sessions counted in.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         server: flow[0] next-incoming-id=2 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100   # <- FLW-006
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
         server~1: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
@@ -180,19 +174,13 @@ def next_incoming_id_regresses(
 
     It takes window away from the partner that was granted before, and shows a broken counter.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         server: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100
         server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100   # <- FLW-007
 
-    Good (opened):
-        client: begin[0] next-outgoing-id=4294967295 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender client.next-outgoing-id=4294967295):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
         server: flow[0] next-incoming-id=4294967295 incoming-window=9 next-outgoing-id=0
                 outgoing-window=9 handle=0 delivery-count=0 link-credit=10
@@ -226,15 +214,11 @@ def next_incoming_id_not_initialised(
     A stack that always starts at 0 works until a partner starts elsewhere; then the windows that it
     grants lie in the past and the partner stops sending.
 
-    Bad (opened):
-        client: begin[0] next-outgoing-id=5 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
+    Bad (session client.next-outgoing-id=5):
         server: flow[0] next-incoming-id=0 incoming-window=9 next-outgoing-id=0
                 outgoing-window=9   # <- FLW-008
 
-    Good (opened):
-        client: begin[0] next-outgoing-id=5 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
+    Good (session client.next-outgoing-id=5):
         server: flow[0] next-incoming-id=5 incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
     if session.receiving.next_incoming_id is not None:
@@ -259,17 +243,13 @@ def session_state_adopted(event: Event, report: Reporter, body: Flow, session: S
     That is how two sides agree again after a miscount. It can only be suspected: the flow may have
     been slow to arrive.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100
         @3s server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100   # <- FLW-032
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100
         @3s server~1: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0

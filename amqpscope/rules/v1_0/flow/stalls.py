@@ -270,11 +270,7 @@ def session_window_stall(event: Event, report: Reporter) -> None:
     65535 transfers. The window counts transfer frames, so a receiver that refills by messages runs
     dry on large ones. A receiver may throttle on purpose, so this is told as a stall.
 
-    Bad (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=1 outgoing-window=9
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
         server: flow[0] next-incoming-id=0 incoming-window=1 next-outgoing-id=0 outgoing-window=9
                 handle=0 delivery-count=0 link-credit=10
@@ -282,9 +278,7 @@ def session_window_stall(event: Event, report: Reporter) -> None:
                 | data(b"0")   # <- FLW-029
         @12s client: END
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         server: flow[0] next-incoming-id=1 incoming-window=1 next-outgoing-id=0 outgoing-window=100
         @12s client: END
     """
@@ -377,9 +371,7 @@ def credit_base_when_count_null(event: Event, report: Reporter) -> None:
     A sender that counts it from 0 and does not start there believes that it has no credit, and
     never sends. It shows only as a sender with messages, credit and no transfers.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
+    Bad (attaching_receiver):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 link-credit=10
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
@@ -389,9 +381,7 @@ def credit_base_when_count_null(event: Event, report: Reporter) -> None:
                 available=7   # <- FLW-034
         @12s client: END
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
+    Good (attaching_receiver):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 link-credit=10
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()

@@ -34,11 +34,7 @@ def session_window_exceeded(
     The receiver sized its buffers by the window it announced; what exceeds it may be dropped, and
     brokers end the session with amqp:session:window-violation. It is told once per window.
 
-    Bad (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=1 outgoing-window=9
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender server.incoming-window=1):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
         server: flow[0] next-incoming-id=0 incoming-window=1 next-outgoing-id=0 outgoing-window=9
                 handle=0 delivery-count=0 link-credit=10
@@ -47,9 +43,7 @@ def session_window_exceeded(
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")   # <- FLW-001
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         server: flow[0] next-incoming-id=1 incoming-window=1 next-outgoing-id=0 outgoing-window=100
         server: flow[0] next-incoming-id=1 incoming-window=0 next-outgoing-id=0 outgoing-window=100
         client~1: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
@@ -83,11 +77,7 @@ def own_outgoing_window_exceeded(event: Event, report: Reporter, session: Sessio
     To send more than it announced breaks nothing by itself, since the window is kept up by the
     sender's own policy; but the partner may have sized something by it. Told once per session.
 
-    Bad (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=1
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender client.outgoing-window=1):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
         server: flow[0] next-incoming-id=0 incoming-window=9 next-outgoing-id=0 outgoing-window=9
                 handle=0 delivery-count=0 link-credit=10
@@ -96,9 +86,7 @@ def own_outgoing_window_exceeded(event: Event, report: Reporter, session: Sessio
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")   # <- FLW-002
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Good (sent settled=true):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1 outgoing-window=1
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
@@ -127,17 +115,11 @@ def next_outgoing_id_wrong(event: Event, report: Reporter, body: Flow, session: 
     then believes in transfers that do not exist, and the session slowly loses its window. Counting
     is by transfer frames, also of continued, aborted and discarded ones, never by deliveries.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
-                | data(b"0")
+    Bad (sent settled=true):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=2
                 outgoing-window=100   # <- FLW-003
 
-    Good (opened):
-        client: begin[0] next-outgoing-id=4294967295 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender client.next-outgoing-id=4294967295):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
         server: flow[0] next-incoming-id=4294967295 incoming-window=9 next-outgoing-id=0
                 outgoing-window=9 handle=0 delivery-count=0 link-credit=10

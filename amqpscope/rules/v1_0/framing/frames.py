@@ -111,8 +111,7 @@ def frame_type_wrong_layer(event: Event, report: Reporter) -> None:
         client: header AMQP 1.0.0
         client: sasl-init mechanism=:ANONYMOUS   # <- FRM-005
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         client: header AMQP 1.0.0
         client: open container-id="c"
         server: sasl-outcome code=ok
@@ -138,9 +137,7 @@ def frame_exceeds_peer_max(event: Event, report: Reporter) -> None:
     message was not split over several transfers. The sender's own max-frame-size has no part in
     it, 512 is always allowed, and SASL frames have a limit of their own.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         server: open container-id="s" max-frame-size=512
         client: open container-id="c" properties={
                 :a="0123456789012345678901234567890123456789012345678901234567890123456789012345678"
@@ -151,9 +148,7 @@ def frame_exceeds_peer_max(event: Event, report: Reporter) -> None:
                 :f="0123456789012345678901234567890123456789012345678901234567890123456789012345678"
                 }   # <- FRM-006
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         server: open container-id="s" max-frame-size=1024
         client: open container-id="c" max-frame-size=512 properties={
                 :a="0123456789012345678901234567890123456789012345678901234567890123456789012345678"

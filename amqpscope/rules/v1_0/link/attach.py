@@ -34,9 +34,7 @@ def attach_answered(event: Event, report: Reporter) -> None:
                 initial-delivery-count=0   # <- LNK-010
         @11s server: empty
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender):
         @2s server: attach[0] name="s" handle=0 role=receiver source=source()
                 target=target(address="q")
         @11s server: empty
@@ -95,17 +93,13 @@ def attach_reply_role(event: Event, report: Reporter) -> None:
     both stay without an answer until 10 s have passed or the session ends, the later one was most
     likely meant as an answer; within a second both may just have come too late.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
                 initial-delivery-count=0   # <- LNK-011
         client: end[0]
         server: end[0]
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender):
         server: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
                 initial-delivery-count=0
         server: attach[0] name="s" handle=1 role=receiver source=source() target=target(address="q")
@@ -157,12 +151,7 @@ def sender_without_source_transfers(event: Event, report: Reporter, link: LinkEn
     is enough to say that there is one. Some client libraries leave it null and send all the same,
     so this is a warning. Told once for a link.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender target=target(address="q")
-                initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending client.source=null):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")   # <- LNK-015
 
@@ -191,16 +180,13 @@ def receiver_without_target_grants(
     Some client libraries attach with a null target and consume all the same; this is told as a note
     for them, once for a link. As an answer a null target is a refusal: see LNK-012.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
+    Bad (attaching_receiver target=null):
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
                 initial-delivery-count=0
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10   # <- LNK-016
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
                 initial-delivery-count=0
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
@@ -235,9 +221,7 @@ def initial_delivery_count_missing(event: Event, report: Reporter, body: Attach)
                 target=target(address="q")   # <- LNK-017
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
     """
     if body.role is not SENDER:
@@ -271,15 +255,11 @@ def snd_settle_mode_not_respected(event: Event, report: Reporter) -> None:
     What the sender states holds. Some clients insist on their wish and drop the link, which looks
     like a failure without a reason; hence the note. Any answer meets a wish for mixed.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver snd-settle-mode=settled
-                source=source(address="q") target=target()
+    Bad (attaching_receiver snd-settle-mode=settled):
         server: attach[0] name="r" handle=0 role=sender snd-settle-mode=unsettled
                 source=source(address="q") target=target() initial-delivery-count=0   # <- LNK-018
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver snd-settle-mode=settled
-                source=source(address="q") target=target()
+    Good (attaching_receiver snd-settle-mode=settled):
         server: attach[0] name="r" handle=0 role=sender snd-settle-mode=settled
                 source=source(address="q") target=target() initial-delivery-count=0
     """
@@ -307,15 +287,11 @@ def rcv_settle_mode_not_respected(event: Event, report: Reporter) -> None:
     What the receiver states holds: a sender that wanted `second` and gets `first` has no third step
     in which to settle. Some clients drop the link when their wish is not met.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender rcv-settle-mode=second source=source()
-                target=target(address="q") initial-delivery-count=0
+    Bad (attaching_sender rcv-settle-mode=second):
         server: attach[0] name="s" handle=0 role=receiver source=source()
                 target=target(address="q")   # <- LNK-019
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender rcv-settle-mode=second source=source()
-                target=target(address="q") initial-delivery-count=0
+    Good (attaching_sender rcv-settle-mode=second):
         server: attach[0] name="s" handle=0 role=receiver rcv-settle-mode=second source=source()
                 target=target(address="q")
     """

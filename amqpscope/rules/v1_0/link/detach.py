@@ -78,16 +78,12 @@ def link_error_detach(event: Event, report: Reporter) -> None:
     To end the session or the connection for it takes down all other links, which had no part in
     it. The condition may be meant for more than one link, so this is suspect.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: end[0] error=error(condition=:amqp:not-found
                 description="no such queue")   # <- LNK-025
         client: end[0]
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender):
         server: end[0] error=error(condition=:amqp:resource-limit-exceeded
                 description="too many links")
         client: end[0]
@@ -254,15 +250,11 @@ def detach_mid_delivery(event: Event, report: Reporter, body: Detach, link: Link
     The receiver has to drop what it got of it. After an error, or when the link may be resumed,
     there is nothing to say.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
-                | data(b"0")
+    Bad (sent more=true):
         client: detach[0] handle=0 closed=true   # <- LNK-030
         server: detach[0] handle=0 closed=true
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
-                | data(b"0")
+    Good (sent more=true):
         client: transfer[0] handle=0 aborted=true
         client: detach[0] handle=0 closed=true
         server: detach[0] handle=0 closed=true

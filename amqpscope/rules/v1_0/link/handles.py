@@ -153,15 +153,11 @@ def detach_on_unattached_handle(event: Event, report: Reporter) -> None:
     detaches that handle; a bare detach leaves the partner waiting for the attach. When both
     sides detach at the same time each has sent its one detach and must not answer again.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:not-found
                 description="no such queue")   # <- LNK-006
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source()
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:not-found
                 description="no such queue")

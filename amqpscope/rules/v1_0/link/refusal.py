@@ -29,22 +29,16 @@ def refuse_then_detach(event: Event, report: Reporter) -> None:
     partner is left with half a link. What the answer says of the partner's terminus does not
     matter, and neither does a null terminus in the attach that asks.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source()
         server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10   # <- LNK-012
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source()   # <- LNK-012
         @11s server: empty
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source()
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:not-found
                 description="no such queue")
@@ -111,15 +105,11 @@ def refusal_not_closing(event: Event, report: Reporter, body: Detach, link: Link
     Without an error the client can only report that the link failed; without `closed` some wait for
     the link to come back.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source()
         server: detach[0] handle=0 closed=true   # <- LNK-013
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source()
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:not-found
                 description="no such queue")
@@ -151,9 +141,7 @@ def refusal_terminus_not_null(
     With a terminus the attach says that the link is up, and the application at the other end is
     told so a moment before it fails. The terminus may have failed just then, so this is a note.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Bad (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:not-found
                 description="no such queue")   # <- LNK-014

@@ -166,21 +166,11 @@ def anonymous_message_without_to(
     without it the message is rejected, released or lost. Links that the receiver set up often have
     no target address and need none, so only those are judged that the sender set up.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target()
-                initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target()
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (control target=target()):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(subject="q") data(b"x")   # <- MSG-058
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target()
-                initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target()
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (control target=target()):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(to="q") data(b"x")
     """

@@ -51,15 +51,11 @@ def delivery_state_type_wrong(event: Event, report: Reporter) -> None:
     A symbol that names a state, or an error put there by itself, tells the other side nothing. An
     unknown descriptor may be an extension's state and is only noted.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true
                 state=error(condition=:amqp:not-allowed)   # <- OUT-002
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 settled=true state=accepted'symbol()
     """
     state = state_of(event)
@@ -80,15 +76,11 @@ def outcome_extra_fields(event: Event, report: Reporter) -> None:
 
     What stands there is not read by anybody. Items that are null are only noted.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true
                 state=accepted(+["ok"])   # <- OUT-008
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 settled=true state=accepted'c0()
     """
     state = plain(state_of(event))
@@ -107,15 +99,11 @@ def rejected_error_type_wrong(event: Event, report: Reporter) -> None:
 
     A text put there by itself has made servers detach the link instead of noting the reason.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true
                 state=rejected(error="too large")   # <- OUT-009
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 settled=true
                 state=rejected(error=error(condition=:failed description="too large"))
     """
@@ -131,14 +119,10 @@ def rejected_without_error(event: Event, report: Reporter) -> None:
 
     Without an error the sender learns only that the message was not wanted.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true state=rejected()   # <- OUT-010
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 settled=true
                 state=rejected(error=error(condition=:amqp:not-allowed description="no"))
     """
@@ -155,15 +139,11 @@ def error_fields_malformed(event: Event, report: Reporter) -> None:
     The condition is what programs decide by. A string of the same letters is not found in their
     tables, and an error without one is as good as none. The keys of info are symbols.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true
                 state=rejected(error=error(condition="amqp:not-allowed"))   # <- OUT-011
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0 settled=true
                 state=rejected(error=error(condition=:com.example:full info={:limit=uint 5}))
     """
@@ -200,16 +180,12 @@ def modified_fields_malformed(event: Event, report: Reporter) -> None:
     Keys that are strings end up in the message as keys that nobody looks for, or make the
     broker end the session. Unlike in a message, numbers are no keys here either.
 
-    Bad (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (received):
         client: disposition[0] role=receiver first=0 settled=true
                 state=modified(delivery-failed=true
                 message-annotations={"x-opt-why"="busy"})   # <- OUT-012
 
-    Good (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (received):
         client: disposition[0] role=receiver first=0 settled=true
                 state=modified(delivery-failed=true message-annotations={:x-opt-why="busy"})
     """
@@ -231,15 +207,11 @@ def modified_annotation_key_reserved(event: Event, report: Reporter) -> None:
 
     Other names are kept for the standard (MSG-021), and the next receiver may refuse the message.
 
-    Bad (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (received):
         client: disposition[0] role=receiver first=0 settled=true
                 state=modified(message-annotations={:reason="busy"})   # <- OUT-013
 
-    Good (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (received):
         client: disposition[0] role=receiver first=0 settled=true
                 state=modified(message-annotations={:x-opt-reason="busy"})
     """

@@ -27,23 +27,13 @@ def rejected_by_source_itself(event: Event, report: Reporter) -> None:
     a message back releases or modifies it. Azure Service Bus rejects when a lock has run out, which
     is only noted. Judged where all that the receiver has said was seen.
 
-    Bad (receiving):
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (received):
         server: disposition[0] role=sender first=0
                 state=rejected(error=error(condition=:expired))   # <- OUT-014
         client: disposition[0] role=receiver first=0 settled=true
                 state=rejected(error=error(condition=:expired))
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target() rcv-settle-mode=second
-        server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
-                rcv-settle-mode=second initial-delivery-count=0
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (received rcv-settle-mode=second):
         client: disposition[0] role=receiver first=0
                 state=rejected(error=error(condition=:failed description="bad"))
         server: disposition[0] role=sender first=0 settled=true
@@ -93,28 +83,12 @@ def outcome_not_offered(event: Event, report: Reporter) -> None:
     or treat them as something else. An empty list says nothing. RabbitMQ 3 does not list modified,
     and clients send it all the same.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
-        server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
-                source=source(address="q" outcomes=[:amqp:accepted:list :amqp:rejected:list])
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (received
+            server.source=source(address="q" outcomes=[:amqp:accepted:list :amqp:rejected:list])):
         client: disposition[0] role=receiver first=0 settled=true
                 state=modified(delivery-failed=true)   # <- OUT-017
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
-                target=target()
-        server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
-                source=source(address="q" outcomes=[:amqp:accepted:list]
-                default-outcome=released())
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
-        server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (received):
         client: disposition[0] role=receiver first=0 settled=true state=released()
     """
     state = plain(state_of(event))
@@ -152,9 +126,7 @@ def outcomes_list_malformed(event: Event, report: Reporter) -> None:
                 source=source(address="q"
                 outcomes=[:amqp:accepted:list :amqp:received:list])   # <- OUT-018
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" outcomes=:amqp:accepted:list)
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" outcomes=[:amqp:accepted:list :amqp:rejected:list
                 :amqp:released:list :amqp:modified:list])
@@ -193,9 +165,7 @@ def default_outcome_not_an_outcome(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver target=target()
                 source=source(address="q" default-outcome=:amqp:released:list)   # <- OUT-020
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" default-outcome=modified(delivery-failed=true))
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" default-outcome=modified(delivery-failed=true))
     """

@@ -17,15 +17,11 @@ def received_fields_missing(event: Event, report: Reporter) -> None:
     Both are mandatory, also where they are zero. An empty received says no more than nothing at
     all, and cannot be resumed from.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 state=received()   # <- OUT-003
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0
                 state=received(section-number=0 section-offset=0)
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
@@ -55,9 +51,7 @@ def received_sent_by_sender(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=received(section-number=0 section-offset=0) | data(b"0")   # <- OUT-004
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
-                | data(b"0")
+    Good (sent more=true):
         server: disposition[0] role=receiver first=0
                 state=received(section-number=1 section-offset=0)
         client: transfer[0] handle=0 | data(b"1")
@@ -98,16 +92,12 @@ def received_beyond_data_sent(event: Event, report: Reporter) -> None:
     told as the start of the next; whether a section's descriptor counts is not said, so only what
     is beyond in every reading is told.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0
                 state=received(section-number=5 section-offset=0)   # <- OUT-005
         server: disposition[0] role=receiver first=0 settled=true state=accepted()
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
-                | data(b"0")
+    Good (sent):
         server: disposition[0] role=receiver first=0
                 state=received(section-number=1 section-offset=0)
         server: disposition[0] role=receiver first=0 settled=true state=accepted()

@@ -154,9 +154,7 @@ def rolled_back_retirement_redelivered(event: Event, report: Reporter, link: Lin
     until the controller has given it another outcome. A source may take a message back at any time,
     hence a suspicion.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=10
+    Bad (granting link-credit=10):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 | properties(message-id="m") data(b"0")
         client: disposition[0] role=receiver first=0
@@ -167,9 +165,7 @@ def rolled_back_retirement_redelivered(event: Event, report: Reporter, link: Lin
         server: transfer[0] handle=2 delivery-id=1 delivery-tag=b"2" message-format=0
                 | properties(message-id="m") data(b"0")   # <- TXN-049
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=10
+    Good (granting link-credit=10):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 | properties(message-id="m") data(b"0")
         client: disposition[0] role=receiver first=0

@@ -99,23 +99,11 @@ def resume_flag_on_forgotten_delivery(event: Event, report: Reporter) -> None:
     The receiver ignores a resumed delivery that it knows nothing of, so the message would be lost.
     Another place of the specification (2.6.13) lets the sender choose, hence a warning.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming server.unsettled={}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")   # <- OUT-040
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming server.unsettled={}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0
                 | data(b"7")
     """
@@ -134,23 +122,11 @@ def resume_leaves_hole(event: Event, report: Reporter) -> None:
     What lies between is missing from the message for ever. A place at the end of a section is the
     same as the start of the next.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=4)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming server.unsettled={b"7"=received(section-number=0 section-offset=4)}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=received(section-number=0 section-offset=9) | raw 0x3132   # <- OUT-041
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=4)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming server.unsettled={b"7"=received(section-number=0 section-offset=4)}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=received(section-number=0 section-offset=2) | raw 0x3132
     """
@@ -172,23 +148,11 @@ def resume_terminal_not_answered(event: Event, report: Reporter) -> None:
     The receiver waits for it to settle. A sender that says nothing leaves it in doubt, and one that
     settles with another outcome has the last word without the receiver's knowing.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=accepted()}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming server.unsettled={b"7"=accepted()}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0
                 resume=true   # <- OUT-042
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=accepted()}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming server.unsettled={b"7"=accepted()}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 settled=true state=accepted()
     """
@@ -214,9 +178,7 @@ def resume_from_start_broken(event: Event, report: Reporter) -> None:
     Both lists have it without a state: the receiver knows the tag only. A start in the middle
     leaves it with half a message.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
+    Bad (attaching_sender unsettled={b"7"=null}):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
                 unsettled={b"7"=null}   # <- OUT-044
         server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
@@ -224,13 +186,7 @@ def resume_from_start_broken(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=received(section-number=1 section-offset=0) | raw 0x3132   # <- OUT-043
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=received(section-number=0 section-offset=0) | data(b"7")
     """
@@ -250,15 +206,11 @@ def receiver_keeps_null_entry(event: Event, report: Reporter) -> None:
     Left out, they are simply sent again. Listed without a state they have to be resumed or aborted,
     to no good.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
+    Bad (attaching_sender unsettled={b"7"=null}):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
                 unsettled={b"7"=null}   # <- OUT-044
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=null}
+    Good (attaching_sender unsettled={b"7"=null}):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
                 unsettled={}
     """
@@ -279,25 +231,13 @@ def unresumable_not_aborted(event: Event, report: Reporter) -> None:
     whole message; aborting it lets both forget it. The sender may have kept more than it said: a
     warning.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
-                unsettled={b"7"=received(section-number=0 section-offset=9)}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=4)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending client.unsettled={b"7"=received(section-number=0 section-offset=9)}
+            server.unsettled={b"7"=received(section-number=0 section-offset=4)}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=received(section-number=0 section-offset=9) | raw 0x3132   # <- OUT-045
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
-                unsettled={b"7"=received(section-number=0 section-offset=9)}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=4)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (sending client.unsettled={b"7"=received(section-number=0 section-offset=9)}
+            server.unsettled={b"7"=received(section-number=0 section-offset=4)}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 aborted=true
     """
@@ -317,23 +257,13 @@ def sender_terminal_entry_changed(event: Event, report: Reporter) -> None:
     An outcome is final; the receiver has prepared to follow it. Another one on the same tag tells
     that one of the two was a lie. Sending the message once more is only suspected to be one.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=released()}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=4)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending client.unsettled={b"7"=released()}
+            server.unsettled={b"7"=received(section-number=0 section-offset=4)}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 settled=true state=accepted()   # <- OUT-046
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=released()}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=4)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (sending client.unsettled={b"7"=released()}
+            server.unsettled={b"7"=received(section-number=0 section-offset=4)}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 aborted=true state=released()
     """
@@ -357,23 +287,11 @@ def differing_outcome_not_restated(event: Event, report: Reporter) -> None:
     The sender's counts, and the receiver then follows. If the sender says nothing, or takes over
     the receiver's, each side believes something else happened to the message.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=released()}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=accepted()}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending client.unsettled={b"7"=released()} server.unsettled={b"7"=accepted()}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 settled=true state=accepted()   # <- OUT-050
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0 unsettled={b"7"=released()}
-        server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
-                unsettled={b"7"=accepted()}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (sending client.unsettled={b"7"=released()} server.unsettled={b"7"=accepted()}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=released()
     """

@@ -50,15 +50,13 @@ def unsettled_omitted_on_resume(event: Event, report: Reporter, body: Attach) ->
     was detached on the same session, without closing it, while deliveries were unsettled on both
     sides. Many brokers keep nothing of a detached link and make a new one, hence a suspicion.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         client: detach[0] handle=0
         server: detach[0] handle=0
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
                 initial-delivery-count=1   # <- RES-001
 
-    Good (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Good (sent):
         client: detach[0] handle=0
         server: detach[0] handle=0
         client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
@@ -231,16 +229,12 @@ def unsettled_map_too_big(
     It marks the list as incomplete. Ending the session with amqp:frame-size-too-small instead
     leaves everything unresolved. Told when the session is ended so while an attach is unanswered.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
+    Bad (attaching_sender unsettled={b"7"=null}):
         server: end[0] error=error(condition=:amqp:frame-size-too-small
                 description="the map does not fit")   # <- RES-018
         client: end[0]
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
+    Good (attaching_sender unsettled={b"7"=null}):
         server: attach[0] name="s" handle=0 role=receiver source=source()
                 target=target(address="q")
                 unsettled={b"7"=received(section-number=0 section-offset=0)}

@@ -30,24 +30,11 @@ def resume_flag_missing(
     Without it the receiver takes the message for a new one and has it twice. A delivery that only
     the sender lists is rightly sent again without the flag.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0
                 | data(b"7")   # <- RES-005
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q") unsettled={}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming server.unsettled={}):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 | data(b"7")
     """
     if body.resume:
@@ -85,27 +72,13 @@ def resume_unknown_tag(event: Event, report: Reporter, body: Transfer, link: Lin
                 | data(b"7")
         client: transfer[0] handle=0 resume=true | data(b"8")   # <- RES-006
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")   # <- RES-006
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")
     """
@@ -161,25 +134,11 @@ def both_unsettled_must_resume(
     What it leaves out stays in doubt for the receiver. Judged when the sender detaches, and only if
     it had credit to resume with; sure when it closes the link without an error.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming):
         client: detach[0] handle=0 closed=true   # <- RES-009
         server: detach[0] handle=0 closed=true
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 settled=true | data(b"7")
         client: detach[0] handle=0 closed=true
@@ -226,27 +185,11 @@ def new_delivery_while_peer_incomplete(
     What is not in such a list may yet be unsettled, so both go on with resuming only, and attach
     anew until the lists are complete. The receiver answers a new delivery with an error.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-                incomplete-unsettled=true
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming server.incomplete-unsettled=true):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"8" message-format=0
                 | data(b"8")   # <- RES-010
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-                incomplete-unsettled=true
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming server.incomplete-unsettled=true):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")
     """
@@ -273,25 +216,11 @@ def new_delivery_while_self_incomplete(
 
     It resumes and settles, detaches, and attaches again until its list is complete.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} incomplete-unsettled=true initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming client.incomplete-unsettled=true):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"8" message-format=0
                 | data(b"8")   # <- RES-011
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} incomplete-unsettled=true initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming client.incomplete-unsettled=true):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")
     """
@@ -316,28 +245,12 @@ def new_delivery_while_self_incomplete(
 def incomplete_receiver_detaches(event: Event, report: Reporter) -> None:
     """A receiver whose list is incomplete answers a new delivery by detaching with an error.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-                incomplete-unsettled=true
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (resuming server.incomplete-unsettled=true):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"8" message-format=0
                 | data(b"8")   # <- RES-010 RES-012
         @30s server: END
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-                incomplete-unsettled=true
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming server.incomplete-unsettled=true):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 | data(b"7")
         @30s server: END
@@ -397,14 +310,7 @@ def incomplete_then_reattach(event: Event, report: Reporter) -> None:
                 settled=true | data(b"7")
         @15s server: empty
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
-                unsettled={b"7"=null} incomplete-unsettled=true initial-delivery-count=0
-        server: attach[0] name="s" handle=0 role=receiver source=source()
-                target=target(address="q")
-                unsettled={b"7"=received(section-number=0 section-offset=0)}
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (resuming client.incomplete-unsettled=true):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 settled=true | data(b"7")
         client: detach[0] handle=0

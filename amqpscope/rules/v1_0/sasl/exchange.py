@@ -51,9 +51,7 @@ def sasl_mechanisms_not_first(event: Event, report: Reporter) -> None:
     Without the list a client cannot choose; most wait for it for ever. A client that already knows
     what it wants may send its sasl-init ahead of the list: that changes nothing for the server.
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
+    Bad (sasl_headers):
         client: sasl-init mechanism=:ANONYMOUS
         server: sasl-outcome code=ok   # <- SAS-009
 
@@ -99,9 +97,7 @@ def sasl_roles_reversed(event: Event, report: Reporter) -> None:
     So mechanisms, challenge and outcome come from the server, init and response from the client.
     It is said once for each peer, and only when the opening of the TCP connection was seen.
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
+    Bad (sasl_headers):
         client: sasl-mechanisms sasl-server-mechanisms=[:ANONYMOUS]   # <- SAS-010
 
     Good:
@@ -140,8 +136,7 @@ def sasl_mechanism_not_offered(event: Event, report: Reporter) -> None:
         server: header SASL 1.0.0
         server: sasl-mechanisms sasl-server-mechanisms=[:ANONYMOUS]
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         server: sasl-outcome code=ok
     """
     body = event.body
@@ -190,8 +185,7 @@ def sasl_unoffered_mechanism_served(event: Event, report: Reporter) -> None:
         client: sasl-init mechanism=:EXTERNAL   # <- SAS-014
         server: sasl-outcome code=ok   # <- SAS-015
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         server: sasl-outcome code=ok
     """
     body = event.body
@@ -223,13 +217,10 @@ def sasl_init_repeated(event: Event, report: Reporter, body: SaslInit) -> None:
 
     To try another mechanism or other credentials it opens a new connection.
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Bad (sasl_init):
         client: sasl-init mechanism=:ANONYMOUS   # <- SAS-018
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
-        server: sasl-outcome code=ok
+    Good (sasl_done):
         client: header AMQP 1.0.0
     """
     sasl = followed(event)
@@ -251,15 +242,13 @@ def sasl_challenge_response_out_of_step(event: Event, report: Reporter) -> None:
     challenge while one is open are out of step whatever was in flight. A success before the client
     has said who it is belongs here too; a failure that early only arouses suspicion.
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Bad (sasl_init):
         client: sasl-response response=b"x"   # <- SAS-019
 
     Bad (sasl):
         server: sasl-challenge challenge=b""   # <- SAS-019
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         server: sasl-challenge challenge=b"1"
         client: sasl-response response=b"1"
         server: sasl-challenge challenge=b"2"
@@ -315,17 +304,13 @@ def sasl_frame_after_outcome(event: Event, report: Reporter) -> None:
 
     A response that was on its way when the server gave its verdict is no fault.
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
-        server: sasl-outcome code=ok
+    Bad (sasl_done):
         server: sasl-outcome code=ok   # <- SAS-020
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Bad (sasl_init):
         server: header AMQP 1.0.0   # <- SAS-020
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         server: sasl-challenge challenge=b"1"
         server: sasl-outcome code=auth
         client~1: sasl-response response=b"1"
@@ -383,8 +368,7 @@ def sasl_close_without_outcome(event: Event, report: Reporter) -> None:
         client: sasl-init mechanism=:ANONYMOUS   # <- SAS-025
         server: FIN
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         client: FIN
         server: FIN
     """
@@ -417,8 +401,7 @@ def sasl_handshake_stalled(event: Event, report: Reporter) -> None:
         client: sasl-init mechanism=:ANONYMOUS   # <- SAS-036
         @20s server: sasl-outcome code=ok
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         @2s server: sasl-outcome code=ok
     """
     sasl = event.connection.sasl

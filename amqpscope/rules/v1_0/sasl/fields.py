@@ -39,16 +39,10 @@ def sasl_mechanism_list_malformed(event: Event, report: Reporter, body: SaslMech
     An empty or missing list leaves the client nothing to choose, and strings or a list in its place
     are not understood. A single bare symbol is the legal short form of an array of one.
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
+    Bad (sasl_headers):
         server: sasl-mechanisms sasl-server-mechanisms=[]   # <- SAS-011
 
-    Good:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=:ANONYMOUS
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init sasl-server-mechanisms=:ANONYMOUS):
         server: sasl-outcome code=ok
     """
     said = body.wire(0)
@@ -75,12 +69,10 @@ def sasl_outcome_code_invalid(event: Event, report: Reporter, body: SaslOutcome)
 
     Clients choose their next step by it: try again, ask for other credentials, or give up.
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Bad (sasl_init):
         server: sasl-outcome code=5   # <- SAS-021
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         server: sasl-outcome code=sys-temp
     """
     said = body.wire(0)
@@ -101,12 +93,10 @@ def sasl_additional_data_on_failure(event: Event, report: Reporter, body: SaslOu
 
     An empty binary is a small slip and told as information.
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Bad (sasl_init):
         server: sasl-outcome code=auth additional-data=b"no"   # <- SAS-022
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         server: sasl-outcome code=ok additional-data=b"Welcome!"
     """
     if not body.code or body.additional_data is None:
@@ -127,21 +117,11 @@ def sasl_hostname_differs_from_open(event: Event, report: Reporter, body: Open) 
     Proxies choose the back end and the domain of the credentials by the one, brokers the virtual
     host by the other; what two different names mean is not defined.
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=[:ANONYMOUS]
-        client: sasl-init mechanism=:ANONYMOUS hostname="a.example"
-        server: sasl-outcome code=ok
+    Bad (sasl_done sasl-server-mechanisms=[:ANONYMOUS] sasl-init.hostname="a.example"):
         client: header AMQP 1.0.0
         client: open container-id="c" hostname="b.example"   # <- SAS-027
 
-    Good:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=[:ANONYMOUS]
-        client: sasl-init mechanism=:ANONYMOUS hostname="a.example:5672"
-        server: sasl-outcome code=ok
+    Good (sasl_done sasl-server-mechanisms=[:ANONYMOUS] sasl-init.hostname="a.example:5672"):
         client: header AMQP 1.0.0
         client: open container-id="c" hostname="A.example"
     """
@@ -213,12 +193,10 @@ def sasl_field_type_wrong(event: Event, report: Reporter) -> None:
     Bad (sasl):
         client: sasl-init mechanism="ANONYMOUS"   # <- SAS-028
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Bad (sasl_init):
         server: sasl-challenge   # <- SAS-028
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS initial-response=b""
+    Good (sasl_init initial-response=b""):
         server: sasl-challenge challenge=b""
         client: sasl-response response=b""
         server: sasl-outcome code=ok

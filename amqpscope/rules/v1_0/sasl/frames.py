@@ -86,12 +86,10 @@ def sasl_frame_type_wrong(event: Event, report: Reporter) -> None:
     The other peer's SASL code cannot read anything else, and many close at once. A client may send
     the AMQP header and its open before the outcome has come: the header makes them no SASL.
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Bad (sasl_init):
         client: open container-id="c"   # <- SAS-003
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         client: header AMQP 1.0.0
         client: open container-id="c"
         server: sasl-outcome code=ok
@@ -141,8 +139,7 @@ def sasl_doff_not_two(event: Event, report: Reporter) -> None:
     Bad (sasl):
         client: sasl-init[0 extended=0x00000000] mechanism=:ANONYMOUS   # <- SAS-005
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         server: sasl-outcome code=ok
     """
     doff = event.frame.unit.head // 4
@@ -157,9 +154,7 @@ def sasl_frame_too_large(event: Event, report: Reporter) -> None:
     There is no way to agree on more, and a peer may drop what exceeds it. Tokens and tickets often
     need more, and many brokers take more; it is their choice, and others may not.
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
+    Bad (sasl_headers):
         server: sasl-mechanisms sasl-server-mechanisms=[
                 :X-LONG-MECHANISM-NAME-LONG-MECHANISM-NAME-LONG-MECHANISM-NAME-LONG-MECHA-1
                 :X-LONG-MECHANISM-NAME-LONG-MECHANISM-NAME-LONG-MECHANISM-NAME-LONG-MECHA-2
@@ -170,8 +165,7 @@ def sasl_frame_too_large(event: Event, report: Reporter) -> None:
                 :X-LONG-MECHANISM-NAME-LONG-MECHANISM-NAME-LONG-MECHANISM-NAME-LONG-MECHA-7
                 :ANONYMOUS]   # <- SAS-006
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS initial-response=b"trace"
+    Good (sasl_init initial-response=b"trace"):
         server: sasl-outcome code=ok
     """
     frame = event.frame
@@ -229,9 +223,7 @@ def sasl_frame_empty(event: Event, report: Reporter) -> None:
     Bad (sasl):
         client: empty[0 type=1]   # <- SAS-008
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
-        server: sasl-outcome code=ok
+    Good (sasl_done):
         server: header AMQP 1.0.0
         server: open container-id="s"
         server: empty
@@ -247,14 +239,10 @@ def sasl_success_not_followed_by_header(event: Event, report: Reporter) -> None:
     server may send its header together with the outcome. Mechanisms that wrap what follows in a
     layer of their own are left alone.
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
-        server: sasl-outcome code=ok
+    Bad (sasl_done):
         server: open container-id="s"   # <- SAS-023
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
-        server: sasl-outcome code=ok
+    Good (sasl_done):
         server: header AMQP 1.0.0
         server: open container-id="s"
         client: header AMQP 1.0.0
@@ -282,14 +270,10 @@ def sasl_failure_ignored(event: Event, report: Reporter) -> None:
     sent before it could read the outcome is in flight, and no fault; whether it had read it is not
     seen on the wire, so a client is only suspected.
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
-        server: sasl-outcome code=auth
+    Bad (sasl_refused):
         server: header AMQP 1.0.0   # <- SAS-024
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
-        server: sasl-outcome code=auth
+    Good (sasl_refused):
         client~1: header AMQP 1.0.0
         client~1: open container-id="c"
         server: FIN

@@ -54,9 +54,7 @@ def sasl_plain_malformed(event: Event, report: Reporter) -> None:
     Bad (sasl):
         client: sasl-init mechanism=:PLAIN initial-response=b"guest\\0guest"   # <- SAS-029
 
-    Good:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Good (tls):
         client: header SASL 1.0.0
         server: header SASL 1.0.0
         server: sasl-mechanisms sasl-server-mechanisms=[:PLAIN]
@@ -99,18 +97,11 @@ def sasl_scram_malformed(event: Event, report: Reporter) -> None:
     broken stack. A count below 4096 is legal and weak: a warning. The client's first message may
     also come as the response to an empty challenge.
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=[:SCRAM-SHA-256]
+    Bad (sasl sasl-server-mechanisms=[:SCRAM-SHA-256]):
         client: sasl-init mechanism=:SCRAM-SHA-256 initial-response=b"n,,n=user,r=abc"
         server: sasl-challenge challenge=b"r=xyz,s=c2FsdA==,i=4096"   # <- SAS-031
 
-    Good:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=[:SCRAM-SHA-256]
-        client: sasl-init mechanism=:SCRAM-SHA-256
+    Good (sasl_init sasl-server-mechanisms=[:SCRAM-SHA-256] mechanism=:SCRAM-SHA-256):
         server: sasl-challenge challenge=b""
         client: sasl-response response=b"n,,n=user,r=abc"
         server: sasl-challenge challenge=b"r=abcxyz,s=c2FsdA==,i=4096"
@@ -232,19 +223,13 @@ def sasl_scram_server_final_missing(event: Event, report: Reporter, body: SaslOu
     It goes as the additional data of the outcome, or as a last challenge that the client answers
     with an empty response. A client that does not get it cannot know whom it talks to.
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=[:SCRAM-SHA-256]
+    Bad (sasl sasl-server-mechanisms=[:SCRAM-SHA-256]):
         client: sasl-init mechanism=:SCRAM-SHA-256 initial-response=b"n,,n=user,r=abc"
         server: sasl-challenge challenge=b"r=abcxyz,s=c2FsdA==,i=4096"
         client: sasl-response response=b"c=biws,r=abcxyz,p=cHJvb2Y="
         server: sasl-outcome code=ok   # <- SAS-032
 
-    Good:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=[:SCRAM-SHA-256]
+    Good (sasl sasl-server-mechanisms=[:SCRAM-SHA-256]):
         client: sasl-init mechanism=:SCRAM-SHA-256 initial-response=b"n,,n=user,r=abc"
         server: sasl-challenge challenge=b"r=abcxyz,s=c2FsdA==,i=4096"
         client: sasl-response response=b"c=biws,r=abcxyz,p=cHJvb2Y="
@@ -270,15 +255,10 @@ def sasl_scram_server_final_missing(event: Event, report: Reporter, body: SaslOu
 def sasl_xoauth2_malformed(event: Event, report: Reporter) -> None:
     """An XOAUTH2 response is user=... ^A auth=Bearer ... ^A ^A.
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=[:XOAUTH2]
+    Bad (sasl sasl-server-mechanisms=[:XOAUTH2]):
         client: sasl-init mechanism=:XOAUTH2 initial-response=b"token"   # <- SAS-033
 
-    Good:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Good (tls):
         client: header SASL 1.0.0
         server: header SASL 1.0.0
         server: sasl-mechanisms sasl-server-mechanisms=[:XOAUTH2]
@@ -305,9 +285,7 @@ def sasl_clear_text_credentials(event: Event, report: Reporter) -> None:
     Bad (sasl):
         client: sasl-init mechanism=:PLAIN initial-response=b"\\0guest\\0guest"   # <- SAS-034
 
-    Good:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Good (tls):
         client: header SASL 1.0.0
         server: header SASL 1.0.0
         server: sasl-mechanisms sasl-server-mechanisms=[:PLAIN]

@@ -206,15 +206,11 @@ def remote_channel_duplicate(event: Event, report: Reporter) -> None:
 
     Two live sessions that name the same remote channel would both be the other half of one.
 
-    Bad (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
+    Bad (session):
         server: begin[1] remote-channel=0 next-outgoing-id=0 incoming-window=9
                 outgoing-window=9   # <- SES-006
 
-    Good (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
+    Good (session):
         client: end[0]
         client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
         server: begin[1] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9

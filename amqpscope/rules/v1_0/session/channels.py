@@ -235,18 +235,11 @@ def handle_max_exceeded(event: Event, report: Reporter) -> None:
     closes the connection (amqp:connection:framing-error). An attach that was sent before the
     partner's begin could be known is reported as suspect: its sender took a risk.
 
-    Bad (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
-                handle-max=0
+    Bad (session server.handle-max=0):
         client: attach[0] name="s" handle=1 role=sender source=source() target=target(address="q")
                 initial-delivery-count=0   # <- SES-016
 
-    Good (opened):
-        client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9 handle-max=0
-        server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
-        client: attach[0] name="s" handle=1 role=sender source=source() target=target(address="q")
-                initial-delivery-count=0
+    Good (attaching_sender attach.handle=1):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
     """
     body = event.body

@@ -31,9 +31,7 @@ def dynamic_source_request_with_address(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver source=source(address="q" dynamic=true)
                 target=target()   # <- SRC-003
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(dynamic=true)
-                target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(address="tmp/c/r"
                 dynamic=true) target=target() initial-delivery-count=0
     """
@@ -52,9 +50,7 @@ def dynamic_target_request_with_address(event: Event, report: Reporter) -> None:
         client: attach[0] name="s" handle=0 role=sender target=target(address="q" dynamic=true)
                 source=source() initial-delivery-count=0   # <- SRC-005
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender target=target(dynamic=true)
-                source=source() initial-delivery-count=0
+    Good (attaching_sender target=target(dynamic=true)):
         server: attach[0] name="s" handle=0 role=receiver target=target(address="tmp/c/s"
                 dynamic=true) source=source()
     """
@@ -88,17 +84,13 @@ def dynamic_source_without_address(event: Event, report: Reporter) -> None:
     that refuses leaves the source null; one that repeats the request and detaches with an error is
     refusing too, so the answer is judged when it is clear that it was meant.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(dynamic=true)
-                target=target()
+    Bad (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(dynamic=true)
                 target=target() initial-delivery-count=0   # <- SRC-004
         client: detach[0] handle=0 closed=true
         server: detach[0] handle=0 closed=true
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(dynamic=true)
-                target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(address="tmp/c/r"
                 dynamic=true) target=target() initial-delivery-count=0
     """
@@ -112,17 +104,13 @@ def dynamic_target_without_address(event: Event, report: Reporter) -> None:
     As for a source (SRC-004). The specification speaks of the source's address in this place,
     which is a slip.
 
-    Bad (session):
-        client: attach[0] name="s" handle=0 role=sender target=target(dynamic=true)
-                source=source() initial-delivery-count=0
+    Bad (attaching_sender target=target(dynamic=true)):
         server: attach[0] name="s" handle=0 role=receiver target=target(dynamic=true)
                 source=source()   # <- SRC-006
         client: detach[0] handle=0 closed=true
         server: detach[0] handle=0 closed=true
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender target=target(dynamic=true)
-                source=source() initial-delivery-count=0
+    Good (attaching_sender target=target(dynamic=true)):
         server: attach[0] name="s" handle=0 role=receiver target=target(address="tmp/c/s"
                 dynamic=true) source=source()
     """
@@ -175,15 +163,11 @@ def dynamic_address_not_traceable(event: Event, report: Reporter) -> None:
     An operator can then see whose node it is. It makes the address easy to guess as well, and
     hardly any broker does it, so this rule runs only when asked for.
 
-    Bad (session):
-        client: attach[0] name="r1" handle=0 role=receiver source=source(dynamic=true)
-                target=target()
+    Bad (attaching_receiver attach.name="r1" source=source(dynamic=true)):
         server: attach[0] name="r1" handle=0 role=sender source=source(address="tmp-77"
                 dynamic=true) target=target() initial-delivery-count=0   # <- SRC-007
 
-    Good (session):
-        client: attach[0] name="r1" handle=0 role=receiver source=source(dynamic=true)
-                target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r1" handle=0 role=sender source=source(address="tmp/c/r1"
                 dynamic=true) target=target() initial-delivery-count=0
     """
@@ -230,10 +214,7 @@ def node_properties_not_reported(event: Event, report: Reporter) -> None:
                 source=source(address="tmp/c/r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-close()})   # <- SRC-012
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(dynamic=true
-                dynamic-node-properties={:lifetime-policy=delete-on-close()})
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="tmp/c/r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-close'symbol()})
@@ -267,15 +248,12 @@ def terminus_durability_not_granted(event: Event, report: Reporter) -> None:
     A subscriber that asked for more and goes on regardless loses messages when it reconnects.
     Brokers also leave the fields at their defaults without meaning it, so it is a note.
 
-    Bad (session):
-        client: attach[0] name="sub" handle=0 role=receiver target=target()
-                source=source(address="t" durable=2 expiry-policy=:never)
+    Bad (attaching_receiver attach.name="sub"
+            source=source(address="t" durable=2 expiry-policy=:never)):
         server: attach[0] name="sub" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="t")   # <- SRC-019
 
-    Good (session):
-        client: attach[0] name="sub" handle=0 role=receiver target=target()
-                source=source(address="t" durable=1 expiry-policy=:never)
+    Good (attaching_receiver):
         server: attach[0] name="sub" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="t" durable=2 expiry-policy=:never)
     """
@@ -303,15 +281,11 @@ def distribution_mode_not_granted(event: Event, report: Reporter) -> None:
     Under move, or a mode that is not told, the messages that it accepts are gone for everybody
     else. Some brokers browse without saying so, hence a note.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" distribution-mode=:copy)
+    Bad (attaching_receiver source=source(address="q" distribution-mode=:copy)):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" distribution-mode=:move)   # <- SRC-022
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" distribution-mode=:copy)
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" distribution-mode=:copy)
     """
@@ -339,15 +313,12 @@ def requested_filter_not_active(event: Event, report: Reporter) -> None:
     rejects. Filters are compared by descriptor, since the key is only a name. Some brokers apply
     a filter without listing it, hence a note.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" filter={:f=@:apache.org:selector-filter:string "a = 1"})
+    Bad (attaching_receiver
+            source=source(address="q" filter={:f=@:apache.org:selector-filter:string "a = 1"})):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q")   # <- SRC-026
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" filter={:f=@:apache.org:selector-filter:string "a = 1"})
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" filter={:jms-selector=@ulong 0x468c00000004 "a = 1"})
     """
@@ -380,15 +351,11 @@ def terminus_capability_not_granted(event: Event, report: Reporter) -> None:
     "shared", "global", "topic" and the like decide what kind of node or subscription it is. Many
     brokers grant without naming, hence a note, made where the answer names none or others.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="t" capabilities=[:topic :shared])
+    Bad (attaching_receiver source=source(address="t" capabilities=[:topic :shared])):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="t" capabilities=:topic)   # <- SRC-036
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="t" capabilities=[:topic :shared])
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="t" capabilities=[:shared :topic])
     """

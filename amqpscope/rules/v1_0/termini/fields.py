@@ -37,10 +37,7 @@ def terminus_type_wrong(event: Event, report: Reporter) -> None:
         client: attach[0] name="s" handle=0 role=sender source=target(address="q")
                 target=target(address="q") initial-delivery-count=0   # <- SRC-001
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender source=source'symbol()
-                target=coordinator(capabilities=[:amqp:local-transactions])
-                initial-delivery-count=0
+    Good (attaching_sender target=coordinator(capabilities=[:amqp:local-transactions])):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=coordinator()
     """
     attach = attach_of(event)
@@ -75,10 +72,7 @@ def terminus_field_type_wrong(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver
                 source=source(address="q" expiry-policy="never") target=target()   # <- SRC-002
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver
-                source=source(address="q" durable=2'70 expiry-policy=:never'b3 timeout=0
-                capabilities=:queue) target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(address="q" durable=2
                 expiry-policy=:never capabilities=[:queue]) target=target() initial-delivery-count=0
     """
@@ -112,10 +106,7 @@ def multiple_field_as_list(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver
                 source=source(address="q" capabilities=list[:queue]) target=target()   # <- SRC-031
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver
-                source=source(address="q" outcomes=[:amqp:accepted:list :amqp:released:list]
-                capabilities=:queue) target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender
                 source=source(address="q" outcomes=[:amqp:accepted:list :amqp:released:list]
                 capabilities=[:queue]) target=target() initial-delivery-count=0
@@ -140,8 +131,7 @@ def terminus_address_not_string(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver source=source(address=:q)
                 target=target()   # <- SRC-037
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q") target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
                 initial-delivery-count=0
     """
@@ -164,10 +154,7 @@ def node_properties_without_dynamic(event: Event, report: Reporter) -> None:
                 source=source(address="q"
                 dynamic-node-properties={:lifetime-policy=delete-on-close()})   # <- SRC-008
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(dynamic=true
-                dynamic-node-properties={:lifetime-policy=delete-on-close()})
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="c-r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-close()})
@@ -195,10 +182,7 @@ def node_property_key_not_symbol(event: Event, report: Reporter) -> None:
                 source=source(dynamic=true
                 dynamic-node-properties={"lifetime-policy"=delete-on-close()})   # <- SRC-009
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(dynamic=true
-                dynamic-node-properties={:lifetime-policy=delete-on-close'symbol()})
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="c-r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-close()})
@@ -217,9 +201,7 @@ def filter_key_not_symbol(event: Event, report: Reporter) -> None:
                 source=source(address="q"
                 filter={"f"=@:apache.org:selector-filter:string "a = 1"})   # <- SRC-023
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" filter={:f=@:apache.org:selector-filter:string "a = 1"})
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" filter={:f=@:apache.org:selector-filter:string "a = 1"})
     """
@@ -253,10 +235,7 @@ def lifetime_policy_type_wrong(event: Event, report: Reporter) -> None:
                 source=source(dynamic=true
                 dynamic-node-properties={:lifetime-policy=:delete-on-close})   # <- SRC-010
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(dynamic=true
-                dynamic-node-properties={:lifetime-policy=delete-on-no-links'symbol()})
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="c-r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-no-links()})
@@ -286,10 +265,7 @@ def supported_dist_modes_malformed(event: Event, report: Reporter) -> None:
                 source=source(dynamic=true
                 dynamic-node-properties={:supported-dist-modes=[:move :copy]})   # <- SRC-011
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(dynamic=true
-                dynamic-node-properties={:supported-dist-modes=array symbol[:move :copy]})
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="c-r" dynamic=true distribution-mode=:move
                 dynamic-node-properties={:supported-dist-modes=array symbol[:move :copy]})
@@ -328,9 +304,7 @@ def terminus_durability_invalid(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver source=source(address="q" durable=3)
                 target=target()   # <- SRC-015
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(address="q" durable=2)
-                target=target(durable=0)
+    Good (attaching_receiver target=target(durable=0)):
         server: attach[0] name="r" handle=0 role=sender source=source(address="q" durable=2)
                 target=target(durable=0) initial-delivery-count=0
     """
@@ -349,9 +323,7 @@ def expiry_policy_invalid(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver target=target()
                 source=source(address="q" expiry-policy=:forever)   # <- SRC-016
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target(expiry-policy=:link-detach)
-                source=source(address="q" expiry-policy=:never)
+    Good (attaching_receiver target=target(expiry-policy=:link-detach)):
         server: attach[0] name="r" handle=0 role=sender target=target(expiry-policy=:link-detach)
                 source=source(address="q" expiry-policy=:never) initial-delivery-count=0
     """
@@ -383,9 +355,7 @@ def terminus_timeout_pointless(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver target=target()
                 source=source(address="q" expiry-policy=:never timeout=60)   # <- SRC-018
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" expiry-policy=:link-detach timeout=60)
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" expiry-policy=:link-detach timeout=60)
     """
@@ -408,9 +378,7 @@ def distribution_mode_unknown(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver target=target()
                 source=source(address="q" distribution-mode=:browse)   # <- SRC-021
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" distribution-mode=:copy)
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" distribution-mode=:copy)
     """
@@ -435,10 +403,7 @@ def filter_not_described(event: Event, report: Reporter) -> None:
                 source=source(address="q"
                 filter={:apache.org:selector-filter:string="a = 1"})   # <- SRC-024
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q"
-                filter={:f=@:apache.org:selector-filter:string "a = 1" :none=null})
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" filter={:f=@ulong 0x468c00000004 "a = 1"})
     """

@@ -39,9 +39,7 @@ def dynamic_node_died_early(
     Whatever its lifetime policy is, it counts from the end of the link that made it. Replies sent
     to a queue that is gone are lost. Sure when the error names the node.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(dynamic=true)
-                target=target()
+    Bad (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(dynamic=true address="c-r-1")
                 target=target() initial-delivery-count=0
         client: attach[0] name="s" handle=1 role=sender source=source()
@@ -50,9 +48,7 @@ def dynamic_node_died_early(
         server: detach[0] handle=1 closed=true error=error(condition=:amqp:not-found
                 description="no queue c-r-1")   # <- SRC-013
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver source=source(dynamic=true)
-                target=target()
+    Good (attaching_receiver):
         server: attach[0] name="r" handle=0 role=sender source=source(dynamic=true address="c-r-1")
                 target=target() initial-delivery-count=0
         client: detach[0] handle=0 closed=true
@@ -112,23 +108,11 @@ def filtered_message_delivered(event: Event, report: Reporter, link: LinkEnd) ->
     an expression in SQL selects is not worked out here, and neither are filters by parts of a
     value.
 
-    Bad (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" filter={:f=@:amqp:properties-filter {:subject="a"}})
-        server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
-                source=source(address="q" filter={:f=@:amqp:properties-filter {:subject="a"}})
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (receiving source=source(address="q" filter={:f=@:amqp:properties-filter {:subject="a"}})):
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 | properties(subject="b") data(b"0")   # <- SRC-028
 
-    Good (session):
-        client: attach[0] name="r" handle=0 role=receiver target=target()
-                source=source(address="q" filter={:f=@:amqp:properties-filter {:subject="a"}})
-        server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
-                source=source(address="q" filter={:f=@:amqp:properties-filter {:subject="a"}})
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (receiving):
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 | properties(subject="a") data(b"0")
     """

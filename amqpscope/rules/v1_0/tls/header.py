@@ -26,18 +26,14 @@ def tls_layer_start_broken(event: Event, report: Reporter) -> None:
     that answers with TLS records has left out its own header. TLS without any such header, as on
     port 5671, is another way to begin and is not meant; frames inside TLS are told by TLS-011.
 
-    Bad:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Bad (tls):
         client: open container-id="c"   # <- TLS-001
 
     Bad:
         client: header TLS 1.0.0
         server: octets 0x16030300400200003c   # <- TLS-001
 
-    Good:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Good (tls):
         client: header AMQP 1.0.0
         client: open container-id="c"
         server: header AMQP 1.0.0
@@ -89,16 +85,12 @@ def tls_inner_header_missing(event: Event, report: Reporter) -> None:
     The TLS header names the TLS layer and no other: which layer comes next, SASL or AMQP, is told
     by the first eight octets inside. Seen only where the records can be decrypted.
 
-    Bad:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Bad (tls):
         client: TLS client-hello
         server: TLS server-hello
         client: open container-id="c"   # <- TLS-011
 
-    Good:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Good (tls):
         client: TLS client-hello
         server: TLS server-hello
         client: header AMQP 1.0.0
@@ -124,14 +116,10 @@ def tls_inside_tls(event: Event, report: Reporter) -> None:
 
     TLS inside TLS is legal, and surely a mistake: it encrypts twice and authenticates nobody else.
 
-    Bad:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Bad (tls):
         client: header TLS 1.0.0   # <- TLS-012
 
-    Good:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Good (tls):
         client: header SASL 1.0.0
     """
     header = event.frame.unit.header

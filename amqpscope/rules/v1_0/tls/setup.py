@@ -51,9 +51,7 @@ def tls_roles_reversed(event: Event, report: Reporter) -> None:
         server: TLS client-hello
         client: FIN
 
-    Good:
-        client: header TLS 1.0.0
-        server: header TLS 1.0.0
+    Good (tls):
         client: TLS client-hello
         server: TLS server-hello
         client: FIN

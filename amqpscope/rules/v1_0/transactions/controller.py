@@ -58,9 +58,7 @@ def transactional_work_on_control_link(
                 state=transactional-state(txn-id=b"t")
                 | amqp-value(discharge(txn-id=b"t" fail=false))   # <- TXN-003
 
-    Good (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Good (discharging):
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
     if isinstance(body.state, TransactionalState) and coordinator_link(link):
@@ -162,9 +160,7 @@ def discharge_sent_settled(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | amqp-value(discharge(txn-id=b"t" fail=false))   # <- TXN-008
 
-    Good (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Good (discharging):
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
         client: disposition[0] role=sender first=1 settled=true
     """
@@ -179,13 +175,8 @@ def local_transactions_not_offered(event: Event, report: Reporter) -> None:
 
     Many coordinators list nothing at all and serve them all the same: that is no sign of anything.
 
-    Bad (session):
-        client: attach[0] name="c" handle=0 role=sender source=source() target=coordinator()
-                initial-delivery-count=0
-        server: attach[0] name="c" handle=0 role=receiver source=source()
-                target=coordinator(capabilities=[:amqp:distributed-transactions])
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Bad (sending client.target=coordinator()
+            server.target=coordinator(capabilities=[:amqp:distributed-transactions])):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 | amqp-value(declare())   # <- TXN-021
 
@@ -219,13 +210,8 @@ def global_id_without_capability(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 | amqp-value(declare(global-id=b"g"))   # <- TXN-022
 
-    Good (session):
-        client: attach[0] name="c" handle=0 role=sender source=source() target=coordinator()
-                initial-delivery-count=0
-        server: attach[0] name="c" handle=0 role=receiver source=source()
-                target=coordinator(capabilities=:amqp:distributed-transactions)
-        server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
-                outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+    Good (sending client.target=coordinator()
+            server.target=coordinator(capabilities=:amqp:distributed-transactions)):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 | amqp-value(declare(global-id=b"g"))
         server: disposition[0] role=receiver first=0 settled=true state=declared(txn-id=b"t")
@@ -319,15 +305,11 @@ def discharge_repeated(event: Event, report: Reporter) -> None:
     Its id means nothing after that, or belongs to another. A second discharge while the first is
     not answered, or was refused, is only pointed out; after an accepted one see TXN-017.
 
-    Bad (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Bad (discharging):
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=false))   # <- TXN-043
 
-    Good (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Good (discharging):
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(declare())

@@ -104,8 +104,7 @@ def txn_id_malformed(event: Event, report: Reporter) -> None:
 def declared_out_of_place(event: Event, report: Reporter) -> None:
     """Only a declare ends as declared.
 
-    Bad (sending):
-        client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
+    Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true
                 state=declared(txn-id=b"t")   # <- TXN-013
 
@@ -220,9 +219,7 @@ def several_txns_per_session(event: Event, report: Reporter) -> None:
                 | amqp-value(declare())   # <- TXN-020
         server: disposition[0] role=receiver first=1 settled=true state=declared(txn-id=b"u")
 
-    Good (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Good (discharging):
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(declare())
         server: disposition[0] role=receiver first=1 settled=true state=accepted()

@@ -110,9 +110,7 @@ def partial_posting_discharge_accepted(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"t" fail=true))   # <- TXN-026
         server: disposition[0] role=receiver first=2 settled=true state=accepted()   # <- TXN-027
 
-    Good (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Good (posting):
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=true))
         server: disposition[0] role=receiver first=2 settled=true state=accepted()
@@ -137,10 +135,7 @@ def mixed_txn_not_rolled_back(event: Event, report: Reporter) -> None:
     It does so with amqp:transaction:rollback. If it commits one of the two instead, the message
     belongs to both.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Bad (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
@@ -152,10 +147,7 @@ def mixed_txn_not_rolled_back(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"t" fail=false))
         server: disposition[0] role=receiver first=2 settled=true state=accepted()   # <- TXN-032
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Good (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")
         client: disposition[0] role=receiver first=0
@@ -181,14 +173,10 @@ def mixed_txn_not_rolled_back(event: Event, report: Reporter) -> None:
 def discharge_failure_without_transaction_error(event: Event, report: Reporter) -> None:
     """A discharge that fails is rejected with a transaction error.
 
-    Bad (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Bad (discharging):
         server: disposition[0] role=receiver first=1 settled=true state=rejected()   # <- TXN-040
 
-    Good (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Good (discharging):
         server: disposition[0] role=receiver first=1 settled=true
                 state=rejected(error=error(condition=:amqp:transaction:rollback))
     """
@@ -252,14 +240,10 @@ def discharge_answered_wrongly(event: Event, report: Reporter) -> None:
 
     Only a figure of the standard says so, but nothing else tells a controller that it has worked.
 
-    Bad (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Bad (discharging):
         server: disposition[0] role=receiver first=1 settled=true state=released()   # <- TXN-056
 
-    Good (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Good (discharging):
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
     state = state_of(event)

@@ -62,9 +62,7 @@ def dead_txn_id_accepted(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"x" fail=false))   # <- TXN-017
         server: disposition[0] role=receiver first=0 settled=true state=accepted()   # <- TXN-018
 
-    Good (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Good (discharging):
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
     state = state_of(event)
@@ -94,16 +92,12 @@ def commit_before_posting_outcome(event: Event, report: Reporter) -> None:
     It does so by a disposition with a transactional state of the same id and a terminal outcome.
     Otherwise the controller has committed without knowing to what.
 
-    Bad (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Bad (posting):
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=false))
         server: disposition[0] role=receiver first=2 settled=true state=accepted()   # <- TXN-028
 
-    Good (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Good (posting):
         client: transfer[0] handle=1 delivery-id=2 delivery-tag=b"2" message-format=0 settled=true
                 state=transactional-state(txn-id=b"t") | data(b"2")
         client: transfer[0] handle=0 delivery-id=3 delivery-tag=b"3" message-format=0
@@ -161,14 +155,10 @@ def posting_outcome_outside_txn(event: Event, report: Reporter) -> None:
     plain refusal does no harm and is a warning. Once the discharge has passed, plain outcomes are
     right.
 
-    Bad (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Bad (posting):
         server: disposition[0] role=receiver first=1 settled=true state=accepted()   # <- TXN-029
 
-    Good (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Good (posting):
         server: disposition[0] role=receiver first=1
                 state=transactional-state(txn-id=b"t" outcome=accepted())
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
@@ -207,16 +197,11 @@ def transactional_acquisition_ignored(event: Event, report: Reporter, link: Link
     roll them back. Told, once for a link, when a message goes by credit that only came with the
     transaction; many brokers never heard of this, so it is a suspicion.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Bad (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 | data(b"0")   # <- TXN-034
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
+    Good (granting):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                 outgoing-window=100 handle=2 delivery-count=0 link-credit=2
                 properties={:txn-id=b"t"}
@@ -255,16 +240,11 @@ def acquired_under_wrong_txn(event: Event, report: Reporter) -> None:
 
     One that an earlier flow named is right as long as transfers are on their way.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
+    Bad (granting):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")   # <- TXN-035
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Good (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")
     """
@@ -291,20 +271,14 @@ def txn_id_used_after_discharge(event: Event, report: Reporter) -> None:
 
     Later transfers of a delivery that had begun before may still name it.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1 drain=true
-                properties={:txn-id=b"t"}
+    Bad (acquiring flow.drain=true):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=false))
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")   # <- TXN-037
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1 drain=true
-                properties={:txn-id=b"t"}
+    Good (acquiring flow.drain=true):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=false))
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
@@ -334,20 +308,14 @@ def txn_id_used_after_discharge(event: Event, report: Reporter) -> None:
 def rollback_with_half_sent_delivery(event: Event, report: Reporter) -> None:
     """Before it completes a rollback, the resource ends or aborts what it is sending under it.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Bad (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
                 state=transactional-state(txn-id=b"t") | data(b"0")
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=true))
         server: disposition[0] role=receiver first=1 settled=true state=accepted()   # <- TXN-038
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Good (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
                 state=transactional-state(txn-id=b"t") | data(b"0")
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
@@ -377,9 +345,7 @@ def committed_outcome_differs(event: Event, report: Reporter) -> None:
 
     Saying nothing more is fine.
 
-    Bad (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Bad (posting):
         server: disposition[0] role=receiver first=1
                 state=transactional-state(txn-id=b"t" outcome=accepted())
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
@@ -387,9 +353,7 @@ def committed_outcome_differs(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=2 settled=true state=accepted()
         server: disposition[0] role=receiver first=1 settled=true state=rejected()   # <- TXN-044
 
-    Good (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Good (posting):
         server: disposition[0] role=receiver first=1
                 state=transactional-state(txn-id=b"t" outcome=accepted())
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
@@ -426,17 +390,13 @@ def rolled_back_posting_given_outcome(event: Event, report: Reporter) -> None:
 
     It was never delivered; some brokers release it all the same to have it settled.
 
-    Bad (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Bad (posting):
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=true))
         server: disposition[0] role=receiver first=2 settled=true state=accepted()
         server: disposition[0] role=receiver first=1 settled=true state=accepted()   # <- TXN-045
 
-    Good (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Good (posting):
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=true))
         server: disposition[0] role=receiver first=2 settled=true state=accepted()

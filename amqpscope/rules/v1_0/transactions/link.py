@@ -48,9 +48,7 @@ def coordinator_misplaced(
         client: attach[0] name="c" handle=0 role=receiver source=source()
                 target=coordinator()   # <- TXN-001
 
-    Good (session):
-        client: attach[0] name="c" handle=0 role=sender source=source() target=coordinator()
-                initial-delivery-count=0
+    Good (attaching_sender attach.name="c" target=coordinator()):
         server: attach[0] name="c" handle=0 role=receiver source=source() target=coordinator()
     """
     if not body.role or not isinstance(body.target, Coordinator):
@@ -73,17 +71,13 @@ def coordinator_not_echoed(
     from a peer that takes the link for an ordinary one and will not understand a declare. A null
     target, or a detach at once, is a refusal and fine.
 
-    Bad (session):
-        client: attach[0] name="c" handle=0 role=sender source=source() target=coordinator()
-                initial-delivery-count=0
+    Bad (attaching_sender attach.name="c" target=coordinator()):
         server: attach[0] name="c" handle=0 role=receiver source=source()
                 target=target()   # <- TXN-002
         server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=10
 
-    Good (session):
-        client: attach[0] name="c" handle=0 role=sender source=source() target=coordinator()
-                initial-delivery-count=0
+    Good (attaching_sender target=coordinator()):
         server: attach[0] name="c" handle=0 role=receiver source=source()
         server: detach[0] handle=0 closed=true error=error(
                 condition=:amqp:not-implemented description="no transactions")

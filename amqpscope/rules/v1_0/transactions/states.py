@@ -25,9 +25,7 @@ def transactional_state_malformed(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
                 state=transactional-state() | data(b"1")   # <- TXN-030
 
-    Good (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Good (posting):
         server: disposition[0] role=receiver first=1
                 state=transactional-state(txn-id=b"t" outcome=modified(delivery-failed=true))
     """
@@ -65,10 +63,7 @@ def outcome_under_other_txn(event: Event, report: Reporter) -> None:
 
     The resource could not commit one and roll back the other; it ends the control link.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Bad (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
@@ -77,9 +72,7 @@ def outcome_under_other_txn(event: Event, report: Reporter) -> None:
         client: disposition[0] role=receiver first=0
                 state=transactional-state(txn-id=b"u" outcome=accepted())   # <- TXN-031
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
+    Good (granting):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0 | data(b"0")
         client: disposition[0] role=receiver first=0
                 state=transactional-state(txn-id=b"t" outcome=accepted())
@@ -143,17 +136,11 @@ def credit_left_at_discharge(event: Event, report: Reporter) -> None:
     The discharge takes the transaction off the link but leaves the credit, so what comes next is
     acquired outside of any transaction. Draining the link, or taking the credit back, prevents it.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=5
-                properties={:txn-id=b"t"}
+    Bad (acquiring link-credit=5):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=false))   # <- TXN-036
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Good (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 state=transactional-state(txn-id=b"t") | data(b"0")
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
@@ -193,18 +180,12 @@ def acquired_outcome_outside_txn(event: Event, report: Reporter) -> None:
     As long as that is not discharged, the acquisition itself may be undone, so a plain outcome for
     it cannot stand.
 
-    Bad (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Bad (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")
         client: disposition[0] role=receiver first=0 settled=true state=accepted()   # <- TXN-039
 
-    Good (transaction):
-        client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
-                outgoing-window=100 handle=2 delivery-count=0 link-credit=1
-                properties={:txn-id=b"t"}
+    Good (acquiring):
         server: transfer[0] handle=2 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0

@@ -67,15 +67,11 @@ def txn_id_not_live(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 | amqp-value(discharge(txn-id=b"x" fail=false))   # <- TXN-017
 
-    Bad (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Bad (discharging):
         client: transfer[0] handle=1 delivery-id=2 delivery-tag=b"2" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"2")   # <- TXN-017
 
-    Bad (transaction):
-        client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0
-                | amqp-value(discharge(txn-id=b"t" fail=false))
+    Bad (discharging):
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
         client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
                 | amqp-value(discharge(txn-id=b"t" fail=false))   # <- TXN-017
@@ -182,9 +178,7 @@ def txn_used_across_sessions(event: Event, report: Reporter) -> None:
         client: transfer[1] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0
                 state=transactional-state(txn-id=b"t") | data(b"0")   # <- TXN-019
 
-    Good (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Good (posting):
         server: disposition[0] role=receiver first=1
                 state=transactional-state(txn-id=b"t" outcome=accepted())
     """
@@ -223,14 +217,10 @@ def posting_frames_differ_in_txn(
     Another one is an error. A transfer that names none is a warning: some stacks name it on the
     first only, and elsewhere the standard calls the state one of the whole delivery.
 
-    Bad (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0 more=true
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Bad (posting more=true):
         client: transfer[0] handle=1 | data(b"2")   # <- TXN-025
 
-    Good (transaction):
-        client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" message-format=0 more=true
-                state=transactional-state(txn-id=b"t") | data(b"1")
+    Good (posting more=true):
         client: transfer[0] handle=1 state=transactional-state(txn-id=b"t") | data(b"2")
     """
     if body.aborted:

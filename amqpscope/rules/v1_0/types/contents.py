@@ -100,14 +100,10 @@ def map_duplicate_key(event: Event, report: Reporter) -> None:
     the same when type and value are: the string "a" and the symbol a differ, and so do int 1 and
     long 1, while one number in two encodings is the same key.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" properties={:product="a" :product="b"}   # <- TYP-016
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" properties={:product={"a"=1 :a=2 int 1=3 uint 1=4}}
     """
     body = performative(event)
@@ -137,14 +133,10 @@ def fields_key_not_symbol(event: Event, report: Reporter) -> None:
 
     Receivers look their keys up as symbols, and a string of the same letters is not found.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" properties={"product"="p"}   # <- TYP-018
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" properties={:product="p" :inner={"a"=1}}
     """
     body = performative(event)
@@ -173,14 +165,10 @@ def keyed(event: Event, report: Reporter, body: Body, path: str) -> None:
 def language_tag_malformed(event: Event, report: Reporter) -> None:
     """A locale is a language tag as RFC 5646 writes it: en-US, not en_US.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" incoming-locales=[:en_US]   # <- TYP-022
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" outgoing-locales=:de incoming-locales=[:en-US :zh-Hans :x-a]
     """
     body = performative(event)

@@ -158,14 +158,10 @@ def multiple_field_shape(event: Event, report: Reporter) -> None:
     of one symbol mean the same. An empty array is an absent field, whatever its constructor. The
     text on the two locale fields speaks of an empty list, so that one is only noted.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" desired-capabilities=list[:ANONYMOUS-RELAY]   # <- TYP-003
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" offered-capabilities=:a desired-capabilities=array symbol[]
         server: open container-id="s" offered-capabilities=[:ANONYMOUS-RELAY]
     """
@@ -190,14 +186,10 @@ def multiple_field_shape(event: Event, report: Reporter) -> None:
 def array_on_single_field(event: Event, report: Reporter) -> None:
     """Only a field declared to take multiple values may hold an array.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: open container-id="c" hostname=array string["a"]   # <- TYP-004
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" hostname="a" offered-capabilities=array symbol[:a]
     """
     for place in mistyped(event):
@@ -258,9 +250,7 @@ def restricted_choice_invalid(event: Event, report: Reporter) -> None:
         client: attach[0] name="s" handle=0 role=sender snd-settle-mode=3 source=source()
                 target=target(address="q") initial-delivery-count=0   # <- TYP-010
 
-    Good (session):
-        client: attach[0] name="s" handle=0 role=sender snd-settle-mode=2 rcv-settle-mode=1
-                source=source() target=target(address="q") initial-delivery-count=0
+    Good (attaching_sender snd-settle-mode=2 rcv-settle-mode=1):
         server: attach[0] name="s" handle=0 role=receiver snd-settle-mode=2 rcv-settle-mode=1
                 source=source() target=target(address="q")
     """

@@ -178,9 +178,7 @@ def unsupported_version_refusal(event: Event, report: Reporter) -> None:
         client: header AMQP 1.0.0   # <- VER-006
         server: FIN
 
-    Bad (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
-        server: sasl-outcome code=ok
+    Bad (sasl_done):
         client: header AMQP 1.0.0   # <- VER-006
         client: open container-id="c"
         server: FIN
@@ -322,15 +320,11 @@ def data_matches_version(event: Event, report: Reporter) -> None:
     Two frames in a row in the shape of 0-9-1, each with the octet 0xCE where its size puts the end,
     leave no doubt; a single one is only suspected.
 
-    Bad:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Bad (headers):
         client: octets 0x0100000000000400000000ce0100000000000400000000ce
         client: FIN   # <- VER-012
 
-    Good:
-        client: header AMQP 1.0.0
-        server: header AMQP 1.0.0
+    Good (headers):
         client: open container-id="c" properties={:a=0x0100000000000400000000ce}
     """
     own = event.own
@@ -371,14 +365,10 @@ def header_repeated(event: Event, report: Reporter) -> None:
         client: header AMQP 1.0.0
         client: header AMQP 1.0.0   # <- VER-013
 
-    Bad:
-        client: header SASL 1.0.0
-        server: header SASL 1.0.0
-        server: sasl-mechanisms sasl-server-mechanisms=[:PLAIN]
+    Bad (sasl sasl-server-mechanisms=[:PLAIN]):
         client: header AMQP 1.0.0   # <- VER-013
 
-    Good (sasl):
-        client: sasl-init mechanism=:ANONYMOUS
+    Good (sasl_init):
         client: header AMQP 1.0.0
         server: sasl-outcome code=ok
         server: header AMQP 1.0.0
