@@ -131,6 +131,11 @@ ODD_FLOW:     Final = 1 << 53
 NO_DELIVERIES: Final[list[Delivery]] = []
 """What nearly all events cover; shared, so never added to."""
 
+TRUSTED: Final = 3
+"""Frames in a row that were sound prove that we are in step where the start was not seen."""
+_TLS_LAYER: Final = 2
+_SASL_LAYER: Final = 3
+
 
 class Event(shared.Event):
     """One frame, who sent it, and what it belongs to; or the end of a direction."""
@@ -182,6 +187,18 @@ class Event(shared.Event):
     def damaged(self) -> bool:
         """The frame was not read to its end, or has faults: what is null in it may not be."""
         return self.frame.missing > 0 or bool(self.frame.unit.faults)
+
+    @property
+    def trusted(self) -> bool:
+        """The frame was seen whole, and it is sure that a frame begins where we took it to."""
+        frame, own = self.frame, self.own
+        if frame.missing or frame.cut or own.layer == _TLS_LAYER:
+            return False
+        if own.layer == _SASL_LAYER:
+            sasl = self.connection.sasl
+            if sasl.outcome is not None and sasl.opaque:
+                return False
+        return own.anchored or own.sound >= TRUSTED
 
     @property
     def discarded(self) -> bool:

@@ -28,6 +28,7 @@ from amqpscope.rules.registry import (
     Getter,
     Related,
 )  # fmt: skip
+from amqpscope.rules.v1_0 import parameters
 from amqpscope.rules.v1_0.consequences import cause_of, touched_by
 from dissectors.v1_0.bodies import Attach
 
@@ -61,6 +62,7 @@ FACTS: Final = (
     "anchored",         # the start of its sender's octets was seen
     "partner-anchored", # ... of its partner's
     "closed",           # its sender has sent a close before
+    "trusted",          # it was seen whole, and a frame does begin where it was taken to
 )  # fmt: skip
 
 
@@ -83,6 +85,8 @@ def facts_of(event: shared.Event) -> int:
         facts |= 1 << 7
     if own.close is not None:
         facts |= 1 << 8
+    if found.trusted:
+        facts |= 1 << 9
     return facts
 
 
@@ -94,6 +98,12 @@ PARAMETERS: Final[dict[str, Callable[[Event], object]]] = {
     "pair":         link_pair,
     "delivery":     lambda event: event.delivery,
     "message":      lambda event: event.parts,
+    "sasl":         lambda event: event.connection.sasl,
+    "attach":       parameters.attach_of,
+    "error":        parameters.error_in,
+    "properties":   parameters.properties_of,
+    "state":        parameters.state_of,
+    "control":      parameters.control_message,
 }  # fmt: skip
 OF_1_0: Final = Family(FAMILY, KIND, cast(dict[str, Getter], PARAMETERS), FACTS, facts_of)
 

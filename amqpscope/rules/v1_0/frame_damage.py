@@ -19,10 +19,6 @@ from dissectors.v1_0.compounds import MAX_EMPTY_ELEMENTS
 from dissectors.v1_0.encodings import BY_CODE, DESCRIBED, TYPE_OF, label
 from dissectors.wire import u32
 
-TRUSTED: Final = 3
-"""Frames in a row that were sound prove that we are in step where the start was not seen."""
-TLS: Final = 2
-SASL: Final = 3
 MAX_DEPTH: Final = 100
 
 RULE_OF: Final = {
@@ -45,17 +41,6 @@ class Diagnosis:
         self.reason = reason
 
 
-def trusted(event: Event) -> bool:
-    """The frame was seen whole, and it is sure that a frame begins where we took it to."""
-    frame = event.frame
-    if frame.missing or frame.cut or event.own.layer == TLS:
-        return False
-    sasl = event.connection.sasl
-    if event.own.layer == SASL and sasl.outcome is not None and sasl.opaque:
-        return False
-    return event.own.anchored or event.own.sound >= TRUSTED
-
-
 class _Last:
     """The newest answer: several rules ask about the same frame."""
 
@@ -69,7 +54,7 @@ _last: Final = _Last()
 
 def diagnoses(event: Event) -> list[Diagnosis]:
     """The causes of what is wrong with a malformed frame."""
-    if not trusted(event):
+    if not event.trusted:
         return []
     frame = event.frame
     if _last.frame is not frame:

@@ -14,7 +14,6 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ERROR, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.connection.idle import silence
 from amqpscope.rules.v1_0.connection.opening import NAMES, first_frame
-from amqpscope.rules.v1_0.frame_damage import trusted
 from amqpscope.rules.v1_0.topics import SENT_AFTER_CLOSE
 from amqpscope.rules.v1_0.version.headers import differing
 from dissectors.v1_0.bodies import Close
@@ -134,7 +133,7 @@ def idle_timeout_graceful_close(event: Event, report: Reporter) -> None:
     )
 
 
-@rule("CON-009", "2.4.3, 2.7.9", MUST, ERROR, on="closed frame")
+@rule("CON-009", "2.4.3, 2.7.9", MUST, ERROR, on="closed frame", needs="trusted")
 def write_after_close(event: Event, report: Reporter) -> None:
     """A peer sends nothing after its close.
 
@@ -149,7 +148,7 @@ def write_after_close(event: Event, report: Reporter) -> None:
         server: end[0]
         server: close
     """
-    if isinstance(event.body, Close) or event.kinds & kinds.EMPTY or not trusted(event):
+    if isinstance(event.body, Close) or event.kinds & kinds.EMPTY:
         return
     after_close(event, report, f"{event.frame.unit.name} after its close")
 
@@ -166,7 +165,7 @@ def after_close(event: Event, report: Reporter, what: str) -> None:
         )
 
 
-@rule("CON-014", "2.4.3", MUST, ERROR, on="closed close")
+@rule("CON-014", "2.4.3", MUST, ERROR, on="closed close", needs="trusted")
 def double_close(event: Event, report: Reporter) -> None:
     """A peer sends one close.
 
@@ -178,11 +177,10 @@ def double_close(event: Event, report: Reporter) -> None:
         client: close
         server~1: close
     """
-    if trusted(event):
-        after_close(event, report, "a second close")
+    after_close(event, report, "a second close")
 
 
-@rule("CON-024", "2.4.5", MUST, ERROR, on="closed empty")
+@rule("CON-024", "2.4.5", MUST, ERROR, on="closed empty", needs="trusted")
 def empty_frame_after_close(event: Event, report: Reporter) -> None:
     """A peer sends no empty frames after its close.
 
@@ -197,11 +195,10 @@ def empty_frame_after_close(event: Event, report: Reporter) -> None:
         server: empty
         server: close
     """
-    if trusted(event):
-        after_close(event, report, "an empty frame after its close")
+    after_close(event, report, "an empty frame after its close")
 
 
-@rule("CON-036", "2.4.3", SHOULD, WARNING, on="closed header")
+@rule("CON-036", "2.4.3", SHOULD, WARNING, on="closed header", needs="trusted")
 def socket_reuse_after_close(event: Event, report: Reporter) -> None:
     """A socket is not used for another connection after a close.
 
@@ -216,8 +213,7 @@ def socket_reuse_after_close(event: Event, report: Reporter) -> None:
         client: FIN
         server: FIN
     """
-    if trusted(event):
-        after_close(event, report, "another protocol header after its close")
+    after_close(event, report, "another protocol header after its close")
 
 
 @rule("CON-010", "2.4.3, 2.4.6", MUST, WARNING, on="tick | finished")
@@ -274,7 +270,7 @@ def tell_owed(
         report.suspect(event, text, "close", peer=debtor.peer, mark=waiting.close_mark)
 
 
-@rule("CON-012", "2.4.3", SHOULD, WARNING, on="close", needs="!closed")
+@rule("CON-012", "2.4.3", SHOULD, WARNING, on="close", needs="!closed trusted")
 def close_on_nonzero_channel(event: Event, report: Reporter) -> None:
     """A close is sent on channel 0.
 
@@ -286,13 +282,13 @@ def close_on_nonzero_channel(event: Event, report: Reporter) -> None:
         server: close[0]
     """
     channel = event.frame.unit.channel
-    if not channel or not trusted(event):
+    if not channel:
         return
     if event.knew(event.partner.open_mark) or not event.partner.anchored:
         report.sure(event, f"close on channel {channel}, not 0", "channel")
 
 
-@rule("CON-013", "2.4.3", MUST, ERROR, on="close", needs="!closed partner-anchored")
+@rule("CON-013", "2.4.3", MUST, ERROR, on="close", needs="!closed partner-anchored trusted")
 def pipelined_close_channel_zero(event: Event, report: Reporter) -> None:
     """A close that is sent before the partner's open has come is on channel 0.
 
@@ -313,7 +309,7 @@ def pipelined_close_channel_zero(event: Event, report: Reporter) -> None:
     """
     own, partner = event.own, event.partner
     channel = event.frame.unit.channel
-    if not channel or own.open_mark is None or (not trusted(event)):
+    if not channel or own.open_mark is None:
         return
     if event.knew(partner.open_mark):
         return

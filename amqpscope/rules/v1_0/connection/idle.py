@@ -14,7 +14,6 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.v1_0.connection import ConnectionEnd
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.frame_damage import trusted
 from dissectors.v1_0.bodies import Body, Close, Open
 
 NAMES: Final = ("client", "server")
@@ -156,7 +155,7 @@ def early(event: Event) -> bool:
     own, partner, body = event.own, event.partner, event.body
     if not isinstance(body, Close) or not isinstance(body.error, Body) or not partner.anchored:
         return False
-    if own.close is not None or partner.close is not None or not trusted(event):
+    if own.close is not None or partner.close is not None or not event.trusted:
         return False
     limit = limit_of(own)
     quiet = silence(partner, own, event.time)
@@ -165,7 +164,7 @@ def early(event: Event) -> bool:
     return any(isinstance(text, str) and _TIMEOUT.search(text) for text in body.error[:2])
 
 
-@rule("CON-020", "2.7.1, 2.8.6", IMPLIED, INFO, on="open")
+@rule("CON-020", "2.7.1, 2.8.6", IMPLIED, INFO, on="open", needs="trusted")
 def idle_timeout_value_suspicious(event: Event, report: Reporter, body: Open) -> None:
     """An idle-time-out is in milliseconds.
 
@@ -179,7 +178,7 @@ def idle_timeout_value_suspicious(event: Event, report: Reporter, body: Open) ->
         client: header AMQP 1.0.0
         client: open container-id="c" idle-time-out=0
     """
-    if not body.idle_time_out or not trusted(event):
+    if not body.idle_time_out:
         return
     if body.idle_time_out < SHORT:
         report.suspect(

@@ -13,7 +13,6 @@ from amqpscope.model.v1_0 import event as kinds
 from amqpscope.model.v1_0.connection import MIN_MAX_FRAME_SIZE
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.frame_damage import trusted
 from dissectors.v1_0.bodies import Body, Close, Open
 
 NAMES: Final = ("client", "server")
@@ -39,7 +38,7 @@ def first_frame(event: Event) -> bool:
     own = event.own
     if own.amqp_frames or own.layer != 0 or not own.headers or not own.anchored:
         return False
-    return not event.frame.unit.faults and trusted(event)
+    return not event.frame.unit.faults and event.trusted
 
 
 @rule("CON-001", "2.4.1, 2.7.1", MUST, ERROR, on="unopened amqp")
@@ -79,11 +78,11 @@ def open_channel_zero(event: Event, report: Reporter) -> None:
         client: open[0] container-id="c"
     """
     channel = event.frame.unit.channel
-    if channel and trusted(event) and event.own.close is None:
+    if channel and event.trusted and event.own.close is None:
         report.sure(event, f"open on channel {channel}, not 0", "channel")
 
 
-@rule("CON-003", "2.4.1, 2.4.6", IMPLIED, ERROR, on="open", needs="!closed")
+@rule("CON-003", "2.4.1, 2.4.6", IMPLIED, ERROR, on="open", needs="!closed trusted")
 def open_repeated(event: Event, report: Reporter) -> None:
     """A peer sends one open on a connection.
 
@@ -95,7 +94,7 @@ def open_repeated(event: Event, report: Reporter) -> None:
         server: close
     """
     own = event.own
-    if own.open is None or not trusted(event):
+    if own.open is None:
         return
     # A second header (VER-013) makes a second open the consequence.
     if own.headers and own.open_mark is not None and own.headers[-1].mark.end > own.open_mark.end:
@@ -123,11 +122,11 @@ def open_container_id_empty(event: Event, report: Reporter) -> None:
         client: open container-id="c"
     """
     body = event.body
-    if isinstance(body, Open) and body.container_id == "" and trusted(event):
+    if isinstance(body, Open) and body.container_id == "" and event.trusted:
         report.suspect(event, "open with an empty container-id", "open.container-id")
 
 
-@rule("CON-005", "2.7.1, 2.8.19", MUST, ERROR, on="open")
+@rule("CON-005", "2.7.1, 2.8.19", MUST, ERROR, on="open", needs="trusted")
 def max_frame_size_below_512(event: Event, report: Reporter, body: Open) -> None:
     """Every peer takes frames of 512 octets, so no max-frame-size is below that.
 
@@ -142,7 +141,7 @@ def max_frame_size_below_512(event: Event, report: Reporter, body: Open) -> None
         client: header AMQP 1.0.0
         client: open container-id="c" max-frame-size=512
     """
-    if body.max_frame_size is None or not trusted(event):
+    if body.max_frame_size is None:
         return
     size = body.max_frame_size
     if MAX_FRAME_SIZE in body.wrong:
@@ -155,7 +154,7 @@ def max_frame_size_below_512(event: Event, report: Reporter, body: Open) -> None
         )
 
 
-@rule("CON-021", "2.4.5", SHOULD, INFO, on="empty", needs="!closed")
+@rule("CON-021", "2.4.5", SHOULD, INFO, on="empty", needs="!closed trusted")
 def empty_frame_nonzero_channel(event: Event, report: Reporter) -> None:
     """An empty frame is sent on channel 0.
 
@@ -167,7 +166,7 @@ def empty_frame_nonzero_channel(event: Event, report: Reporter) -> None:
     """
     channel = event.frame.unit.channel
     own, partner = event.own, event.partner
-    if not channel or event.frame.unit.type or (not trusted(event)):
+    if not channel or event.frame.unit.type:
         return
     if own.open is not None and event.knew(partner.open_mark) and channel <= partner.channel_max:
         report.sure(event, f"empty frame on channel {channel}, not 0", "channel")
@@ -191,7 +190,7 @@ def empty_frame_channel_before_open(event: Event, report: Reporter) -> None:
     own, partner = event.own, event.partner
     if not channel or event.frame.unit.type or own.open is None:
         return
-    if trusted(event) and partner.anchored and not event.knew(partner.open_mark):
+    if event.trusted and partner.anchored and not event.knew(partner.open_mark):
         text = f"empty frame on channel {channel} before the partner's open has come, not on 0"
         report.sure(event, text, "channel")
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.frame_damage import told, trusted
+from amqpscope.rules.v1_0.frame_damage import told
 from amqpscope.rules.v1_0.message import _flaws as flaws
 from dissectors.v1_0.bodies import Attach, Open
 from dissectors.wire import MAX_FRAME_SIZE
@@ -97,7 +97,7 @@ def string_invalid_utf8(event: Event, report: Reporter) -> None:
         path, text = "attach.name", body.name
     else:
         return
-    if text is not None and text.startswith("\ufeff") and trusted(event):
+    if text is not None and text.startswith("\ufeff") and event.trusted:
         report.sure(event, f"{path} begins with a byte order mark", path, severity=WARNING)
 
 
@@ -295,7 +295,7 @@ def decode_stops_at_frame_end(event: Event, report: Reporter) -> None:
     tell(event, report, "ENC-013")
 
 
-@rule("ENC-012", "1.2", IMPLIED, INFO, on="malformed", needs="anchored")
+@rule("ENC-012", "1.2", IMPLIED, INFO, on="malformed", needs="anchored trusted")
 def byte_order_wrong(event: Event, report: Reporter) -> None:
     """Numbers on the wire have their highest octet first.
 
@@ -309,7 +309,7 @@ def byte_order_wrong(event: Event, report: Reporter) -> None:
         client: octets 0x0000001102000000005310c00401a10163
     """
     raw, own = event.frame.raw, event.own
-    if own.layer != 0 or not trusted(event) or len(raw) < 8:
+    if own.layer != 0 or len(raw) < 8:
         return
     size = int.from_bytes(raw[:4], "big")
     turned = int.from_bytes(raw[:4], "little")

@@ -15,7 +15,6 @@ from amqpscope.model.v1_0.connection import Fault
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.errors.contents import error_in
 from amqpscope.rules.v1_0.errors.reactions import (
     DECODE,
     FRAMING,
@@ -67,7 +66,7 @@ DOUBTFUL: Final = "; it may have been about a frame in flight"
 
 
 @rule("ERR-016", "2.8.15-2.8.18", IMPLIED, WARNING, on="detach | end | close")
-def accusation_unfounded(event: Event, report: Reporter) -> None:
+def accusation_unfounded(event: Event, report: Reporter, error: Error) -> None:
     """A peer that accuses its partner is right about it.
 
     When one side ends a session because of a window or a handle, users blame the other. Where the
@@ -89,8 +88,7 @@ def accusation_unfounded(event: Event, report: Reporter) -> None:
                 condition=:amqp:link:transfer-limit-exceeded description="no credit")
         client: detach[0] handle=0 closed=true
     """
-    error = error_in(event)
-    if error is None or error.condition is None:
+    if error.condition is None:
         return
     condition, partner = str(error.condition), event.partner
     needed = ACCUSATIONS.get(condition)
@@ -150,7 +148,7 @@ def narrowest(grants: Grants) -> int | None:
 
 
 @rule("ERR-022", "2.8", IMPLIED, INFO, on="detach | end | close")
-def error_from_violator(event: Event, report: Reporter) -> None:
+def error_from_violator(event: Event, report: Reporter, error: Error) -> None:
     """An error that ends something is usually the consequence of an earlier frame.
 
     This points from the error of a link, session or connection to the first fault of the partner
@@ -179,8 +177,7 @@ def error_from_violator(event: Event, report: Reporter) -> None:
         server: end[0] error=error(condition=:amqp:resource-limit-exceeded description="disk full")
         client: end[0]
     """
-    error = error_in(event)
-    if error is None or str(error.condition) in UNRELATED:
+    if str(error.condition) in UNRELATED:
         return
     field = named_field(error)
     faults = [fault for fault in event.connection.faults if may_be_cause(event, fault)]

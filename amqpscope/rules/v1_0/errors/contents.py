@@ -7,6 +7,7 @@ from typing import Final
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.parameters import error_in
 from amqpscope.rules.wording import a
 from dissectors.v1_0.bodies import Close, Detach, End, Error
 from dissectors.v1_0.names import CONDITIONS
@@ -20,14 +21,6 @@ CARRIER: Final = {
 }
 REDIRECTS: Final = ("amqp:connection:redirect", "amqp:link:redirect")
 WHERE_TO: Final = ("network-host", "port")
-
-
-def error_in(event: Event) -> Error | None:
-    """The error that a detach, end or close carries, if it could be read."""
-    body = event.body
-    if isinstance(body, Detach | End | Close) and not event.damaged:
-        return body.error
-    return None
 
 
 @rule("ERR-001", "2.8.14", IMPLIED, ERROR, on="detach | end | close", needs="!damaged !closed")
@@ -57,7 +50,7 @@ def error_not_composite(event: Event, report: Reporter) -> None:
 
 
 @rule("ERR-002", "2.8.14-2.8.18", IMPLIED, WARNING, on="detach | end | close")
-def error_condition_unknown(event: Event, report: Reporter) -> None:
+def error_condition_unknown(event: Event, report: Reporter, error: Error) -> None:
     """A condition that begins with "amqp:" is one that the specification lists.
 
     Partners choose by the condition whether to try again, and how; one that they do not know is a
@@ -72,8 +65,7 @@ def error_condition_unknown(event: Event, report: Reporter) -> None:
         client: end[0] error=error(condition=:"com.example:invalid-field" description="bad window")
         server: end[0]
     """
-    error = error_in(event)
-    if error is None or error.condition is None:
+    if error.condition is None:
         return
     condition = str(error.condition)
     if condition.startswith("amqp:") and condition not in CONDITIONS:
@@ -86,7 +78,7 @@ def error_condition_unknown(event: Event, report: Reporter) -> None:
 
 
 @rule("ERR-003", "2.8.16-2.8.18", IMPLIED, INFO, on="detach | end | close")
-def error_condition_scope(event: Event, report: Reporter) -> None:
+def error_condition_scope(event: Event, report: Reporter, error: Error) -> None:
     """The error of a connection comes in close, that of a session in end, that of a link in detach.
 
     Some programs close the connection for everything, so this is a note. handle-in-use is an error
@@ -101,8 +93,7 @@ def error_condition_scope(event: Event, report: Reporter) -> None:
         client: close error=error(condition=:amqp:connection:forced description="stopped")
         server: close
     """
-    error = error_in(event)
-    if error is None or error.condition is None:
+    if error.condition is None:
         return
     condition, name = str(error.condition), event.frame.unit.name
     for family, carrier in CARRIER.items():
@@ -116,7 +107,7 @@ def error_condition_scope(event: Event, report: Reporter) -> None:
 
 
 @rule("ERR-004", "2.7.7-2.7.9", SHOULD, INFO, on="detach | end | close")
-def error_without_detail(event: Event, report: Reporter) -> None:
+def error_without_detail(event: Event, report: Reporter, error: Error) -> None:
     """An error says more than its condition: a description, or details in info.
 
     Who reads the log at the other end has nothing else to go by.
@@ -129,8 +120,7 @@ def error_without_detail(event: Event, report: Reporter) -> None:
         client: end[0] error=error(condition=:amqp:resource-limit-exceeded description="disk full")
         server: end[0]
     """
-    error = error_in(event)
-    if error is None or error.condition is None:
+    if error.condition is None:
         return
     if error.wire(1) is None and error.wire(2) is None:
         name = event.frame.unit.name
@@ -142,7 +132,7 @@ def error_without_detail(event: Event, report: Reporter) -> None:
 
 
 @rule("ERR-017", "2.8.16", IMPLIED, INFO, on="detach | close")
-def redirect_info(event: Event, report: Reporter) -> None:
+def redirect_info(event: Event, report: Reporter, error: Error) -> None:
     """A redirect says where to: network-host and port in the error's info.
 
     A client that is sent away without them has no place to go.
@@ -157,17 +147,14 @@ def redirect_info(event: Event, report: Reporter) -> None:
                 info={:hostname="b" :network-host="b.example" :port=ushort 5672})
         client: close
     """
-    error = error_in(event)
-    if error is None or error.condition not in REDIRECTS:
+    if error.condition not in REDIRECTS:
         return
     info = error.info
     lacks = [key for key in WHERE_TO if info is None or info.get(key) is None]
     if lacks:
         name = event.frame.unit.name
         report.sure(
-            event,
-            f"{error.condition} without {' and '.join(lacks)} in info",
-            f"{name}.error.info",
+            event, f"{error.condition} without {' and '.join(lacks)} in info", f"{name}.error.info"
         )
 
 

@@ -11,8 +11,8 @@ from typing import Final
 from amqpscope.model.v1_0.connection import Fault
 from amqpscope.model.v1_0.event import TICK, Event
 from amqpscope.rules.v1_0 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.errors.contents import error_in
 from amqpscope.rules.v1_0.overdue import judging, owes, seconds
+from amqpscope.rules.v1_0.parameters import error_in
 from amqpscope.rules.v1_0.topics import REACTION
 from dissectors.v1_0.bodies import Detach, End
 

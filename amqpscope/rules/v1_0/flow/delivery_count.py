@@ -15,17 +15,7 @@ from amqpscope.model.v1_0.credit import known_count, sender_count
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.terms import RECEIVER
-from amqpscope.rules.v1_0 import (
-    ERROR,
-    IMPLIED,
-    INFO,
-    MUST,
-    SURE,
-    SUSPECT,
-    WARNING,
-    Reporter,
-    rule,
-)
+from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SURE, SUSPECT, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.flow.windows import unreadable
 from dissectors.v1_0.bodies import Attach, Close, End, Flow
 

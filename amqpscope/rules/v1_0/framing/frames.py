@@ -12,7 +12,6 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.v1_0.connection import MIN_MAX_FRAME_SIZE, NO_LIMIT
 from amqpscope.model.v1_0.event import FINISHED, Event
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.frame_damage import trusted
 from amqpscope.rules.v1_0.version.headers import frames_of_0_9
 from dissectors.errors import Damage
 from dissectors.v1_0.bodies import Open, Transfer
@@ -29,7 +28,7 @@ def header_damage(event: Event) -> int:
     unit = event.frame.unit
     if not unit.faults or unit.faults[0].kind != Damage.FRAME:
         return -1
-    if not event.own.anchored or not trusted(event):
+    if not event.own.anchored or not event.trusted:
         return -1
     # Before a header nothing says that these are frames at all.
     return unit.faults[0].offset if event.own.headers else -1
@@ -96,7 +95,7 @@ def frame_type_unknown(event: Event, report: Reporter) -> None:
     """
     kind = event.frame.unit.type
     # In the SASL layer any type but its own is told by SAS-003.
-    if kind > 1 and event.own.layer != SASL and trusted(event):
+    if kind > 1 and event.own.layer != SASL and event.trusted:
         report.sure(event, f"frame of type {kind}, there are 0 (AMQP) and 1 (SASL)", "type")
 
 
@@ -119,7 +118,7 @@ def frame_type_wrong_layer(event: Event, report: Reporter) -> None:
         server: open container-id="s"
     """
     own = event.own
-    if own.layer == 0 and own.headers and trusted(event):
+    if own.layer == 0 and own.headers and event.trusted:
         report.sure(
             event,
             f"the {NAMES[event.peer]} sends a SASL frame ({event.frame.unit.name}) after its AMQP"
@@ -296,7 +295,7 @@ def hung_up(event: Event, report: Reporter, size: int) -> None:
         )
 
 
-@rule("FRM-008", "2.3.2", MUST, ERROR, on="other")
+@rule("FRM-008", "2.3.2", MUST, ERROR, on="other", needs="trusted")
 def performative_unknown(event: Event, report: Reporter) -> None:
     """The body of an AMQP frame begins with one of the nine performatives.
 
@@ -311,7 +310,7 @@ def performative_unknown(event: Event, report: Reporter) -> None:
         server: end'80[0]
     """
     unit = event.unit
-    if unit.type != 0 or not trusted(event) or event.own.layer == SASL:
+    if unit.type != 0 or event.own.layer == SASL:
         return
     body = unit.body
     if body is not None:
@@ -339,11 +338,11 @@ def frame_body_null_performative(event: Event, report: Reporter) -> None:
     unit = event.frame.unit
     if unit.type != 0 or unit.faults[0].kind != Damage.NOT_DESCRIBED or unit.faults[0].path:
         return
-    if trusted(event) and event.own.layer != SASL:
+    if event.trusted and event.own.layer != SASL:
         report.sure(event, unit.faults[0].reason, "performative")
 
 
-@rule("FRM-009", "2.3.2", IMPLIED, WARNING, on="trailing", needs="!closed")
+@rule("FRM-009", "2.3.2", IMPLIED, WARNING, on="trailing", needs="!closed trusted")
 def unexpected_payload(event: Event, report: Reporter) -> None:
     """Only a transfer has a payload; a frame with any other performative ends behind it.
 
@@ -355,7 +354,7 @@ def unexpected_payload(event: Event, report: Reporter) -> None:
         server: end[0]
     """
     unit = event.frame.unit
-    if unit.faults or not trusted(event) or event.own.layer == SASL:
+    if unit.faults or event.own.layer == SASL:
         return
     left = len(event.frame.raw) - unit.payload
     body = event.unit.body
@@ -363,7 +362,7 @@ def unexpected_payload(event: Event, report: Reporter) -> None:
         report.sure(event, f"{left} octets follow {unit.name} in its frame", unit.name)
 
 
-@rule("FRM-011", "2.7.1", MUST, ERROR, on="begin | empty | open | close")
+@rule("FRM-011", "2.7.1", MUST, ERROR, on="begin | empty | open | close", needs="trusted")
 def channel_exceeds_peer_max(event: Event, report: Reporter) -> None:
     """A channel number is at most the channel-max in the receiver's open.
 
@@ -384,7 +383,7 @@ def channel_exceeds_peer_max(event: Event, report: Reporter) -> None:
     own, partner = event.own, event.partner
     channel = event.frame.unit.channel
     body = event.body
-    if event.frame.unit.type != 0 or not trusted(event):
+    if event.frame.unit.type != 0:
         return
     if isinstance(body, Open):
         limit = 65535 if body.channel_max is None else body.channel_max

@@ -25,6 +25,7 @@ from amqpscope.rules.v1_0 import (
     rule,
 )
 from amqpscope.rules.v1_0.message._flaws import passed_on, speak
+from amqpscope.rules.v1_0.parameters import properties_of
 from dissectors.v1_0.bodies import Properties
 from dissectors.v1_0.names import descriptor_name, descriptor_note
 from dissectors.v1_0.tables import SECTIONS
@@ -47,16 +48,6 @@ OTHER_WORDS: Final = frozenset(
 """Charsets and transfer encodings, which are something else."""
 MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 """The first octets of what a coding makes."""
-
-
-def properties_of(event: Event) -> Properties | None:
-    """The properties of a message that is judged, if they are sound enough."""
-    message = event.parts
-    if message is None or event.discarded:
-        return None
-    section = message.find(PROPERTIES)
-    found = None if section is None else message.value(section)
-    return found if isinstance(found, Properties) else None
 
 
 def codings(properties: Properties) -> list[str]:
@@ -158,7 +149,9 @@ def content_encoding_identity(event: Event, report: Reporter) -> None:
 
 
 @rule("MSG-042", "3.2.4", SHOULD, INFO, on="content")
-def content_encoding_compress(event: Event, report: Reporter, link: LinkEnd) -> None:
+def content_encoding_compress(
+    event: Event, report: Reporter, link: LinkEnd, properties: Properties
+) -> None:
     """The coding `compress` is left to messages that came from HTTP or mail.
 
     Hardly anything can undo it today. Whether a message was bridged cannot be seen, so it is
@@ -172,8 +165,7 @@ def content_encoding_compress(event: Event, report: Reporter, link: LinkEnd) -> 
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(content-encoding=:deflate) data(0x789c)
     """
-    properties = properties_of(event)
-    if properties is None or passed_on(event):
+    if passed_on(event):
         return
     for coding in codings(properties):
         if coding in ("compress", "x-compress") and report.once(link):
@@ -182,7 +174,9 @@ def content_encoding_compress(event: Event, report: Reporter, link: LinkEnd) -> 
 
 
 @rule("MSG-043", "3.2.4", SHOULD, INFO, on="content")
-def content_encoding_multiple(event: Event, report: Reporter, link: LinkEnd) -> None:
+def content_encoding_multiple(
+    event: Event, report: Reporter, link: LinkEnd, properties: Properties
+) -> None:
     """One coding is enough, but for messages that came from HTTP or mail.
 
     Receivers compare the whole value with the codings that they know. Noted once on a link.
@@ -195,8 +189,7 @@ def content_encoding_multiple(event: Event, report: Reporter, link: LinkEnd) -> 
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(content-encoding=:gzip) data(0x1f8b08)
     """
-    properties = properties_of(event)
-    if properties is None or passed_on(event):
+    if passed_on(event):
         return
     listed = codings(properties)
     if len(listed) > 1 and report.once(link):

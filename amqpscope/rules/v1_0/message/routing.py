@@ -12,7 +12,7 @@ from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.message import HEADER, PROPERTIES, TO, Message
 from amqpscope.rules.v1_0 import ADVISORY, IMPLIED, INFO, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.message._flaws import passed_on, speak
-from amqpscope.rules.v1_0.message.content import properties_of
+from amqpscope.rules.v1_0.parameters import properties_of
 from dissectors.v1_0.bodies import Header, Properties, Target
 
 CREATION_TIME: Final = "properties.creation-time"
@@ -28,7 +28,9 @@ REAL_TIME: Final = 1_000_000_000 * 1_000_000_000
 
 
 @rule("MSG-046", "3.2.4", IMPLIED, INFO, on="times")
-def published_already_expired(event: Event, report: Reporter, link: LinkEnd) -> None:
+def published_already_expired(
+    event: Event, report: Reporter, link: LinkEnd, properties: Properties
+) -> None:
     """A message is published before its absolute-expiry-time.
 
     A broker drops a dead message without a word, and the consumer waits for it. Clocks differ and
@@ -46,8 +48,7 @@ def published_already_expired(event: Event, report: Reporter, link: LinkEnd) -> 
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | properties(absolute-expiry-time=timestamp 0) data(b"x")
     """
-    properties = properties_of(event)
-    if properties is None or passed_on(event) or event.time < REAL_TIME:
+    if passed_on(event) or event.time < REAL_TIME:
         return
     expiry = properties.absolute_expiry_time
     if expiry is None or expiry in UNSET or in_seconds(expiry):
@@ -64,7 +65,9 @@ def in_seconds(time: int) -> bool:
 
 
 @rule("MSG-047", "3.2.4", ADVISORY, INFO, on="times")
-def creation_time_implausible(event: Event, report: Reporter, link: LinkEnd) -> None:
+def creation_time_implausible(
+    event: Event, report: Reporter, link: LinkEnd, properties: Properties
+) -> None:
     """A message is created before it expires, before it is sent, and after 1973.
 
     A time that makes sense only in seconds is the commonest slip: timestamps are in milliseconds.
@@ -78,8 +81,7 @@ def creation_time_implausible(event: Event, report: Reporter, link: LinkEnd) -> 
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(creation-time=timestamp 1700000000000) data(b"x")
     """
-    properties = properties_of(event)
-    if properties is None or passed_on(event):
+    if passed_on(event):
         return
     created, expiry = properties.creation_time, properties.absolute_expiry_time
     if created is None or created in UNSET:
@@ -132,7 +134,9 @@ def expiry_ttl_creation_disagree(event: Event, report: Reporter, link: LinkEnd) 
 
 
 @rule("MSG-049", "3.2.4", ADVISORY, INFO, on="odd-message")
-def group_sequence_irregular(event: Event, report: Reporter, link: LinkEnd) -> None:
+def group_sequence_irregular(
+    event: Event, report: Reporter, link: LinkEnd, properties: Properties
+) -> None:
     """A group-sequence belongs to a group: group-id is set as well.
 
     A number without a group orders nothing. Zero is what some libraries always send.
@@ -147,8 +151,7 @@ def group_sequence_irregular(event: Event, report: Reporter, link: LinkEnd) -> N
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | properties(group-sequence=0) data(b"x")
     """
-    properties = properties_of(event)
-    if properties is None or passed_on(event) or properties.wrong:
+    if passed_on(event) or properties.wrong:
         return
     number = properties.group_sequence
     if number and properties.group_id is None and report.once(link):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.frame_damage import trusted
 from dissectors.v1_0.bodies import (
     Body,
     Disposition,
@@ -27,7 +26,7 @@ from dissectors.v1_0.values import Described, Map, Symbol, Value, type_of
 def state_of(event: Event) -> Value:
     """The state in a transfer or disposition that was read without faults."""
     body = event.body
-    if event.damaged or event.discarded or not trusted(event):
+    if event.damaged or event.discarded or not event.trusted:
         return None
     if isinstance(body, Transfer | Disposition):
         return body.state

@@ -16,12 +16,7 @@ from amqpscope.model.v1_0.redelivery import bare
 from amqpscope.model.v1_0.transaction import txn_id
 from amqpscope.rules.v1_0 import IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.transactions.controller import call
-from dissectors.v1_0.bodies import (
-    Body,
-    Received,
-    TransactionalState,
-    Transfer,
-)
+from dissectors.v1_0.bodies import Body, Received, TransactionalState, Transfer
 from dissectors.v1_0.message import read_section, walk
 from dissectors.v1_0.values import Value
 

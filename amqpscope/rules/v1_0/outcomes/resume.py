@@ -12,8 +12,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, MUST, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.termini._terminus import attach_of
-from dissectors.v1_0.bodies import Body, Received, Transfer
+from dissectors.v1_0.bodies import Attach, Body, Received, Transfer
 from dissectors.v1_0.values import Map, Value
 
 
@@ -200,7 +199,7 @@ def resume_from_start_broken(event: Event, report: Reporter) -> None:
 
 
 @rule("OUT-044", "3.4.6", SHOULD, WARNING, on="attach")
-def receiver_keeps_null_entry(event: Event, report: Reporter) -> None:
+def receiver_keeps_null_entry(event: Event, report: Reporter, attach: Attach) -> None:
     """A receiver does not list deliveries of which it has nothing.
 
     Left out, they are simply sent again. Listed without a state they have to be resumed or aborted,
@@ -214,8 +213,7 @@ def receiver_keeps_null_entry(event: Event, report: Reporter) -> None:
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
                 unsettled={}
     """
-    attach = attach_of(event)
-    if attach is None or attach.role is not True or not isinstance(attach.unsettled, Map):
+    if attach.role is not True or not isinstance(attach.unsettled, Map):
         return
     empty = [key for key, state in attach.unsettled if state is None and type(key) is bytes]
     if empty:

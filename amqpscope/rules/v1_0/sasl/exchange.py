@@ -91,7 +91,7 @@ def sasl_mechanisms_not_first(event: Event, report: Reporter) -> None:
 
 
 @rule("SAS-010", "5.3.2", MUST, ERROR, on="sasl", needs="anchored")
-def sasl_roles_reversed(event: Event, report: Reporter) -> None:
+def sasl_roles_reversed(event: Event, report: Reporter, sasl: Sasl) -> None:
     """The peer that opened the TCP connection is the SASL client, the other the SASL server.
 
     So mechanisms, challenge and outcome come from the server, init and response from the client.
@@ -108,7 +108,6 @@ def sasl_roles_reversed(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok
     """
     body, peer = event.body, event.peer
-    sasl = event.connection.sasl
     if sasl.reversed[peer]:
         return
     if peer == CLIENT and isinstance(body, SaslMechanisms | SaslChallenge | SaslOutcome):
@@ -121,7 +120,7 @@ def sasl_roles_reversed(event: Event, report: Reporter) -> None:
 
 
 @rule("SAS-014", "5.3.2", MUST, ERROR, on="sasl")
-def sasl_mechanism_not_offered(event: Event, report: Reporter) -> None:
+def sasl_mechanism_not_offered(event: Event, report: Reporter, sasl: Sasl) -> None:
     """The client chooses a mechanism from the server's list.
 
     A server answers anything else by closing the connection. Names are compared as they are, upper
@@ -140,7 +139,6 @@ def sasl_mechanism_not_offered(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok
     """
     body = event.body
-    sasl = event.connection.sasl
     if sasl.nested or sasl.outcome is not None:
         return
     if event.peer == CLIENT and isinstance(body, SaslInit):
@@ -154,12 +152,7 @@ def sasl_mechanism_not_offered(event: Event, report: Reporter) -> None:
 
 
 def refuse(
-    event: Event,
-    report: Reporter,
-    chosen: str,
-    offered: list[str],
-    offer: Mark | None,
-    init: Mark,
+    event: Event, report: Reporter, chosen: str, offered: list[str], offer: Mark | None, init: Mark
 ) -> None:
     """Say so if a mechanism is not in the list."""
     if not offered or chosen in offered:
@@ -175,7 +168,7 @@ def refuse(
 
 
 @rule("SAS-015", "5.3.3.2", MUST, WARNING, on="sasl", needs="server")
-def sasl_unoffered_mechanism_served(event: Event, report: Reporter) -> None:
+def sasl_unoffered_mechanism_served(event: Event, report: Reporter, sasl: Sasl) -> None:
     """A server ends the exchange when the client chose a mechanism that it does not support.
 
     It may support more than it lists, so this is never more than a suspicion; but a server that
@@ -189,7 +182,6 @@ def sasl_unoffered_mechanism_served(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok
     """
     body = event.body
-    sasl = event.connection.sasl
     if sasl.nested or sasl.outcome is not None or sasl.challenges:
         return
     if isinstance(body, SaslOutcome):
@@ -357,7 +349,7 @@ def header_without_outcome(event: Event, report: Reporter, sasl: Sasl) -> None:
 
 
 @rule("SAS-025", "5.3.2", IMPLIED, INFO, on="finished", needs="server anchored")
-def sasl_close_without_outcome(event: Event, report: Reporter) -> None:
+def sasl_close_without_outcome(event: Event, report: Reporter, sasl: Sasl) -> None:
     """A server that refuses a client says so by a sasl-outcome before it closes.
 
     A client that sees only the end of the connection cannot tell wrong credentials from a crash,
@@ -372,7 +364,6 @@ def sasl_close_without_outcome(event: Event, report: Reporter) -> None:
         client: FIN
         server: FIN
     """
-    sasl = event.connection.sasl
     if sasl.init_mark is None or sasl.outcome is not None:
         return
     if event.own.finished not in ("fin", "rst") or event.partner.finished or sasl.nested:
@@ -392,7 +383,7 @@ def sasl_close_without_outcome(event: Event, report: Reporter) -> None:
 
 
 @rule("SAS-036", "5.3", ADVISORY, INFO, on="sasl | header | finished")
-def sasl_handshake_stalled(event: Event, report: Reporter) -> None:
+def sasl_handshake_stalled(event: Event, report: Reporter, sasl: Sasl) -> None:
     """The steps of a SASL handshake follow each other without long pauses.
 
     After ten seconds it is worth knowing which peer the other waited for.
@@ -404,7 +395,6 @@ def sasl_handshake_stalled(event: Event, report: Reporter) -> None:
     Good (sasl_init):
         @2s server: sasl-outcome code=ok
     """
-    sasl = event.connection.sasl
     last = sasl.last_mark
     if last is None or sasl.nested or event.since(last) < STALL:
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.sasl import Sasl
 from amqpscope.rules.v1_0 import (
     ADVISORY,
     ERROR,
@@ -111,7 +112,7 @@ def sasl_additional_data_on_failure(event: Event, report: Reporter, body: SaslOu
 
 
 @rule("SAS-027", "5.3.3.2", ADVISORY, INFO, on="open", needs="client")
-def sasl_hostname_differs_from_open(event: Event, report: Reporter, body: Open) -> None:
+def sasl_hostname_differs_from_open(event: Event, report: Reporter, body: Open, sasl: Sasl) -> None:
     """A client names the same host in its sasl-init and in its open.
 
     Proxies choose the back end and the domain of the credentials by the one, brokers the virtual
@@ -125,7 +126,6 @@ def sasl_hostname_differs_from_open(event: Event, report: Reporter, body: Open) 
         client: header AMQP 1.0.0
         client: open container-id="c" hostname="A.example"
     """
-    sasl = event.connection.sasl
     if sasl.init is None:
         return
     first, second = sasl.init.hostname, body.hostname

@@ -11,7 +11,7 @@ from typing import Final
 
 from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v1_0.event import KIND, Event
-from amqpscope.model.v1_0.sasl import CLIENT, SERVER
+from amqpscope.model.v1_0.sasl import CLIENT, SERVER, Sasl
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.sasl.exchange import NAMES, followed
 from amqpscope.rules.v1_0.sasl.fields import CODES
@@ -232,7 +232,7 @@ def sasl_frame_empty(event: Event, report: Reporter) -> None:
 
 
 @rule("SAS-023", "5.3.3.5", MUST, ERROR, on="misplaced")
-def sasl_success_not_followed_by_header(event: Event, report: Reporter) -> None:
+def sasl_success_not_followed_by_header(event: Event, report: Reporter, sasl: Sasl) -> None:
     """After a successful SASL exchange each peer begins the next layer with a protocol header.
 
     Whatever layer follows, AMQP, TLS or SASL again, its header comes before anything else. The
@@ -248,7 +248,6 @@ def sasl_success_not_followed_by_header(event: Event, report: Reporter) -> None:
         client: header AMQP 1.0.0
         client: open container-id="c"
     """
-    sasl = event.connection.sasl
     unit = event.frame.unit
     if event.own.layer != SASL or unit.type == 1 or broken(unit):
         return
@@ -263,7 +262,7 @@ def sasl_success_not_followed_by_header(event: Event, report: Reporter) -> None:
 
 
 @rule("SAS-024", "5.3.3.5", IMPLIED, ERROR, on="header | misplaced")
-def sasl_failure_ignored(event: Event, report: Reporter) -> None:
+def sasl_failure_ignored(event: Event, report: Reporter, sasl: Sasl) -> None:
     """After a sasl-outcome other than ok the connection is over for both peers.
 
     A server that goes on lets in a client that it has just refused: a security hole. What a client
@@ -278,7 +277,6 @@ def sasl_failure_ignored(event: Event, report: Reporter) -> None:
         client~1: open container-id="c"
         server: FIN
     """
-    sasl = event.connection.sasl
     if not sasl.failed or followed(event) is None or report.has_reported(LEFT_SASL, event.own):
         return
     unit = event.frame.unit

@@ -88,7 +88,7 @@ def is_utf8(octets: bytes) -> bool:
 
 
 @rule("SAS-031", "RFC 5802", MUST, ERROR, on="sasl", needs="anchored partner-anchored")
-def sasl_scram_malformed(event: Event, report: Reporter) -> None:
+def sasl_scram_malformed(event: Event, report: Reporter, sasl: Sasl) -> None:
     """SCRAM messages follow the grammar, and every nonce goes on with the one before it.
 
     The client begins with its flags, name and nonce; the server answers with a nonce that begins
@@ -110,7 +110,6 @@ def sasl_scram_malformed(event: Event, report: Reporter) -> None:
     """
     if not mechanism_of(event).startswith("SCRAM-"):
         return
-    sasl = event.connection.sasl
     fault, path = "", ""
     if event.peer == CLIENT:
         said, path = client_message(event)
@@ -217,7 +216,9 @@ def is_base64(text: str) -> bool:
 
 
 @rule("SAS-032", "5.3.3.5", IMPLIED, INFO, on="sasl", needs="server")
-def sasl_scram_server_final_missing(event: Event, report: Reporter, body: SaslOutcome) -> None:
+def sasl_scram_server_final_missing(
+    event: Event, report: Reporter, body: SaslOutcome, sasl: Sasl
+) -> None:
     """A server that accepts a SCRAM client sends its signature, so that it is authenticated too.
 
     It goes as the additional data of the outcome, or as a last challenge that the client answers
@@ -237,7 +238,6 @@ def sasl_scram_server_final_missing(event: Event, report: Reporter, body: SaslOu
         client: sasl-response response=b""
         server: sasl-outcome code=ok
     """
-    sasl = event.connection.sasl
     if body.code != 0 or body.additional_data:
         return
     if sasl.nested or not sasl.mechanism.startswith("SCRAM-"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
-from amqpscope.rules.v1_0.frame_damage import trusted
+from amqpscope.rules.v1_0.parameters import attach_of
 from dissectors.v1_0.bodies import Attach, Body, Coordinator, Source, Target
 from dissectors.v1_0.values import Array, Map, Symbol, Value, same
 
@@ -36,14 +36,6 @@ class Terminus:
             if field.name == name:
                 return position, self.body[position]
         return -1, None
-
-
-def attach_of(event: Event) -> Attach | None:
-    """The attach, if it was read without faults and somebody reads it."""
-    body = event.body
-    if not isinstance(body, Attach) or event.damaged or event.discarded or not trusted(event):
-        return None
-    return body
 
 
 def answered(event: Event, attach: Attach) -> LinkEnd | None:

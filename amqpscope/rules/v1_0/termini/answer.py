@@ -11,7 +11,8 @@ from typing import Final
 from amqpscope.model.v1_0.event import FINISHED, TICK, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, SHOULD, Reporter, rule
-from amqpscope.rules.v1_0.termini._terminus import answered, attach_of, initiates, symbols
+from amqpscope.rules.v1_0.parameters import attach_of
+from amqpscope.rules.v1_0.termini._terminus import answered, initiates, symbols
 from dissectors.v1_0.bodies import Attach, Body, Close, Detach, End, Source, Target
 from dissectors.v1_0.names import descriptor_name
 from dissectors.v1_0.values import Described, Map, Value
@@ -157,7 +158,7 @@ def refusing(event: Event) -> bool:
 
 
 @rule("SRC-007", "3.5.3", SHOULD, INFO, on="attach", default=False)
-def dynamic_address_not_traceable(event: Event, report: Reporter) -> None:
+def dynamic_address_not_traceable(event: Event, report: Reporter, attach: Attach) -> None:
     """The address of a dynamic node contains the link's name and the requester's container-id.
 
     An operator can then see whose node it is. It makes the address easy to guess as well, and
@@ -171,8 +172,7 @@ def dynamic_address_not_traceable(event: Event, report: Reporter) -> None:
         server: attach[0] name="r1" handle=0 role=sender source=source(address="tmp/c/r1"
                 dynamic=true) target=target() initial-delivery-count=0
     """
-    attach = attach_of(event)
-    if attach is None or answered(event, attach) is None or event.partner.open is None:
+    if answered(event, attach) is None or event.partner.open is None:
         return
     slot = "target" if attach.role else "source"
     own = attach.target if attach.role else attach.source

@@ -10,14 +10,8 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.termini._terminus import (
-    Terminus,
-    attach_of,
-    node_properties,
-    symbols,
-    termini,
-)
-from dissectors.v1_0.bodies import Body, Coordinator, Source, Target
+from amqpscope.rules.v1_0.termini._terminus import Terminus, node_properties, symbols, termini
+from dissectors.v1_0.bodies import Attach, Body, Coordinator, Source, Target
 from dissectors.v1_0.encodings import TYPE_NUMBER, TYPE_OF
 from dissectors.v1_0.names import descriptor_name
 from dissectors.v1_0.tables import RESTRICTED_TYPE, primitive
@@ -27,7 +21,7 @@ MODES: Final = frozenset(("move", "copy"))
 
 
 @rule("SRC-001", "2.7.3", MUST, ERROR, on="attach")
-def terminus_type_wrong(event: Event, report: Reporter) -> None:
+def terminus_type_wrong(event: Event, report: Reporter, attach: Attach) -> None:
     """attach.source holds a source, and attach.target a target or a coordinator.
 
     A peer that finds something else there cannot tell where the link leads. Each may be an
@@ -40,9 +34,6 @@ def terminus_type_wrong(event: Event, report: Reporter) -> None:
     Good (attaching_sender target=coordinator(capabilities=[:amqp:local-transactions])):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=coordinator()
     """
-    attach = attach_of(event)
-    if attach is None:
-        return
     if attach.source is not None and not isinstance(attach.source, Source):
         tell_type(event, report, "source", attach.source)
     if attach.target is not None and not isinstance(attach.target, Target | Coordinator):

@@ -17,6 +17,7 @@ from amqpscope.model.v1_0.transaction import (
     txn_id,
 )
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.parameters import control_message
 from amqpscope.rules.v1_0.topics import CONTROL_LINK
 from amqpscope.rules.wording import a
 from dissectors.v1_0.bodies import Declare, Discharge, TransactionalState, Transfer
@@ -34,14 +35,6 @@ def call(id: bytes) -> str:
         return "with an empty id"
     text = id.decode("ascii", "replace")
     return f'"{text}"' if text.isprintable() and text.isascii() and text else f"0x{id.hex()}"
-
-
-def control_message(event: Event) -> ControlMessage | None:
-    """What a transfer says to a coordinator, if that could be read."""
-    found = event.connection.transactions.control(event)
-    if found is None or not found.readable or event.discarded:
-        return None
-    return found
 
 
 @rule("TXN-003", "4.1", MUST, ERROR, on="transfer coordinator", needs="!discarded")
@@ -71,7 +64,7 @@ def transactional_work_on_control_link(
 
 
 @rule("TXN-004", "4.2", IMPLIED, WARNING, on="message coordinator")
-def control_message_unknown_body(event: Event, report: Reporter) -> None:
+def control_message_unknown_body(event: Event, report: Reporter, control: ControlMessage) -> None:
     """A message to a coordinator is a declare or a discharge.
 
     A described type that the standard does not know may be an extension that both peers share, so
@@ -86,21 +79,22 @@ def control_message_unknown_body(event: Event, report: Reporter) -> None:
                 | amqp-value(declare'symbol())
         server: disposition[0] role=receiver first=0 settled=true state=declared(txn-id=b"t")
     """
-    found = control_message(event)
-    if found is None or found.bodies != [AMQP_VALUE]:
+    if control.bodies != [AMQP_VALUE]:
         return
-    if isinstance(found.value, Declare | Discharge):
+    if isinstance(control.value, Declare | Discharge):
         return
-    if isinstance(found.value, Described):
+    if isinstance(control.value, Described):
         report.suspect(event, "a control message holds an unknown described type", "amqp-value")
     else:
-        name = type_of(found.value)
+        name = type_of(control.value)
         text = f"a control message holds {a(name)}, not declare or discharge"
         report.sure(event, text, "amqp-value", severity=ERROR)
 
 
 @rule("TXN-005", "4.2", IMPLIED, WARNING, on="message coordinator")
-def control_message_not_single_value(event: Event, report: Reporter) -> None:
+def control_message_not_single_value(
+    event: Event, report: Reporter, control: ControlMessage
+) -> None:
     """The body of a message to a coordinator is one amqp-value section.
 
     Bad (control):
@@ -112,10 +106,9 @@ def control_message_not_single_value(event: Event, report: Reporter) -> None:
                 | header(durable=true) properties(subject="begin") amqp-value(declare())
         server: disposition[0] role=receiver first=0 settled=true state=declared(txn-id=b"t")
     """
-    found = control_message(event)
-    if found is None or not found.bodies or found.bodies == [AMQP_VALUE]:
+    if not control.bodies or control.bodies == [AMQP_VALUE]:
         return
-    names = ", ".join(SECTIONS[code] for code in found.bodies[:4])
+    names = ", ".join(SECTIONS[code] for code in control.bodies[:4])
     text = f"the body of a control message is {names}, not one amqp-value"
     report.sure(event, text, "message", severity=ERROR)
 
@@ -232,7 +225,7 @@ def global_id_without_capability(event: Event, report: Reporter) -> None:
 
 
 @rule("TXN-026", "4.4.1", MUST, ERROR, on="message coordinator")
-def discharge_with_partial_posting(event: Event, report: Reporter) -> None:
+def discharge_with_partial_posting(event: Event, report: Reporter, control: ControlMessage) -> None:
     """A controller does not discharge a transaction while a message under it is half sent.
 
     The resource cannot commit half a message; it ends the control link and rolls back.
@@ -251,10 +244,9 @@ def discharge_with_partial_posting(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"t" fail=true))
         server: disposition[0] role=receiver first=2 settled=true state=accepted()
     """
-    found = control_message(event)
-    if found is None or not isinstance(found.value, Discharge):
+    if not isinstance(control.value, Discharge):
         return
-    id = txn_id(found.value.txn_id)
+    id = txn_id(control.value.txn_id)
     transaction = None if id is None else event.connection.transactions.known.get(id)
     if id is None or transaction is None or not event.own.anchored:
         return
@@ -270,7 +262,7 @@ def discharge_with_partial_posting(event: Event, report: Reporter) -> None:
 
 
 @rule("TXN-042", "4.5.3", MUST, ERROR, on="message coordinator")
-def discharge_malformed(event: Event, report: Reporter) -> None:
+def discharge_malformed(event: Event, report: Reporter, control: ControlMessage) -> None:
     """A discharge names its transaction, and its fail flag is a boolean or absent.
 
     What an absent flag means is not written down; everyone reads it as commit.
@@ -284,22 +276,21 @@ def discharge_malformed(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"t"))
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
-    found = control_message(event)
-    if found is None or not isinstance(found.value, Discharge):
+    if not isinstance(control.value, Discharge):
         return
-    id = found.value.wire(0)
+    id = control.value.wire(0)
     if id is None:
         report.sure(event, "a discharge has no txn-id", "discharge.txn-id")
     elif type(id) is not bytes:
         text = f"the txn-id of a discharge is of type {type_of(id)}, not binary"
         report.suspect(event, text, "discharge.txn-id")
-    if 1 in found.value.wrong:
-        kind = type_of(found.value.wrong[1])
+    if 1 in control.value.wrong:
+        kind = type_of(control.value.wrong[1])
         report.sure(event, f"the fail flag of a discharge is of type {kind}", "discharge.fail")
 
 
 @rule("TXN-043", "4.5.3", IMPLIED, WARNING, on="message coordinator")
-def discharge_repeated(event: Event, report: Reporter) -> None:
+def discharge_repeated(event: Event, report: Reporter, control: ControlMessage) -> None:
     """A transaction is discharged once.
 
     Its id means nothing after that, or belongs to another. A second discharge while the first is
@@ -318,10 +309,9 @@ def discharge_repeated(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"t" fail=false))
         server: disposition[0] role=receiver first=3 settled=true state=accepted()
     """
-    found = control_message(event)
-    if found is None or not isinstance(found.value, Discharge):
+    if not isinstance(control.value, Discharge):
         return
-    id = txn_id(found.value.txn_id)
+    id = txn_id(control.value.txn_id)
     transaction = None if id is None else event.connection.transactions.known.get(id)
     if id is None or transaction is None or transaction.discharge is None:
         return

@@ -19,14 +19,10 @@ from amqpscope.model.v1_0.transaction import (
     txn_id,
 )
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.parameters import state_of
 from amqpscope.rules.v1_0.topics import CONTROL_LINK
 from amqpscope.rules.v1_0.transactions.controller import call
-from amqpscope.rules.v1_0.transactions.discharged import (
-    ANSWER,
-    TRANSACTION_ERROR,
-    condition,
-    state_of,
-)
+from amqpscope.rules.v1_0.transactions.discharged import ANSWER, TRANSACTION_ERROR, condition
 from dissectors.v1_0.bodies import Declare, Declared, Discharge, Rejected, TransactionalState
 from dissectors.v1_0.values import type_of
 
@@ -71,7 +67,7 @@ def declare_answered_wrongly(event: Event, report: Reporter) -> None:
 
 
 @rule("TXN-012", "4.5.5", MUST, ERROR, on=ANSWER)
-def txn_id_malformed(event: Event, report: Reporter) -> None:
+def txn_id_malformed(event: Event, report: Reporter, state: Declared) -> None:
     """A declared outcome carries the transaction's id: binary, at most 32 octets.
 
     An id of another type may come from an extension, and is only suspicious.
@@ -87,8 +83,7 @@ def txn_id_malformed(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=0 settled=true
                 state=declared(txn-id=b"0123456789abcdef0123456789abcdef")
     """
-    state = state_of(event)
-    if not isinstance(state, Declared) or event.frame.unit.faults or event.frame.missing:
+    if event.frame.unit.faults or event.frame.missing:
         return
     path = "disposition.state.txn-id"
     said = state.wire(0)
@@ -136,7 +131,9 @@ def declared_out_of_place(event: Event, report: Reporter) -> None:
 
 
 @rule("TXN-014", "4.2", MUST, WARNING, on=ANSWER)
-def declare_failure_without_transaction_error(event: Event, report: Reporter) -> None:
+def declare_failure_without_transaction_error(
+    event: Event, report: Reporter, state: Rejected
+) -> None:
     """A declare that fails is rejected with a transaction error.
 
     The condition tells the controller what to do next; in the field others are common, hence a
@@ -154,8 +151,7 @@ def declare_failure_without_transaction_error(event: Event, report: Reporter) ->
         server: disposition[0] role=receiver first=0 settled=true
                 state=rejected(error=error(condition=:amqp:transaction:rollback))
     """
-    state = state_of(event)
-    if not isinstance(state, Rejected) or condition(state).startswith(TRANSACTION_ERROR):
+    if condition(state).startswith(TRANSACTION_ERROR):
         return
     for delivery in answered(event):
         if delivery.work is not None and isinstance(delivery.work.control, Declare):

@@ -12,29 +12,22 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.model.v1_0.transaction import answered, coordinator_link, ending
 from amqpscope.rules.v1_0 import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.parameters import state_of
 from amqpscope.rules.v1_0.transactions.controller import call
 from dissectors.v1_0.bodies import (
     Accepted,
     Declared,
     Detach,
     Discharge,
-    Disposition,
     Error,
     Rejected,
     TransactionalState,
 )
-from dissectors.v1_0.values import Value
 
 TRANSACTION_ERROR: Final = "amqp:transaction:"
 ILLEGAL_STATE: Final = "amqp:illegal-state"
 
 ANSWER: Final = "receiver-disposition state transactional"
-
-
-def state_of(event: Event) -> Value:
-    """The state in a disposition."""
-    body = event.body
-    return body.state if isinstance(body, Disposition) else None
 
 
 def condition(state: Rejected) -> str:
@@ -170,7 +163,9 @@ def mixed_txn_not_rolled_back(event: Event, report: Reporter) -> None:
 
 
 @rule("TXN-040", "4.3", MUST, WARNING, on=ANSWER)
-def discharge_failure_without_transaction_error(event: Event, report: Reporter) -> None:
+def discharge_failure_without_transaction_error(
+    event: Event, report: Reporter, state: Rejected
+) -> None:
     """A discharge that fails is rejected with a transaction error.
 
     Bad (discharging):
@@ -180,8 +175,7 @@ def discharge_failure_without_transaction_error(event: Event, report: Reporter) 
         server: disposition[0] role=receiver first=1 settled=true
                 state=rejected(error=error(condition=:amqp:transaction:rollback))
     """
-    state = state_of(event)
-    if not isinstance(state, Rejected) or condition(state).startswith(TRANSACTION_ERROR):
+    if condition(state).startswith(TRANSACTION_ERROR):
         return
     for delivery in answered(event):
         control = None if delivery.work is None else delivery.work.control
@@ -197,7 +191,7 @@ def discharge_failure_without_transaction_error(event: Event, report: Reporter) 
 
 
 @rule("TXN-041", "4.3", MUST, WARNING, on=ANSWER)
-def rollback_refused(event: Event, report: Reporter) -> None:
+def rollback_refused(event: Event, report: Reporter, state: Rejected) -> None:
     """A discharge that asks to roll back always succeeds.
 
     Failure means rollback anyway. A transaction error is only noted: the resource may have ended
@@ -213,9 +207,6 @@ def rollback_refused(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"t" fail=true))
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
-    state = state_of(event)
-    if not isinstance(state, Rejected):
-        return
     for delivery in answered(event):
         work = delivery.work
         if work is None or not isinstance(work.control, Discharge) or not work.control.fail:

@@ -22,9 +22,10 @@ from amqpscope.model.v1_0.transaction import (
     txn_id,
 )
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, MUST, SHOULD, WARNING, Reporter, rule
+from amqpscope.rules.v1_0.parameters import state_of
 from amqpscope.rules.v1_0.transactions.controller import call
 from amqpscope.rules.v1_0.transactions.discharged import ANSWER, TRANSACTION_ERROR, condition
-from amqpscope.rules.v1_0.transactions.work import owner, state_of
+from amqpscope.rules.v1_0.transactions.work import owner
 from dissectors.v1_0.bodies import Accepted, Rejected, TransactionalState
 from dissectors.v1_0.values import Value
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.outcomes import outcome
-from amqpscope.model.v1_0.transaction import LIVE, Transaction, coordinator_link, seen_whole, txn_id
+from amqpscope.model.v1_0.transaction import (
+    LIVE,
+    ControlMessage,
+    Transaction,
+    coordinator_link,
+    seen_whole,
+    txn_id,
+)
 from amqpscope.rules.v1_0 import ERROR, MUST, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.transactions.controller import call, control_message
-from amqpscope.rules.v1_0.transactions.work import owner, state_of
+from amqpscope.rules.v1_0.parameters import state_of
+from amqpscope.rules.v1_0.transactions.controller import call
+from amqpscope.rules.v1_0.transactions.work import owner
 from dissectors.v1_0.bodies import Body, Declared, Discharge, Flow, Received, TransactionalState
 from dissectors.v1_0.values import Described, type_of
 
 
 @rule("TXN-030", "4.5.6", MUST, ERROR, on="state transactional")
-def transactional_state_malformed(event: Event, report: Reporter) -> None:
+def transactional_state_malformed(
+    event: Event, report: Reporter, state: TransactionalState
+) -> None:
     """A transactional state has a txn-id, and its outcome, if any, is a terminal one.
 
     Accepted, rejected, released or modified; not received, nor another transactional state.
@@ -29,9 +39,6 @@ def transactional_state_malformed(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=1
                 state=transactional-state(txn-id=b"t" outcome=modified(delivery-failed=true))
     """
-    state = state_of(event)
-    if not isinstance(state, TransactionalState):
-        return
     if event.frame.unit.faults or event.frame.missing or event.discarded:
         return
     name = event.frame.unit.name
@@ -130,7 +137,7 @@ def flow_txn_id_malformed(event: Event, report: Reporter, body: Flow) -> None:
 
 
 @rule("TXN-036", "4.4.3", SHOULD, WARNING, on="message coordinator")
-def credit_left_at_discharge(event: Event, report: Reporter) -> None:
+def credit_left_at_discharge(event: Event, report: Reporter, control: ControlMessage) -> None:
     """A controller leaves no credit on links that acquire under a transaction when it ends that.
 
     The discharge takes the transaction off the link but leaves the credit, so what comes next is
@@ -147,10 +154,9 @@ def credit_left_at_discharge(event: Event, report: Reporter) -> None:
                 | amqp-value(discharge(txn-id=b"t" fail=false))
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
-    found = control_message(event)
-    if found is None or not isinstance(found.value, Discharge):
+    if not isinstance(control.value, Discharge):
         return
-    id = txn_id(found.value.txn_id)
+    id = txn_id(control.value.txn_id)
     transaction = None if id is None else event.connection.transactions.known.get(id)
     if id is None or transaction is None or transaction.state != LIVE or not seen_whole(event):
         return

@@ -21,9 +21,9 @@ from amqpscope.model.v1_0.transaction import (
     txn_id,
 )
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.transactions.controller import call, control_message
+from amqpscope.rules.v1_0.parameters import control_message, state_of
+from amqpscope.rules.v1_0.transactions.controller import call
 from dissectors.v1_0.bodies import Discharge, Disposition, Flow, TransactionalState, Transfer
-from dissectors.v1_0.values import Value
 
 MULTI_SESSIONS: Final = "amqp:multi-ssns-per-txn"
 CONTINUATION: Final = KIND["continuation"]
@@ -33,12 +33,6 @@ FIRST: Final = KIND["first"]
 def owner(transaction: Transaction) -> int:
     """The peer that controls a transaction."""
     return transaction.control.session.owner.peer
-
-
-def state_of(event: Event) -> Value:
-    """The state in a transfer or disposition."""
-    body = event.body
-    return body.state if isinstance(body, Transfer | Disposition) else None
 
 
 def controls(event: Event, transaction: Transaction | None) -> bool:

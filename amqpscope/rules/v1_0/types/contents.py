@@ -12,7 +12,8 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.field_checks import FITNESS
 from amqpscope.model.v1_0.message import key_text
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.types.values import error_of, named, performative
+from amqpscope.rules.v1_0.parameters import performative
+from amqpscope.rules.v1_0.types.values import error_of, named
 from dissectors.v1_0.bodies import Body, Open
 from dissectors.v1_0.names import EXTENSIONS, descriptor_name
 from dissectors.v1_0.tables import COMPOSITES, RESTRICTED

@@ -12,7 +12,7 @@ from typing import Final
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.field_checks import FITNESS, MAX_TAG
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.frame_damage import trusted
+from amqpscope.rules.v1_0.parameters import performative
 from dissectors.v1_0.bodies import Body, Transfer
 from dissectors.v1_0.rows import Field
 from dissectors.v1_0.tables import RESTRICTED_TYPE, primitive
@@ -29,16 +29,6 @@ class Place:
         self.path = path
         self.field = field
         self.value = value
-
-
-def performative(event: Event) -> Body | None:
-    """The body, if it is a performative that was decoded cleanly where one may be expected."""
-    body = event.body
-    if body is None or event.frame.unit.type != 0 or event.frame.unit.faults:
-        return None
-    if "frame" not in body.row.provides or event.own.close is not None or not trusted(event):
-        return None
-    return body
 
 
 def error_of(body: Body) -> Body | None:
@@ -201,7 +191,7 @@ def array_on_single_field(event: Event, report: Reporter) -> None:
             )
 
 
-@rule("TYP-007", "1.3.2, 1.4", IMPLIED, WARNING, on="wrong", needs="!closed")
+@rule("TYP-007", "1.3.2, 1.4", IMPLIED, WARNING, on="wrong", needs="!closed trusted")
 def composite_extra_fields(event: Event, report: Reporter) -> None:
     """A composite value has no more elements than its type has fields.
 
@@ -217,8 +207,6 @@ def composite_extra_fields(event: Event, report: Reporter) -> None:
     """
     body = event.body
     if body is None or event.frame.unit.faults:
-        return
-    if not trusted(event):
         return
     for path, inner in composites(body):
         surplus = inner[len(inner.row.fields) :]

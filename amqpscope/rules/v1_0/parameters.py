@@ -1,0 +1,69 @@
+"""What rules of 1.0 may be given beside the event, where that takes more than a look."""
+
+from __future__ import annotations
+
+from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.message import PROPERTIES
+from amqpscope.model.v1_0.transaction import ControlMessage
+from dissectors.v1_0.bodies import (
+    Attach,
+    Body,
+    Close,
+    Detach,
+    Disposition,
+    End,
+    Error,
+    Properties,
+    Transfer,
+)
+from dissectors.v1_0.values import Value
+
+
+def attach_of(event: Event) -> Attach | None:
+    """The attach, if it was read without faults and somebody reads it."""
+    body = event.body
+    if not isinstance(body, Attach) or event.damaged or event.discarded or not event.trusted:
+        return None
+    return body
+
+
+def error_in(event: Event) -> Error | None:
+    """The error that a detach, end or close carries, if it could be read."""
+    body = event.body
+    if isinstance(body, Detach | End | Close) and not event.damaged:
+        return body.error
+    return None
+
+
+def properties_of(event: Event) -> Properties | None:
+    """The properties of a message that is judged, if they are sound enough."""
+    message = event.parts
+    if message is None or event.discarded:
+        return None
+    section = message.find(PROPERTIES)
+    found = None if section is None else message.value(section)
+    return found if isinstance(found, Properties) else None
+
+
+def control_message(event: Event) -> ControlMessage | None:
+    """What a transfer says to a coordinator, if that could be read."""
+    found = event.connection.transactions.control(event)
+    if found is None or not found.readable or event.discarded:
+        return None
+    return found
+
+
+def performative(event: Event) -> Body | None:
+    """The body, if it is a performative that was decoded cleanly where one may be expected."""
+    body = event.body
+    if body is None or event.frame.unit.type != 0 or event.frame.unit.faults:
+        return None
+    if "frame" not in body.row.provides or event.own.close is not None or not event.trusted:
+        return None
+    return body
+
+
+def state_of(event: Event) -> Value:
+    """The state in a transfer or disposition."""
+    body = event.body
+    return body.state if isinstance(body, Transfer | Disposition) else None
