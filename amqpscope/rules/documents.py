@@ -8,23 +8,21 @@ pair of exchanges is allowed. Compiled functions have no docstrings, hence the s
 from __future__ import annotations
 
 import ast
+import pkgutil
 import re
 import sys
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from inspect import cleandoc
 from pathlib import Path
 from typing import Final
 
-from amqpscope.rules import v0_9, v1_0
+from amqpscope import rules
 from amqpscope.rules.all import load, modules
 from amqpscope.rules.scenes import START, Opening, Scenes
-from amqpscope.rules.v0_9 import scenes as scenes_0_9
-from amqpscope.rules.v1_0 import scenes as scenes_1_0
 
-SCENES: Final = {v1_0.FAMILY: scenes_1_0.SCENES, v0_9.FAMILY: scenes_0_9.SCENES}
-"""The scenes of the protocol families that have some."""
 NO_SCENES: Final = Scenes({}, START)
 
 _HEADING: Final = re.compile(
@@ -43,7 +41,7 @@ class Exchange:
 
     def opening(self, family: str) -> Opening:
         """What has happened before it."""
-        return SCENES.get(family, NO_SCENES).opening(self.scene)
+        return scenes().get(family, NO_SCENES).opening(self.scene)
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,14 @@ class Document:
     summary: str
     reason: str
     exchanges: tuple[Exchange, ...]
+
+
+@cache
+def scenes() -> dict[str, Scenes]:
+    """The scenes of the families that have some, found in their packages."""
+    packages = [each for each in pkgutil.iter_modules(rules.__path__) if each.ispkg]
+    found = (import_module(f"{rules.__name__}.{each.name}") for each in packages)
+    return {each.FAMILY: import_module(f"{each.__name__}.scenes").SCENES for each in found}
 
 
 @cache

@@ -9,16 +9,14 @@ OWN = re.compile(r"amqpscope/(model|protocols|rules)/v\d_\d+/")
 """The folders of the families."""
 REGISTRY = "amqpscope/protocols/registry.py"
 """The one table that joins them."""
-NOT_YET = ("amqpscope/tui/",)
-"""Folders in which a family is still named."""
-FAMILY = re.compile(r"\bv\d_\d+|amqp-\d|\bOlder[A-Z]|\bolder_[a-z]")
-"""A family's package, what users call it, and what it was called once."""
+FAMILY = re.compile(r"\bv\d_\d+|amqp-\d")
+"""A family's package, and what users call it."""
 
 
 def shared_modules(root):
     for path in sorted((root / "amqpscope").rglob("*.py")):
         name = path.relative_to(root).as_posix()
-        if not OWN.match(name) and name != REGISTRY and not name.startswith(NOT_YET):
+        if not OWN.match(name) and name != REGISTRY:
             yield name, path.read_text(encoding="utf-8")
 
 
@@ -66,7 +64,7 @@ def test_no_family_reaches_into_another(root):
 @pytest.mark.parametrize(
     "source",
     ["from amqpscope.model.v1_0 import link", "import dissectors.v0_9.codec", "x.v0_9",
-     "def older_step(): pass", "name == 'amqp-0-10'", "f'{port}=amqp-1.0'"],
+     "def v0_9_step(): pass", "name == 'amqp-0-10'", "f'{port}=amqp-1.0'"],
 )  # fmt: skip
 def test_a_family_that_is_named_is_found(source):
     assert len([*named(source)]) == 1

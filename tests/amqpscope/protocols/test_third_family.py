@@ -171,9 +171,10 @@ def test_it_is_among_what_a_port_can_be_read_as(amqpscope, environment):
 
 
 def test_it_is_on_every_screen(session):
-    frames, ladder, findings, stuck, stats = session("screens").split("\f")[:5]
+    frames, state, ladder, findings, stuck, stats = session("screens").split("\f")[:6]
     assert "number 1, text hello" in frames
     assert 'protocol: 0x544f5931 = "TOY1"' in frames
+    assert "topic" in state
     assert "put news number 1" in ladder
     assert "An ok names a put that was sent before." in findings
     assert "TCP closed by client" in stuck

@@ -4,16 +4,16 @@ import pytest
 
 from amqpscope.report.explain import explanation
 from amqpscope.rules.all import load
-from amqpscope.rules.documents import SCENES, documents
+from amqpscope.rules.documents import documents, scenes
 from amqpscope.rules.scenes import split
 from amqpscope.rules.v1_0 import FAMILY
 from dissectors.notation import parse_conversation
 
-OF_1_0 = SCENES[FAMILY]
+OF_1_0 = scenes()[FAMILY]
 ALL = [
-    pytest.param(scenes, scene, id=f"{family}-{scene.name or 'start'}")
-    for family, scenes in SCENES.items()
-    for scene in scenes.table.values()
+    pytest.param(known, scene, id=f"{family}-{scene.name or 'start'}")
+    for family, known in scenes().items()
+    for scene in known.table.values()
 ]
 
 
