@@ -26,6 +26,7 @@ ELSEWHERE = (
     ("amqpscope/filter", "completion errors lexer", "amqpscope/filter/test_parser.py"),
     ("amqpscope/filter", "__init__ facts names operands view", "amqpscope/filter/test_compiler.py"),
     ("amqpscope/insight", "counters", "amqpscope/insight/test_statistics.py"),
+    ("amqpscope/insight", "state", "amqpscope/cli/test_state.py"),
     ("amqpscope/insight", "stuck", "amqpscope/insight/test_refusals.py"),
     ("amqpscope/insight/series", "*", "amqpscope/insight/test_series.py"),
     # State that frames change is tested by the exchanges that change it.
@@ -33,6 +34,7 @@ ELSEWHERE = (
     ("amqpscope/model/v1_0", "*", "amqpscope/rules/v1_0/test_examples.py"),
     ("amqpscope/model", "*", "amqpscope/rules/v1_0/test_examples.py"),
     # What a family says of its frames is tested where it is shown.
+    ("amqpscope/protocols", "ending_words", "amqpscope/report/test_endings.py"),
     (
         "amqpscope/protocols/**",
         "facts filter_names names shapes",
@@ -44,7 +46,8 @@ ELSEWHERE = (
     ("amqpscope/protocols/v1_0", "ladder", "amqpscope/runs/test_illustrate.py"),
     ("amqpscope/protocols/**", "places", "amqpscope/insight/test_series.py"),
     ("amqpscope/protocols/**", "secrets", "amqpscope/report/test_secrets_everywhere.py"),
-    ("amqpscope/protocols/**", "state", "amqpscope/cli/test_state.py"),
+    ("amqpscope/protocols/**", "sketch", "amqpscope/tui/test_store.py"),
+    ("amqpscope/protocols/**", "state state_link", "amqpscope/cli/test_state.py"),
     ("amqpscope/protocols/**", "stuck", "amqpscope/insight/test_refusals.py"),
     ("amqpscope/protocols/v0_9", "summary", "amqpscope/report/test_units_v0_9.py"),
     ("amqpscope/protocols/**", "summary voice words", "amqpscope/report/test_text.py"),
@@ -57,6 +60,7 @@ ELSEWHERE = (
     ("amqpscope/proxy", "files", "amqpscope/proxy/test_record.py"),
     ("amqpscope/report", "formats look", "amqpscope/cli/test_read.py"),
     ("amqpscope/report", "illustration", "amqpscope/report/test_html.py"),
+    ("amqpscope/report", "stuck", "amqpscope/cli/test_stuck.py"),
     # A rule is tested by the exchanges of its own docstring.
     ("amqpscope/rules", "coverage", "amqpscope/report/test_catalogue.py"),
     ("amqpscope/rules/v0_9/**", "*", "amqpscope/rules/v0_9/test_examples.py"),
@@ -83,7 +87,8 @@ ELSEWHERE = (
     ("amqpscope/tui", "processes prompts search themes", "amqpscope/tui/test_app.py"),
     ("amqpscope/tui", "export ladder_worker", "amqpscope/tui/screens/test_ladder.py"),
     ("amqpscope/tui", "indexing opening replay scanning spool", "amqpscope/tui/test_store.py"),
-    ("amqpscope/tui", "state_lines*", "amqpscope/tui/screens/test_state.py"),
+    ("amqpscope/tui", "refusal_index", "amqpscope/tui/test_stories.py"),
+    ("amqpscope/tui", "replayed_steps", "amqpscope/tui/test_store.py"),
     ("amqpscope/tui", "stats_worker", "amqpscope/tui/screens/test_stats.py"),
     ("amqpscope/tui", "step_cache* time_travel", "amqpscope/tui/test_store.py"),
     ("amqpscope/tui/screens", "__init__ panes stepping view", "amqpscope/tui/test_app.py"),
@@ -92,7 +97,7 @@ ELSEWHERE = (
     # Decoding is tested from the outside: whole units, decoded and encoded again.
     ("dissectors", "composite errors native rows", "dissectors/v1_0/test_codec.py"),
     ("dissectors", "scapy_units", "dissectors/test_scapy_layers.py"),
-    ("dissectors", "secret_signs", "dissectors/test_secrets.py"),
+    ("dissectors", "secret_signs", "dissectors/test_masking.py"),
     ("dissectors/v*", "versions", "dissectors/test_versions.py"),
     ("dissectors/v0_9", "encodings plans primitives values", "dissectors/v0_9/test_codec.py"),
     ("dissectors/v0_9", "rows", "dissectors/v0_9/test_tables.py"),
