@@ -62,7 +62,7 @@ FACTS: Final = (
     "anchored",         # the start of its sender's octets was seen
     "partner-anchored", # the start of its partner's octets was seen
     "closed",           # its sender has sent connection.close before
-    "partner-closed",   # its partner has sent connection.close, or has ended its direction
+    "over",             # a peer has sent connection.close, or the partner has ended its direction
     "started",          # the server's connection.start was seen
     "rabbit",           # the server is RabbitMQ, or behaves as it does
     "skips",            # requests that were asked before what it answers have no answer
@@ -91,8 +91,8 @@ def facts_of(event: shared.Event) -> int:
     if partner.anchored:
         facts |= 1 << 7
     if own.close is not None:
-        facts |= 1 << 8
-    if partner.close is not None or partner.finished:
+        facts |= 3 << 8
+    elif partner.close is not None or partner.finished:
         facts |= 1 << 9
     if connection.start is not None:
         facts |= 1 << 10

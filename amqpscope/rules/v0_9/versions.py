@@ -7,7 +7,7 @@ from typing import Final
 from amqpscope.model.v0_9.connection import Connection
 from amqpscope.stream.types import SERVER
 
-NEWEST: Final = "0-9-1"
+NEW: Final = "0-9-1"
 OLD: Final = "10-3 0-8 0-9="
 """The dialects before 0-9-1."""
 KNOWN: Final = "0-8 0-9="

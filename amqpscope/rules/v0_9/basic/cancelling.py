@@ -12,7 +12,7 @@ from amqpscope.model.v0_9.messages import number, text
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.basic.consuming import TAG, deleted_since
 from amqpscope.rules.v0_9.channel.replies import UNASKED, report_no_wait
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from dissectors.v0_9.codec import Method
 
 NOTIFY: Final = "consumer_cancel_notify"
@@ -133,7 +133,7 @@ def exclusive_consume_not_enforced(
     IMPLIED,
     WARNING,
     on="basic.cancel",
-    dialects=NEWEST,
+    dialects=NEW,
     needs="server",
 )
 def server_cancel_not_announced(event: Event, report: Reporter) -> None:
@@ -160,7 +160,7 @@ def server_cancel_not_announced(event: Event, report: Reporter) -> None:
     IMPLIED,
     WARNING,
     on="unasked basic.cancel-ok",
-    dialects=NEWEST,
+    dialects=NEW,
     needs=f"client {UNASKED}",
 )
 def cancel_ok_to_no_wait_cancel(event: Event, report: Reporter, channel: Channel) -> None:

@@ -15,7 +15,7 @@ from amqpscope.rules.v0_9.channel.replies import (
     report_waiting,
     unasked,
 )
-from amqpscope.rules.v0_9.versions import NEWEST, OLD
+from amqpscope.rules.v0_9.versions import NEW, OLD
 from amqpscope.stream.types import CLIENT, SERVER
 
 RECOVER_ASYNC: Final = "basic.recover-async"
@@ -98,7 +98,7 @@ def rejected_message_redelivered_here(
     "recover 01",
     MUST,
     WARNING,
-    on="odd-deliver basic.deliver | odd-header content-header",
+    on="odd-deliver basic.deliver | odd-header",
     needs="sure",
 )
 def redelivered_flag_missing(
@@ -191,7 +191,7 @@ def recover_on_tx_channel(event: Event, report: Reporter, channel: Channel) -> N
     IMPLIED,
     WARNING,
     on=f"unasked basic.recover-ok | answers queue.* basic.* | {ENDS}",
-    dialects=NEWEST,
+    dialects=NEW,
 )
 def recover_unanswered(event: Event, report: Reporter) -> None:
     """A recover is answered by recover-ok; a recover-async is not.

@@ -6,26 +6,29 @@ both, from two publishers, so that nothing here is ever sure.
 
 from __future__ import annotations
 
+from typing import Final
 from zlib import crc32
 
-from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.connection import Sample
+from amqpscope.model.v0_9.content import Content
+from amqpscope.model.v0_9.deliveries import Delivery
 from amqpscope.model.v0_9.event import Event
-from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, parameter, rule
+from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.values import Table
 
+DELIVERED: Final = "server !entangled"
 
-def published(event: Event) -> Sample | None:
+
+@parameter("published")
+def find_published(event: Event) -> Sample | None:
     """What the client published under the message-id of what the server delivers."""
     content = event.content
     header = None if content is None else content.header
-    if event.peer != SERVER or header is None or event.message is None:
+    if header is None or event.message is None:
         return None
     sample = event.connection.samples.get(str(header.get("message-id")))
-    if sample is None or sample.again or not event.knew(sample.mark):
-        return None
-    return None if event.kinds & kinds.ENTANGLED else sample
+    return None if sample is None or sample.again or not event.knew(sample.mark) else sample
 
 
 def same(event: Event, sample: Sample) -> bool:
@@ -34,14 +37,17 @@ def same(event: Event, sample: Sample) -> bool:
     return body is not None and (sample.size, sample.digest) == (len(body), crc32(body))
 
 
-def came_back(event: Event) -> Sample | None:
+@parameter("sample")
+def find_sample(event: Event) -> Sample | None:
     """What the client published, if it is just this that is delivered."""
-    sample = published(event)
+    sample = find_published(event)
     return sample if sample is not None and same(event, sample) else None
 
 
-@rule("A09-FRM-52", "3.1.1", MUST, WARNING, on="identified")
-def content_changed_by_server(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-52", "3.1.1", MUST, WARNING, on="identified", needs=DELIVERED)
+def content_changed_by_server(
+    event: Event, report: Reporter, content: Content, published: Sample
+) -> None:
     """A server hands bodies on as they are.
 
     A message is known again by its message-id, where the client that published it also gets it. If
@@ -57,17 +63,17 @@ def content_changed_by_server(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=2 message-id="m1"
         server: content-body[1] "aa"
     """
-    sample = published(event)
-    if sample is None or event.content is None or event.content.header is None:
-        return
-    if not same(event, sample):
-        name = event.content.header.get("message-id")
+    if content.header is not None and not same(event, published):
+        name = content.header.get("message-id")
         text = f"the body of message {name!r} is not the one that was published"
-        report.suspect(event, text, "", ((sample.mark, f"published with {sample.size} octets"),))
+        related = ((published.mark, f"published with {published.size} octets"),)
+        report.suspect(event, text, "", related)
 
 
-@rule("A09-BAS-37", "4.7", MUST, WARNING, on="identified")
-def path_order_broken(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-37", "4.7", MUST, WARNING, on="identified", needs=DELIVERED)
+def path_order_broken(
+    event: Event, report: Reporter, content: Content, delivery: Delivery, sample: Sample
+) -> None:
     """Messages of one channel, exchange and key reach a consumer in the order of publishing.
 
     Those with a priority or a lifetime, those that are redelivered, and those that came through a
@@ -101,11 +107,10 @@ def path_order_broken(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=1 message-id="m1"
         server: content-body[1] "1"
     """
-    sample, delivery, content = came_back(event), event.delivery, event.content
-    if sample is None or sample.ranked or delivery is None or delivery.redelivered:
-        return
     publish, consumer = sample.publish, delivery.consumer
-    if publish is None or consumer is None or content is None or content.header is None:
+    if publish is None or consumer is None or content.header is None:
+        return
+    if sample.ranked or delivery.redelivered:
         return
     if (publish.exchange, publish.routing_key) != (delivery.exchange, delivery.routing_key):
         return
@@ -119,8 +124,8 @@ def path_order_broken(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "", related)
 
 
-@rule("A09-BAS-38", "no-local", MUST, INFO, on="identified", default=False)
-def no_local_ignored(event: Event, report: Reporter) -> None:
+@rule("A09-BAS-38", "no-local", MUST, INFO, on="identified", needs=DELIVERED, default=False)
+def no_local_ignored(event: Event, report: Reporter, delivery: Delivery, sample: Sample) -> None:
     """A consumer with no-local does not get what its own connection has published.
 
     RabbitMQ ignores the bit, so this runs only when it is asked for.
@@ -135,15 +140,14 @@ def no_local_ignored(event: Event, report: Reporter) -> None:
         server: content-header[1] class=basic body-size=2 message-id="m2"
         server: content-body[1] "aa"
     """
-    sample, delivery = came_back(event), event.delivery
-    consumer = None if delivery is None else delivery.consumer
-    if sample is not None and consumer is not None and consumer.no_local:
+    consumer = delivery.consumer
+    if consumer is not None and consumer.no_local:
         text = f"consumer {consumer.tag!r} has no-local and gets a message of its own connection"
         report.suspect(event, text, "", ((sample.mark, "its publish"), (consumer.mark, "no-local")))
 
 
-@rule("A09-TX-07", "2.1.2.1", IMPLIED, WARNING, on="identified")
-def tx_publish_delivered_early(event: Event, report: Reporter) -> None:
+@rule("A09-TX-07", "2.1.2.1", IMPLIED, WARNING, on="identified", needs=DELIVERED)
+def tx_publish_delivered_early(event: Event, report: Reporter, sample: Sample) -> None:
     """What is published in a transaction is delivered after its commit, and not at all otherwise.
 
     Bad (transaction_message):
@@ -173,9 +177,8 @@ def tx_publish_delivered_early(event: Event, report: Reporter) -> None:
         server: content-body[1] "aa"
         server: tx.commit-ok[1]
     """
-    sample = came_back(event)
-    work = None if sample is None or sample.publish is None else sample.publish.work
-    if sample is None or work is None:
+    work = None if sample.publish is None else sample.publish.work
+    if work is None:
         return
     # A commit that was missed would excuse it.
     channel = event.connection.channels.get(sample.channel)

@@ -141,14 +141,7 @@ def return_of_unasked_message(
         report.sure(event, words, "", ((last_publish(event), "the newest publish"),))
 
 
-@rule(
-    "A09-BAS-26",
-    "1.1.6.6",
-    IMPLIED,
-    WARNING,
-    on="odd-header content-header",
-    needs="server sure !faulty",
-)
+@rule("A09-BAS-26", "1.1.6.6", IMPLIED, WARNING, on="odd-header", needs="server sure !faulty")
 def returned_content_differs(
     event: Event, report: Reporter, header: ContentHeader, channel: Channel, publish: Publish
 ) -> None:

@@ -9,7 +9,7 @@ from amqpscope.model.v0_9.messages import number
 from amqpscope.rules.v0_9 import ADVISORY, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.basic.settling import MULTIPLE, SETTLES, TAG
 from amqpscope.rules.v0_9.channel.replies import ended_channels
-from amqpscope.rules.v0_9.versions import NEWEST, rabbit_since
+from amqpscope.rules.v0_9.versions import NEW, rabbit_since
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
 
@@ -42,12 +42,7 @@ def get_left_unacked(event: Event, report: Reporter) -> None:
 
 
 @rule(
-    "A09-BAS-43",
-    "basic.nack capability",
-    IMPLIED,
-    WARNING,
-    on="settles basic.nack",
-    dialects=NEWEST,
+    "A09-BAS-43", "basic.nack capability", IMPLIED, WARNING, on="settles basic.nack", dialects=NEW
 )
 def nack_not_announced(event: Event, report: Reporter) -> None:
     """A client sends nack only to a server that announced to understand it.

@@ -12,8 +12,6 @@ from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import PEERS
 from dissectors.v0_9.codec import Method
 
-OPEN: Final = "!closed !partner-closed"
-"""What must hold for an end of the connection that nobody has announced."""
 OK: Final = 200
 HARD: Final = "hard-error"
 SOFT: Final = "soft-error"
@@ -21,7 +19,9 @@ CHANNEL_BY_TEXT: Final = frozenset((402, 540))
 """Codes with which texts before 0-9-1 want a channel closed, though they end connections."""
 
 
-@rule("A09-CHN-07", "2.3.7; 1.1.2.6", MUST, WARNING, on="finished | connection.close", needs=OPEN)
+@rule(
+    "A09-CHN-07", "2.3.7; 1.1.2.6", MUST, WARNING, on="finished | connection.close", needs="!over"
+)
 def channel_close_unanswered(event: Event, report: Reporter) -> None:
     """A channel.close is answered by a close-ok.
 

@@ -19,7 +19,7 @@ from amqpscope.rules.v0_9.channel.replies import (
     report_no_wait,
     report_unanswered,
 )
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import SERVER
 from dissectors.v0_9.codec import Method
 
@@ -177,7 +177,7 @@ def confirm_repeated(event: Event, report: Reporter, method: Method, confirms: C
         report.sure(event, words, f"{event.name}.delivery-tag", related)
 
 
-@rule("A09-CNF-05", "confirm all messages", MUST, WARNING, on=ENDS, needs="!closed !partner-closed")
+@rule("A09-CNF-05", "confirm all messages", MUST, WARNING, on=ENDS, needs="!over")
 def publish_never_confirmed(event: Event, report: Reporter) -> None:
     """Every publish is confirmed, if the channel lasts long enough.
 
@@ -249,7 +249,7 @@ def confirm_without_select(event: Event, report: Reporter, confirms: Confirms) -
         report.sure(event, f"the server's {event.name} without a confirm.select on the channel")
 
 
-@rule("A09-CNF-09", "[RMQ]", IMPLIED, WARNING, on="confirm.select", dialects=NEWEST, needs="client")
+@rule("A09-CNF-09", "[RMQ]", IMPLIED, WARNING, on="confirm.select", dialects=NEW, needs="client")
 def confirm_not_announced(event: Event, report: Reporter) -> None:
     """A client asks for confirms only from a server that announced to have them.
 

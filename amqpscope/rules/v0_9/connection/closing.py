@@ -10,7 +10,7 @@ from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import PEERS
 from dissectors.v0_9.codec import Method
 
@@ -42,7 +42,7 @@ def connection_close_unanswered(event: Event, report: Reporter) -> None:
         report.sure(event, text, "", ((partner.close.mark, "the close"),))
 
 
-@rule("A09-CON-25", "close stability", MUST, WARNING, on="finished", dialects=NEWEST)
+@rule("A09-CON-25", "close stability", MUST, WARNING, on="finished", dialects=NEW)
 def crossing_close_unanswered(event: Event, report: Reporter) -> None:
     """When two closes cross, each is answered by a close-ok.
 

@@ -8,7 +8,8 @@ from amqpscope.model.v0_9 import connection as stages
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.versions import OLD
-from amqpscope.stream.types import CLIENT, PEERS, SERVER
+from amqpscope.stream.types import PEERS, SERVER
+from dissectors.v0_9.codec import Method
 
 LONGEST_PATH: Final = 127
 
@@ -40,7 +41,7 @@ def handshake_out_of_order(event: Event, report: Reporter) -> None:
     report.sure(event, text)
 
 
-@rule("A09-CON-12", "2.3.3", MUST, ERROR, on="connection.open-ok")
+@rule("A09-CON-12", "2.3.3", MUST, ERROR, on="connection.open-ok", needs="server anchored")
 def tune_missing(event: Event, report: Reporter) -> None:
     """The server proposes limits before it opens the connection.
 
@@ -52,8 +53,7 @@ def tune_missing(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    connection = event.connection
-    if connection.tune is None and event.own.anchored and event.peer == SERVER:
+    if event.connection.tune is None:
         report.sure(event, "the server opens the connection without a tune")
 
 
@@ -78,7 +78,7 @@ def work_before_open(event: Event, report: Reporter) -> None:
         report.sure(event, f"the client sends {event.name} before connection.open")
 
 
-@rule("A09-CON-14", "3.1.2", MUST, ERROR, on="connection.open")
+@rule("A09-CON-14", "3.1.2", MUST, ERROR, on="connection.open", needs="client !faulty")
 def connection_open_repeated(event: Event, report: Reporter) -> None:
     """A connection works with one virtual host, which is opened once.
 
@@ -90,12 +90,12 @@ def connection_open_repeated(event: Event, report: Reporter) -> None:
         server: channel.open-ok[1]
     """
     mark = event.connection.open_mark
-    if mark is not None and event.peer == CLIENT and not event.unit.faults:
+    if mark is not None:
         report.sure(event, "the client opens a second virtual host", "", ((mark, "the first"),))
 
 
-@rule("A09-CON-15", "path domain", IMPLIED, WARNING, on="connection.open")
-def virtual_host_length(event: Event, report: Reporter) -> None:
+@rule("A09-CON-15", "path domain", IMPLIED, WARNING, on="connection.open", needs="!faulty")
+def virtual_host_length(event: Event, report: Reporter, method: Method) -> None:
     """The name of a virtual host has 1 to 127 octets.
 
     RabbitMQ takes longer ones.
@@ -108,9 +108,8 @@ def virtual_host_length(event: Event, report: Reporter) -> None:
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    method = event.unit.method
-    name = None if method is None else method.get("virtual-host")
-    if not isinstance(name, str) or event.unit.faults:
+    name = method.get("virtual-host")
+    if not isinstance(name, str):
         return
     size = len(name.encode("utf-8", "replace"))
     if not 0 < size <= LONGEST_PATH:

@@ -12,7 +12,7 @@ from typing import Final
 from amqpscope.model.v0_9.connection import ConnectionEnd, Limits
 from amqpscope.model.v0_9.event import FINISHED, Event
 from amqpscope.rules.v0_9 import IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT, PEERS
 
 SECOND: Final = 1_000_000_000
@@ -188,13 +188,7 @@ def heartbeat_not_agreed(event: Event, report: Reporter, tune: Limits, tune_ok: 
 
 
 @rule(
-    "A09-CON-23",
-    "4.2.7",
-    IMPLIED,
-    WARNING,
-    on="heartbeat",
-    dialects=NEWEST,
-    needs="anchored trusted",
+    "A09-CON-23", "4.2.7", IMPLIED, WARNING, on="heartbeat", dialects=NEW, needs="anchored trusted"
 )
 def heartbeat_before_tune(event: Event, report: Reporter) -> None:
     """A client sends heartbeats after it got the tune, a server after it got the tune-ok.

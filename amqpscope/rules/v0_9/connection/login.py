@@ -216,7 +216,7 @@ PAUSE: Final = 100_000_000
     IMPLIED,
     WARNING,
     on="connection.close",
-    needs="server",
+    needs="server rabbit",
 )
 def login_refusal_form(event: Event, report: Reporter, method: Method) -> None:
     """A refused login is told by a close only to clients that announced to understand it.
@@ -238,8 +238,6 @@ def login_refusal_form(event: Event, report: Reporter, method: Method) -> None:
         client: connection.close-ok
     """
     connection = event.connection
-    if not connection.rabbit:
-        return
     if connection.stage != stages.AUTH or method.get("reply-code") != 403:
         return
     if "authentication_failure_close" not in event.partner.capabilities:

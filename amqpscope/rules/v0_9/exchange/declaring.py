@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.v0_9.channel import Channel, Request
+from amqpscope.model.v0_9.channel import Request
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.methods import exchange
-from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9 import IMPLIED, INFO, MUST, WARNING, Reporter, parameter, rule
 from amqpscope.rules.v0_9.names import (
     LONGEST,
     RESERVED,
@@ -18,7 +18,7 @@ from amqpscope.rules.v0_9.names import (
     exchange_type,
     written,
 )
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 
@@ -31,16 +31,16 @@ NOT_FOUND: Final = 404
 UNKNOWN_TYPE: Final = (503, 406)
 
 
-def declares(event: Event) -> Method | None:
-    """A declare that is to make something, not only to ask for it."""
+@parameter("declare")
+def find_declare(event: Event) -> Method | None:
+    """A client's declare that is to make something, not only to ask for it."""
     method = event.unit.method
-    if method is None or event.peer != CLIENT or method.get("passive"):
-        return None
-    return method
+    made = method is not None and event.peer == CLIENT and not method.get("passive")
+    return method if made else None
 
 
 @rule("A09-EXC-01", "3.1.10; 1.1.4.1 amq_exchange_15", MUST, WARNING, on="exchange.declare")
-def exchange_name_reserved(event: Event, report: Reporter) -> None:
+def exchange_name_reserved(event: Event, report: Reporter, declare: Method) -> None:
     """A client makes no exchange whose name begins with "amq.".
 
     These are the broker's own. One that exists may be declared as it is.
@@ -53,8 +53,7 @@ def exchange_name_reserved(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="amq.topic" type="topic" durable=true
         server: exchange.declare-ok[1]
     """
-    method = declares(event)
-    name = "" if method is None else text(method, "exchange")
+    name = text(declare, "exchange")
     if name.startswith(RESERVED) and name not in STANDARD:
         say = f"the client declares {name!r}, a name that is the broker's"
         if before_0_9_1(event.connection):
@@ -84,7 +83,7 @@ def reserved_exchange_accepted(event: Event, report: Reporter, request: Request)
 
 
 @rule("A09-EXC-03", "amq_exchange_16; typed", MUST, WARNING, on="exchange.declare")
-def exchange_type_redeclared(event: Event, report: Reporter) -> None:
+def exchange_type_redeclared(event: Event, report: Reporter, declare: Method) -> None:
     """An exchange that exists is not declared with another type.
 
     Brokers refuse with 406, 507 or 530. Others may have deleted it since.
@@ -98,10 +97,7 @@ def exchange_type_redeclared(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" type="topic"
         server: exchange.declare-ok[1]
     """
-    method = declares(event)
-    if method is None:
-        return
-    name, type = text(method, "exchange"), text(method, "type")
+    name, type = text(declare, "exchange"), text(declare, "type")
     known = exchange_type(event.connection, name)
     if not known or not type or known == type:
         return
@@ -115,7 +111,7 @@ def exchange_type_redeclared(event: Event, report: Reporter) -> None:
 
 
 @rule("A09-EXC-04", "amq_exchange_18", MUST, WARNING, on="connection.close channel.close")
-def exchange_type_unsupported(event: Event, report: Reporter) -> None:
+def exchange_type_unsupported(event: Event, report: Reporter, method: Method) -> None:
     """A client declares exchanges of types that the server has.
 
     Here the server has refused one; with RabbitMQ mostly a plugin is not enabled.
@@ -129,10 +125,13 @@ def exchange_type_unsupported(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" type="topic"
         server: exchange.declare-ok[1]
     """
-    method, request = event.unit.method, refused(event, DECLARE, "exchange.declare")
-    if method is None or request is None or number(method, "reply-code") not in UNKNOWN_TYPE:
+    request, code = (
+        refused(event, method, DECLARE, "exchange.declare"),
+        number(method, "reply-code"),
+    )
+    if request is None or code not in UNKNOWN_TYPE:
         return
-    if number(method, "reply-code") != UNKNOWN_TYPE[0] and "exchange type" not in said(method):
+    if code != UNKNOWN_TYPE[0] and "exchange type" not in text(method, "reply-text"):
         return
     type = text(request.method, "type")
     say = f"the server has no exchanges of type {type!r}"
@@ -140,17 +139,10 @@ def exchange_type_unsupported(event: Event, report: Reporter) -> None:
     report.suspect(event, say, "", related, peer=CLIENT, mark=request.mark)
 
 
-def said(method: Method) -> str:
-    """The text of a close."""
-    return text(method, "reply-text")
-
-
-def refused(event: Event, code: tuple[int, int], name: str) -> Request | None:
+def refused(event: Event, method: Method, blamed: tuple[int, int], name: str) -> Request | None:
     """The oldest request of this name that waits, where a close of the server's blames one."""
-    method = event.unit.method
-    if method is None or event.peer != SERVER:
-        return None
-    if (number(method, "class-id"), number(method, "method-id")) != code:
+    code = (number(method, "class-id"), number(method, "method-id"))
+    if event.peer != SERVER or code != blamed:
         return None
     channels = list(event.connection.channels.values())
     if event.name == "channel.close":
@@ -163,7 +155,7 @@ def refused(event: Event, code: tuple[int, int], name: str) -> Request | None:
 
 
 @rule("A09-EXC-05", "3.1.3.6, 3.1.10", MUST, WARNING, on="exchange.declare")
-def exchange_type_name_not_x(event: Event, report: Reporter) -> None:
+def exchange_type_name_not_x(event: Event, report: Reporter, declare: Method) -> None:
     """The name of a type of exchange that is not standard begins with "x-".
 
     Bad (channel):
@@ -173,17 +165,14 @@ def exchange_type_name_not_x(event: Event, report: Reporter) -> None:
         client: exchange.declare[1] exchange="x" type="x-consistent-hash"
         server: exchange.declare-ok[1]
     """
-    method = declares(event)
-    type = "" if method is None else text(method, "type")
+    type = text(declare, "type")
     if type and type not in TYPES and not type.startswith("x-"):
         say = f'the type {type!r} is not standard and does not begin with "x-"'
         report.sure(event, say, "exchange.declare.type")
 
 
-@rule("A09-EXC-06", "amq_exchange_05", MUST, WARNING, on="exchange.declare-ok")
-def passive_declare_of_missing_exchange(
-    event: Event, report: Reporter, channel: Channel, request: Request
-) -> None:
+@rule("A09-EXC-06", "amq_exchange_05", MUST, WARNING, on="exchange.declare-ok", needs="sure")
+def passive_declare_of_missing_exchange(event: Event, report: Reporter, request: Request) -> None:
     """A passive declare of an exchange that does not exist is refused with 404.
 
     Here it was deleted before; somebody else may have made it again.
@@ -206,12 +195,12 @@ def passive_declare_of_missing_exchange(
         return
     name = text(request.method, "exchange")
     deleted = event.connection.declared.deleted_exchanges.get(name)
-    if deleted is not None and channel.sure:
+    if deleted is not None:
         say = f"the server finds exchange {name!r}, which was deleted"
         report.suspect(event, say, "", ((deleted, "its delete-ok"), (request.mark, "the declare")))
 
 
-@rule("A09-EXC-07", "equivalent", MUST, WARNING, on="exchange.declare-ok", dialects=NEWEST)
+@rule("A09-EXC-07", "equivalent", MUST, WARNING, on="exchange.declare-ok", dialects=NEW)
 def exchange_redeclare_accepted(event: Event, report: Reporter, request: Request) -> None:
     """A declare of an exchange that exists with other properties is refused.
 
@@ -239,7 +228,7 @@ def exchange_redeclare_accepted(event: Event, report: Reporter, request: Request
 
 
 @rule("A09-EXC-08", "syntax", MUST, INFO, on="exchange.declare", default=False)
-def exchange_name_characters(event: Event, report: Reporter) -> None:
+def exchange_name_characters(event: Event, report: Reporter, method: Method) -> None:
     """The name of an exchange has letters, digits and `-`, `_`, `.`, `:` only.
 
     RabbitMQ takes any text.
@@ -250,14 +239,13 @@ def exchange_name_characters(event: Event, report: Reporter) -> None:
     Good (channel):
         client: exchange.declare[1] exchange="my.exchange" type="topic"
     """
-    method = event.unit.method
-    name = "" if method is None else text(method, "exchange")
+    name = text(method, "exchange")
     if not written(name):
         report.sure(event, f"an exchange is called {name!r}", "exchange.declare.exchange")
 
 
 @rule("A09-EXC-09", "domain", IMPLIED, INFO, on="exchange.declare", default=False)
-def exchange_name_too_long(event: Event, report: Reporter) -> None:
+def exchange_name_too_long(event: Event, report: Reporter, method: Method) -> None:
     """The name of an exchange has at most 127 octets.
 
     RabbitMQ takes 255.
@@ -268,8 +256,7 @@ def exchange_name_too_long(event: Event, report: Reporter) -> None:
     Good (channel):
         client: exchange.declare[1] exchange="x"*127 type="topic"
     """
-    method = event.unit.method
-    size = 0 if method is None else len(text(method, "exchange").encode())
+    size = len(text(method, "exchange").encode())
     if size > LONGEST:
         say = f"the name of an exchange has {size} octets, {LONGEST} at most"
         report.sure(event, say, "exchange.declare.exchange")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from amqpscope.model.v0_9.channel import Channel, Request
+from amqpscope.model.v0_9.channel import Request
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.publishes import Publish
@@ -18,7 +18,7 @@ from amqpscope.rules.v0_9.exchange.declaring import (
     refused,
 )
 from amqpscope.rules.v0_9.names import exchange_type
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 
@@ -26,7 +26,7 @@ _TOPIC: Final = re.compile(r"(?:[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*)?")
 
 
 @rule("A09-EXC-13", "delete exists", MUST, WARNING, on="channel.close connection.close")
-def missing_exchange_deleted(event: Event, report: Reporter) -> None:
+def missing_exchange_deleted(event: Event, report: Reporter, method: Method) -> None:
     """A client deletes exchanges that exist.
 
     Here the server says that it does not. RabbitMQ takes any.
@@ -39,18 +39,16 @@ def missing_exchange_deleted(event: Event, report: Reporter) -> None:
         client: exchange.delete[1] exchange="x"
         server: exchange.delete-ok[1]
     """
-    method, request = event.unit.method, refused(event, DELETE, "exchange.delete")
-    if method is None or request is None or number(method, "reply-code") != NOT_FOUND:
+    request = refused(event, method, DELETE, "exchange.delete")
+    if request is None or number(method, "reply-code") != NOT_FOUND:
         return
     say = f"the exchange {text(request.method, 'exchange')!r} that is deleted does not exist"
     related = ((event.mark, "the server's close"),)
     report.suspect(event, say, "", related, peer=CLIENT, mark=request.mark)
 
 
-@rule("A09-EXC-14", "in-use", MUST, WARNING, on="exchange.delete-ok")
-def exchange_if_unused_ignored(
-    event: Event, report: Reporter, channel: Channel, request: Request
-) -> None:
+@rule("A09-EXC-14", "in-use", MUST, WARNING, on="exchange.delete-ok", needs="sure")
+def exchange_if_unused_ignored(event: Event, report: Reporter, request: Request) -> None:
     """An exchange that has bindings is not deleted where the client asks for `if-unused`.
 
     Bindings that others have undone cannot be seen.
@@ -77,7 +75,7 @@ def exchange_if_unused_ignored(
         return
     name, declared = text(request.method, "exchange"), event.connection.declared
     for binding in declared.bindings.values():
-        if binding.source != name or not binding.confirmed or not channel.sure:
+        if binding.source != name or not binding.confirmed:
             continue
         queue = declared.queues.get(binding.target) if binding.queue else None
         if queue is None or queue.auto_delete or queue.mark.frame > binding.mark.frame:
@@ -128,13 +126,11 @@ def passive_with_no_wait(event: Event, report: Reporter, method: Method) -> None
         client: exchange.declare[1] exchange="x" passive=true
         server: exchange.declare-ok[1]
     """
-    if not method.get("passive"):
-        return
-    if method.get("no-wait") or method.get("nowait"):
+    if method.get("passive") and (method.get("no-wait") or method.get("nowait")):
         report.sure(event, f"{event.name} with passive and no-wait has no effect", event.name)
 
 
-@rule("A09-EXC-17", "exchange.bind", IMPLIED, WARNING, on="unknown-method", dialects=NEWEST)
+@rule("A09-EXC-17", "exchange.bind", IMPLIED, WARNING, on="unknown-method", dialects=NEW)
 def exchange_unbind_ok_id_wrong(event: Event, report: Reporter) -> None:
     """The answer to exchange.unbind is method 51.
 
@@ -159,8 +155,8 @@ def exchange_unbind_ok_id_wrong(event: Event, report: Reporter) -> None:
     IMPLIED,
     WARNING,
     on="exchange.bind exchange.unbind",
-    dialects=NEWEST,
-    needs="client",
+    dialects=NEW,
+    needs="client started",
 )
 def exchange_bind_not_announced(event: Event, report: Reporter) -> None:
     """Exchanges are bound to each other where the server has announced that it can.
@@ -172,9 +168,7 @@ def exchange_bind_not_announced(event: Event, report: Reporter) -> None:
         client: exchange.bind[1] destination="a" source="b" routing-key="k"
         server: exchange.bind-ok[1]
     """
-    connection, server = event.connection, event.partner
-    if connection.start is None or server.properties is None:
-        return
-    if BINDINGS not in server.capabilities:
-        related = ((connection.start_mark, "the server's start"),)
+    server = event.partner
+    if server.properties is not None and BINDINGS not in server.capabilities:
+        related = ((event.connection.start_mark, "the server's start"),)
         report.sure(event, f"{event.name}, and the server has not announced it", "", related)

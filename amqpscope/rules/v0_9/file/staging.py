@@ -67,7 +67,7 @@ def file_staging_out_of_order(event: Event, report: Reporter, channel: Channel) 
     "open content-size",
     MUST,
     ERROR,
-    on="file.open-ok | odd-header content-header",
+    on="file.open-ok | odd-header",
     dialects=KNOWN,
     needs="trusted",
 )
@@ -101,7 +101,7 @@ def file_size_wrong(event: Event, report: Reporter) -> None:
     """
     method, request = event.unit.method, event.request
     if method is None:
-        staging = find_staging(event) if not event.unit.faults else None
+        staging = find_staging(event)
         if staging is not None and not staging.staged:
             report_body(event, report, staging)
         return
@@ -119,6 +119,8 @@ def find_staging(event: Event) -> Staging | None:
     staging = None if channel is None else channel.stagings[event.peer]
     if channel is None or staging is None or content is None or staging.content is not content:
         return None
+    if event.unit.faults or not event.trusted:
+        return None
     # A09-FIL-02 has reported a partner that says more than there can be.
     return staging if channel.sure and staging.staged <= staging.size else None
 
@@ -135,15 +137,7 @@ def report_body(event: Event, report: Reporter, staging: Staging) -> None:
     report.sure(event, words, "content-header.body-size", related)
 
 
-@rule(
-    "A09-FIL-03",
-    "open-ok staged-size 01",
-    MUST,
-    ERROR,
-    on="odd-header content-header",
-    dialects=KNOWN,
-    needs="intact",
-)
+@rule("A09-FIL-03", "open-ok staged-size 01", MUST, ERROR, on="odd-header", dialects=KNOWN)
 def file_stage_size_wrong(event: Event, report: Reporter, staging: Staging) -> None:
     """What is staged already is not sent again: the content is the rest of the file.
 
@@ -175,7 +169,12 @@ def find_missing(event: Event) -> str | None:
     """
     own, method, connection = event.own, event.unit.method, event.connection
     channels = [*connection.channels.values(), *connection.closed.values()]
-    if method is None or own.damaged or not all(each.whole[own.peer] for each in channels):
+    if (
+        method is None
+        or not own.anchored
+        or own.damaged
+        or not all(each.whole[own.peer] for each in channels)
+    ):
         return None  # Not all that this peer wrote on any channel was seen.
     staging = own.staged.get(text(method, "identifier"))
     if staging is None:
@@ -183,15 +182,7 @@ def find_missing(event: Event) -> str | None:
     return None if staging.complete else "is not staged completely"
 
 
-@rule(
-    "A09-FIL-04",
-    "1.1.7.8",
-    MUST,
-    ERROR,
-    on="file.publish",
-    dialects=KNOWN,
-    needs="anchored trusted",
-)
+@rule("A09-FIL-04", "1.1.7.8", MUST, ERROR, on="file.publish", dialects=KNOWN, needs="trusted")
 def file_publish_not_staged(event: Event, report: Reporter, method: Method, missing: str) -> None:
     """A file is staged before it is published.
 
@@ -223,15 +214,7 @@ def file_publish_not_staged(event: Event, report: Reporter, method: Method, miss
     report.suspect(event, words, "file.publish.identifier")
 
 
-@rule(
-    "A09-FIL-05",
-    "1.1.7.10",
-    MUST,
-    ERROR,
-    on="file.deliver",
-    dialects=KNOWN,
-    needs="anchored trusted",
-)
+@rule("A09-FIL-05", "1.1.7.10", MUST, ERROR, on="file.deliver", dialects=KNOWN, needs="trusted")
 def file_deliver_not_staged(event: Event, report: Reporter, method: Method, missing: str) -> None:
     """A file is staged at the client before it is delivered.
 

@@ -152,7 +152,7 @@ def report_too_short(event: Event, report: Reporter, channel: Channel, peer: int
     report.sure(event, text, "", related, severity=severity(event), about=channel.number)
 
 
-@rule("A09-FRM-43", "4.2.6.1", MUST, ERROR, on="surplus")
+@rule("A09-FRM-43", "4.2.6.1", MUST, ERROR, on="surplus", needs="!entangled")
 def content_body_too_long(event: Event, report: Reporter, content: Content) -> None:
     """A body frame has no more octets than are missing of its content.
 
@@ -163,7 +163,7 @@ def content_body_too_long(event: Event, report: Reporter, content: Content) -> N
         client: content-body[1] "123"
         client: content-body[1] "45"
     """
-    if event.kinds & kinds.ENTANGLED or not event.own.sound:
+    if not event.own.sound:
         return
     text = f"content-body of {event.unit.size} octets, {content.rest} of {of(content)} are missing"
     related = ((content.mark, f"the {of(content)}"), (content.header_mark, "its header"))
@@ -197,7 +197,7 @@ def surplus_of(event: Event) -> Content | None:
     return last
 
 
-@rule("A09-FRM-48", "4.2.1", IMPLIED, ERROR, on="stray content-header | stray content-body")
+@rule("A09-FRM-48", "4.2.1", IMPLIED, ERROR, on="stray", needs="trusted")
 def content_frame_unexpected(event: Event, report: Reporter) -> None:
     """A content header or body comes only while a content is open on its channel.
 
@@ -208,9 +208,7 @@ def content_frame_unexpected(event: Event, report: Reporter) -> None:
     Good (publishing body-size=5):
         client: content-body[1] "12345"
     """
-    if event.kinds & kinds.CONTENT_BODY and surplus_of(event) is not None:
-        return
-    if event.trusted:
+    if not event.kinds & kinds.CONTENT_BODY or surplus_of(event) is None:
         channel = event.unit.channel
         report.sure(event, f"{event.name} on channel {channel}, where no content is open")
 

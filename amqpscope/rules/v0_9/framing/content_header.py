@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from amqpscope.model.v0_9 import event as kinds
 from amqpscope.model.v0_9.content import Content
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.framing.methods import misfit
+from amqpscope.rules.v0_9.framing.methods import find_misfit
 from dissectors.errors import Damage
 from dissectors.v0_9.message import ContentHeader
 
 FLAGS = "content-header.property-flags"
 
 
-@rule("A09-FRM-44", "content_02", MUST, ERROR, on="odd-header")
+@rule("A09-FRM-44", "content_02", MUST, ERROR, on="odd-header", needs="trusted !entangled")
 def content_class_differs(
     event: Event, report: Reporter, header: ContentHeader, content: Content
 ) -> None:
@@ -28,17 +27,14 @@ def content_class_differs(
         client: content-header[1] class=basic body-size=0
     """
     method = content.method
-    if method is None or event.kinds & kinds.ENTANGLED:
-        return
-    row = method.plan.row
-    if header.class_id != row.class_id and event.trusted:
+    if method is not None and header.class_id != method.plan.row.class_id:
         text = f"content header of class {header.class_name} after {method.plan.name}"
         related = ((content.mark, f"the {method.plan.name}"),)
         report.sure(event, text, "content-header.class-id", related)
 
 
-@rule("A09-FRM-45", "[lost page]", MUST, ERROR, on="odd-header", dialects="0-9")
-def content_weight_not_zero(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-45", "[lost page]", MUST, ERROR, on="odd-header", dialects="0-9", needs="trusted")
+def content_weight_not_zero(event: Event, report: Reporter, header: ContentHeader) -> None:
     """The weight of a content header is zero.
 
     It once counted contents within a content, which no version from 0-9 on has.
@@ -51,8 +47,7 @@ def content_weight_not_zero(event: Event, report: Reporter) -> None:
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic weight=0 body-size=0
     """
-    header = event.unit.content
-    if header is not None and header.weight and event.trusted:
+    if header.weight:
         report.sure(event, f"weight is {header.weight}, not 0", "content-header.weight")
 
 
@@ -79,7 +74,7 @@ def child_contents_miscounted(event: Event, report: Reporter) -> None:
     report.suspect(event, text)
 
 
-@rule("A09-FRM-49", "4.2.6.1", MUST, ERROR, on="malformed content-header")
+@rule("A09-FRM-49", "4.2.6.1", MUST, ERROR, on="malformed content-header", needs="trusted")
 def property_flags_undefined(event: Event, report: Reporter) -> None:
     """Property flags name only properties that the class has.
 
@@ -92,12 +87,12 @@ def property_flags_undefined(event: Event, report: Reporter) -> None:
         client: content-header[1] class=basic body-size=0 content-type="text/plain"
     """
     for fault in event.unit.faults:
-        if fault.kind is Damage.UNKNOWN_CODE and fault.path == FLAGS and event.trusted:
+        if fault.kind is Damage.UNKNOWN_CODE and fault.path == FLAGS:
             report.sure(event, fault.reason, fault.path)
             return
 
 
-@rule("A09-FRM-50", "[lost page]", MUST, ERROR, on="malformed content-header")
+@rule("A09-FRM-50", "[lost page]", MUST, ERROR, on="malformed content-header", needs="trusted")
 def property_list_does_not_fit(event: Event, report: Reporter) -> None:
     """The properties of a content header fill its frame, no more and no less.
 
@@ -109,6 +104,6 @@ def property_list_does_not_fit(event: Event, report: Reporter) -> None:
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0 content-type="text/plain"
     """
-    fault = misfit(event)
-    if fault is not None and event.trusted:
+    fault = find_misfit(event)
+    if fault is not None:
         report.sure(event, f"the properties do not fit: {fault.reason}", fault.path)

@@ -18,7 +18,9 @@ from dissectors.v0_9.framing import FRAME_END
 BAD_FRAMES: Final = frozenset(("A09-FRM-07", "A09-FRM-08"))
 
 
-@rule("A09-FRM-07", "4.2.3", MUST, ERROR, on="special | request | response | header")
+@rule(
+    "A09-FRM-07", "4.2.3", MUST, ERROR, on="special | request | response | header", needs="trusted"
+)
 def frame_type_undefined(event: Event, report: Reporter) -> None:
     """The type of a frame is one that the version has.
 
@@ -37,22 +39,19 @@ def frame_type_undefined(event: Event, report: Reporter) -> None:
     """
     unit = event.unit
     if unit.header is not None:
-        header_for_frame(event, report)
+        report_header(event, report)
         return
-    if not event.trusted or unit.type in unit.dialect.frame_types or unit.label == "heartbeat":
+    if unit.type in unit.dialect.frame_types or unit.label == "heartbeat":
         return
-    if not event.connection.announced:
-        return
-    if not ends_right(event):
-        return
-    text = f"frame type {unit.type} is not of {unit.dialect.protocol}"
-    report.sure(event, text, "type")
+    if event.connection.announced and ends_right(event):
+        text = f"frame type {unit.type} is not of {unit.dialect.protocol}"
+        report.sure(event, text, "type")
 
 
-def header_for_frame(event: Event, report: Reporter) -> None:
+def report_header(event: Event, report: Reporter) -> None:
     """Report a protocol header of a peer whose frames should follow."""
     own, refused = event.own, event.connection.stage == stages.REFUSED
-    if not own.frames or not own.anchored or refused or not event.trusted:
+    if not own.frames or not own.anchored or refused:
         return
     related = ((own.header_mark or own.last_mark, "what it began with"),)
     text = f"the {PEERS[event.peer]} sends a protocol header where a frame should come"
@@ -185,7 +184,7 @@ def frame_above_minimum_before_tune(event: Event, report: Reporter) -> None:
         report.sure(event, text, "size")
 
 
-@rule("A09-FRM-12", "4.2.3, 4.2.1", MUST, ERROR, on="wrong-channel method connection.*")
+@rule("A09-FRM-12", "4.2.3, 4.2.1", MUST, ERROR, on="wrong-channel connection.*", needs="trusted")
 def connection_method_off_channel_zero(event: Event, report: Reporter) -> None:
     """Methods of the connection are on channel 0.
 
@@ -196,11 +195,10 @@ def connection_method_off_channel_zero(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    if event.trusted:
-        report.sure(event, f"{event.name} on channel {event.unit.channel}, not 0", "channel")
+    report.sure(event, f"{event.name} on channel {event.unit.channel}, not 0", "channel")
 
 
-@rule("A09-FRM-13", "4.2.3", MUST, ERROR, on="wrong-channel method")
+@rule("A09-FRM-13", "4.2.3", MUST, ERROR, on="wrong-channel method", needs="trusted")
 def channel_method_on_channel_zero(event: Event, report: Reporter) -> None:
     """Methods of all other classes are on a channel other than 0.
 
@@ -211,7 +209,7 @@ def channel_method_on_channel_zero(event: Event, report: Reporter) -> None:
         client: channel.open[1]
         server: channel.open-ok[1]
     """
-    if not event.name.startswith("connection.") and event.trusted:
+    if not event.name.startswith("connection."):
         report.sure(event, f"{event.name} on channel 0, which is the connection's own", "channel")
 
 
@@ -221,6 +219,7 @@ def channel_method_on_channel_zero(event: Event, report: Reporter) -> None:
     MUST,
     ERROR,
     on="wrong-channel content-header | wrong-channel content-body",
+    needs="trusted",
 )
 def content_frame_on_channel_zero(event: Event, report: Reporter) -> None:
     """The header and the bodies of a content are not on channel 0.
@@ -232,8 +231,7 @@ def content_frame_on_channel_zero(event: Event, report: Reporter) -> None:
         client: basic.publish[1] routing-key="q"
         client: content-header[1] class=basic body-size=0
     """
-    if event.trusted:
-        report.sure(event, f"{event.name} on channel 0, which carries no contents", "channel")
+    report.sure(event, f"{event.name} on channel 0, which carries no contents", "channel")
 
 
 @rule("A09-FRM-35", "2.3.1", IMPLIED, WARNING, on="finished")

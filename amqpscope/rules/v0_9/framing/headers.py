@@ -9,7 +9,8 @@ from amqpscope.model.v0_9 import connection as stages
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.foreign import speaks_otherwise
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.stream.types import CLIENT
+from dissectors.v0_9.codec import Method
 from dissectors.v0_9.versions import DIALECT_OF
 
 RANKS: Final = {
@@ -52,10 +53,7 @@ def not_amqp_header(event: Event, report: Reporter) -> None:
         server: FIN
         client: FIN
     """
-    own = event.own
-    if own.frames or event.frame.cut:
-        return
-    if not speaks_otherwise(event.frame.raw):
+    if not (event.own.frames or event.frame.cut or speaks_otherwise(event.frame.raw)):
         report.sure(event, f"the client begins with {event.name}, not with a protocol header")
 
 
@@ -79,9 +77,7 @@ def unknown_amqp_version(event: Event, report: Reporter) -> None:
         client: FIN
     """
     header = event.unit.header
-    if header is None or event.own.header is not None:
-        return
-    if bytes(header) not in DIALECT_OF:
+    if header is not None and event.own.header is None and bytes(header) not in DIALECT_OF:
         said = " ".join(map(str, header))
         report.sure(event, f"the client asks for AMQP {said}, which is no version", "header")
 
@@ -140,7 +136,7 @@ def unsupported_version_answer_broken(event: Event, report: Reporter) -> None:
         report.suspect(event, text, "header", mark=event.partner.header_mark)
 
 
-@rule("A09-FRM-04", "4.2.2", MUST, ERROR, on="early")
+@rule("A09-FRM-04", "4.2.2", MUST, ERROR, on="early", needs="server anchored")
 def data_after_refusal_header(event: Event, report: Reporter) -> None:
     """A server that answers with a header sends nothing else.
 
@@ -154,10 +150,10 @@ def data_after_refusal_header(event: Event, report: Reporter) -> None:
         client: FIN
     """
     own = event.own
-    if event.peer == SERVER and own.header is not None and own.anchored:
+    if own.header is not None:
         related = ((own.header_mark, "its header"),)
-        report.sure(event, f"the server refuses with a header and then sends {event.name}",
-                    "", related)  # fmt: skip
+        text = f"the server refuses with a header and then sends {event.name}"
+        report.sure(event, text, "", related)
 
 
 @rule("A09-FRM-05", "4.2.2", MUST, WARNING, on="early", needs="client")
@@ -183,8 +179,8 @@ def client_data_after_refusal(event: Event, report: Reporter) -> None:
         report.suspect(event, f"the client sends {event.name} after it was refused", "", related)
 
 
-@rule("A09-FRM-06", "1.1.1.1", MUST, ERROR, on="connection.start")
-def start_version_above_request(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-06", "1.1.1.1", MUST, ERROR, on="connection.start", needs="!faulty")
+def start_version_above_request(event: Event, report: Reporter, method: Method) -> None:
     """The server does not start a later version than the client asked for.
 
     Bad:
@@ -198,11 +194,9 @@ def start_version_above_request(event: Event, report: Reporter) -> None:
                 locales="en_US" server-properties={product="b" version="1" platform="p"
                 copyright="c" information="i"}
     """
-    method, wanted = event.unit.method, RANK_OF.get(asked(event))
-    if method is None or wanted is None or event.unit.faults:
-        return
+    wanted = RANK_OF.get(asked(event))
     version = (method.get("version-major"), method.get("version-minor"))
-    if RANKS.get(version, 0) > wanted:
+    if wanted is not None and RANKS.get(version, 0) > wanted:
         text = f"the server starts {version[0]}-{version[1]}, the client asked for {asked(event)}"
         related = ((event.partner.header_mark, "the client's header"),)
         report.sure(event, text, "connection.start.version-minor", related)

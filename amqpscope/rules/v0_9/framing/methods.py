@@ -7,7 +7,7 @@ from typing import Final
 
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT, PEERS
 from dissectors.errors import Damage, Malformed
 from dissectors.v0_9.codec import Method
@@ -24,7 +24,7 @@ TABLE_SIZE: Final = "table claims"
 """How a fault begins that says that a table is larger than what contains it: A09-TBL-07."""
 
 
-@rule("A09-FRM-22", "4.2.4", MUST, ERROR, on="unknown-method")
+@rule("A09-FRM-22", "4.2.4", MUST, ERROR, on="unknown-method", needs="intact")
 def method_undefined(event: Event, report: Reporter) -> None:
     """A method is one that the version has.
 
@@ -38,16 +38,13 @@ def method_undefined(event: Event, report: Reporter) -> None:
         client: basic.get[1] queue="q"
     """
     unit = event.unit
-    if unit.class_id < VENDOR and event.trusted and not unit.faults and event.connection.announced:
+    if unit.class_id < VENDOR and event.connection.announced:
         text = f"{unit.dialect.protocol} has no method {event.name}"
         text += f" (class {unit.class_id}, method {unit.method_id})"
-        if version_said(event):
-            report.sure(event, text, "method-id")
-        else:
-            report.suspect(event, text, "method-id")
+        report.sure_if(version_said(event), event, text, "method-id")
 
 
-@rule("A09-FRM-23", "4.2.4", MUST, INFO, on="unknown-method")
+@rule("A09-FRM-23", "4.2.4", MUST, INFO, on="unknown-method", needs="intact")
 def vendor_class(event: Event, report: Reporter) -> None:
     """Classes from 0xF000 on are a vendor's own, and are shown as octets here.
 
@@ -58,13 +55,13 @@ def vendor_class(event: Event, report: Reporter) -> None:
         client: basic.get[1] queue="q"
     """
     unit = event.unit
-    if unit.class_id >= VENDOR and event.trusted and not unit.faults:
+    if unit.class_id >= VENDOR:
         text = f"a method of a vendor's class, 0x{unit.class_id:04x}, is not understood here"
         report.sure(event, text, "class-id")
 
 
-@rule("A09-FRM-24", "2.2.1, 3.2.1", MUST, ERROR, on="wrong-way")
-def method_direction_wrong(event: Event, report: Reporter) -> None:
+@rule("A09-FRM-24", "2.2.1, 3.2.1", MUST, ERROR, on="wrong-way", needs="intact")
+def method_direction_wrong(event: Event, report: Reporter, method: Method) -> None:
     """A method is sent by the peer that may send it.
 
     Bad (channel):
@@ -73,15 +70,13 @@ def method_direction_wrong(event: Event, report: Reporter) -> None:
     Good (unconfirmed):
         server: basic.ack[1] delivery-tag=1
     """
-    method = event.unit.method
     if event.connection.zero.assumed:
         return  # its start was not seen, so who is the client was guessed
-    if method is not None and event.trusted and not event.unit.faults:
-        whose = method.plan.row.sender
-        report.sure(event, f"the {PEERS[event.peer]} sends {event.name}, which only a {whose} may")
+    whose = method.plan.row.sender
+    report.sure(event, f"the {PEERS[event.peer]} sends {event.name}, which only a {whose} may")
 
 
-def misfit(event: Event) -> Malformed | None:
+def find_misfit(event: Event) -> Malformed | None:
     """The fault that arguments or properties do not fit their frame, if there is one."""
     for fault in event.unit.faults:
         if fault.kind not in FITTING or fault.reason.startswith(TABLE_SIZE):
@@ -92,7 +87,7 @@ def misfit(event: Event) -> Malformed | None:
     return None
 
 
-@rule("A09-FRM-25", "4.2.4", MUST, ERROR, on="malformed")
+@rule("A09-FRM-25", "4.2.4", MUST, ERROR, on="malformed", needs="trusted")
 def method_arguments_do_not_fit(event: Event, report: Reporter) -> None:
     """The arguments of a method fill its frame, no more and no less.
 
@@ -108,21 +103,18 @@ def method_arguments_do_not_fit(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q"
     """
     if event.unit.method is None:
-        without_number(event, report)
+        report_without_number(event, report)
         return
-    fault = misfit(event)
-    if fault is not None and event.trusted and event.connection.announced:
+    fault = find_misfit(event)
+    if fault is not None and event.connection.announced:
         text = f"the arguments of {event.name} do not fit: {fault.reason}"
-        if version_said(event):
-            report.sure(event, text, fault.path)
-        else:
-            report.suspect(event, text, fault.path)
+        report.sure_if(version_said(event), event, text, fault.path)
 
 
-def without_number(event: Event, report: Reporter) -> None:
+def report_without_number(event: Event, report: Reporter) -> None:
     """Report a frame for a method that is too short to say which."""
     unit = event.unit
-    if unit.type not in FOR_METHODS or unit.class_id or unit.cut or not event.trusted:
+    if unit.type not in FOR_METHODS or unit.class_id or unit.cut:
         return
     for fault in unit.faults:
         if fault.kind is Damage.TRUNCATED and event.connection.announced:
@@ -152,7 +144,7 @@ def short_strings(event: Event) -> Iterator[tuple[str, Value]]:
             yield f"{event.name}.{name}", value
 
 
-@rule("A09-FRM-26", "4.2.5.3", MUST, WARNING, on="odd-text")
+@rule("A09-FRM-26", "4.2.5.3", MUST, WARNING, on="odd-text", needs="trusted")
 def short_string_with_nul(event: Event, report: Reporter) -> None:
     """A short string has no zero octets.
 
@@ -167,7 +159,7 @@ def short_string_with_nul(event: Event, report: Reporter) -> None:
     """
     for path, value in short_strings(event):
         octets = value.octets if isinstance(value, Unreadable) else value.encode()
-        if b"\0" in octets and event.trusted:
+        if b"\0" in octets:
             report.sure(event, f"a short string with a zero octet: {octets!r}", path)
             return
 
@@ -193,7 +185,7 @@ def short_string_not_utf8(event: Event, report: Reporter) -> None:
 
 
 @rule("A09-FRM-28", "4.2.5.2", IMPLIED, INFO, on="method", default=False)
-def packed_bits_not_zero(event: Event, report: Reporter) -> None:
+def packed_bits_not_zero(event: Event, report: Reporter, method: Method) -> None:
     """Bits that no field uses are zero.
 
     Bad (channel):
@@ -203,13 +195,12 @@ def packed_bits_not_zero(event: Event, report: Reporter) -> None:
         client: channel.flow[1] active=true
         server: channel.flow-ok[1] active=true
     """
-    method = event.unit.method
-    if method is not None and method.spare:
+    if method.spare:
         text = f"{event.name} has bits set that no field uses: 0x{method.spare:02x}"
         report.sure(event, text)
 
 
-@rule("A09-FRM-29", "reserved-n", MUST, INFO, on="method", default=False, dialects=NEWEST)
+@rule("A09-FRM-29", "reserved-n", MUST, INFO, on="method", default=False, dialects=NEW)
 def reserved_field_set(event: Event, report: Reporter, method: Method) -> None:
     """Fields that are reserved are zero or empty.
 

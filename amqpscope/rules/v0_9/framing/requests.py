@@ -9,13 +9,14 @@ from typing import Final
 
 from amqpscope.model.v0_9.dialogue import Dialogue
 from amqpscope.model.v0_9.event import Event
-from amqpscope.rules.v0_9 import ERROR, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9 import ERROR, INFO, MUST, WARNING, Reporter, parameter, rule
+from dissectors.v0_9.framing import Envelope
 
 PATIENCE: Final = 10_000_000_000
 """Nanoseconds in which a response would have come."""
 
 
-def dialogue(event: Event, peer: int) -> Dialogue | None:
+def dialogue_of(event: Event, peer: int) -> Dialogue | None:
     """What a peer has asked and answered on the channel, where all of it was seen."""
     channel = event.channel
     if channel is None or not channel.sure or not event.trusted:
@@ -24,8 +25,22 @@ def dialogue(event: Event, peer: int) -> Dialogue | None:
     return None if found.unsure else found
 
 
+@parameter("sender")
+def find_own(event: Event) -> Dialogue | None:
+    """What the sender of a frame has asked and answered on the channel."""
+    return dialogue_of(event, event.peer)
+
+
+@parameter("partner")
+def find_partner(event: Event) -> Dialogue | None:
+    """What the partner has asked and answered on the channel."""
+    return dialogue_of(event, 1 - event.peer)
+
+
 @rule("A09-FRM-30", "4.2.10, 4.4.4", MUST, ERROR, on="request", dialects="0-9=")
-def request_id_not_sequential(event: Event, report: Reporter) -> None:
+def request_id_not_sequential(
+    event: Event, report: Reporter, envelope: Envelope, sender: Dialogue
+) -> None:
     """The requests of a peer on a channel are numbered one after the other.
 
     Bad (requested):
@@ -35,16 +50,16 @@ def request_id_not_sequential(event: Event, report: Reporter) -> None:
         client: message.cancel[1 request=2] destination="b"
         server: message.ok[1 response=1 mark=1 batch=1]
     """
-    own, envelope = dialogue(event, event.peer), event.unit.envelope
-    if own is None or envelope is None or own.request_id is None:
-        return
-    if envelope.id != own.request_id + 1:
-        text = f"request-id is {envelope.id}, the one before was {own.request_id}"
-        report.sure(event, text, "request-id", ((own.request_mark, "the request before"),))
+    before = sender.request_id
+    if before is not None and envelope.id != before + 1:
+        text = f"request-id is {envelope.id}, the one before was {before}"
+        report.sure(event, text, "request-id", ((sender.request_mark, "the request before"),))
 
 
 @rule("A09-FRM-31", "4.2.11, 4.4.4", MUST, ERROR, on="response", dialects="0-9=")
-def response_id_not_sequential(event: Event, report: Reporter) -> None:
+def response_id_not_sequential(
+    event: Event, report: Reporter, envelope: Envelope, sender: Dialogue
+) -> None:
     """The responses of a peer on a channel are numbered one after the other.
 
     Bad (requested):
@@ -57,16 +72,16 @@ def response_id_not_sequential(event: Event, report: Reporter) -> None:
         server: message.ok[1 response=1 mark=1]
         server: message.ok[1 response=2 mark=2]
     """
-    own, envelope = dialogue(event, event.peer), event.unit.envelope
-    if own is None or envelope is None or own.response_id is None:
-        return
-    if envelope.id != own.response_id + 1:
-        text = f"response-id is {envelope.id}, the one before was {own.response_id}"
-        report.sure(event, text, "response-id", ((own.response_mark, "the response before"),))
+    before = sender.response_id
+    if before is not None and envelope.id != before + 1:
+        text = f"response-id is {envelope.id}, the one before was {before}"
+        report.sure(event, text, "response-id", ((sender.response_mark, "the response before"),))
 
 
 @rule("A09-FRM-32", "4.2.11", MUST, ERROR, on="response", dialects="0-9=")
-def response_covers_no_request(event: Event, report: Reporter) -> None:
+def response_covers_no_request(
+    event: Event, report: Reporter, envelope: Envelope, partner: Dialogue
+) -> None:
     """A response answers requests that were made and are not answered yet.
 
     Bad (requested):
@@ -76,11 +91,8 @@ def response_covers_no_request(event: Event, report: Reporter) -> None:
         client: message.cancel[1 request=2] destination="b"
         server: message.ok[1 response=1 mark=1 batch=1]
     """
-    other, envelope = dialogue(event, 1 - event.peer), event.unit.envelope
-    if other is None or envelope is None:
-        return
     first, count = envelope.mark, envelope.batch + 1
-    missing = count - len(other.answered(first, envelope.batch))
+    missing = count - len(partner.answered(first, envelope.batch))
     if missing > 0:
         last = f" to {first + envelope.batch}" if envelope.batch else ""
         text = f"a response to request {first}{last}, {missing} of {count} are not open"
@@ -88,7 +100,9 @@ def response_covers_no_request(event: Event, report: Reporter) -> None:
 
 
 @rule("A09-FRM-33", "4.2.10, 4.4.3", MUST, WARNING, on="request", dialects="0-9=")
-def response_mark_wrong(event: Event, report: Reporter) -> None:
+def response_mark_wrong(
+    event: Event, report: Reporter, envelope: Envelope, sender: Dialogue, partner: Dialogue
+) -> None:
     """The mark of a request names a response that came, and never an earlier one than before.
 
     Bad (v0_9):
@@ -98,17 +112,13 @@ def response_mark_wrong(event: Event, report: Reporter) -> None:
         server: message.ok[1 response=1 mark=1]
         client: message.cancel[1 request=2 mark=1] destination="b"
     """
-    own, other = dialogue(event, event.peer), dialogue(event, 1 - event.peer)
-    envelope = event.unit.envelope
-    if own is None or other is None or envelope is None:
-        return
-    sent = other.response_id or 0
+    sent = partner.response_id or 0
     if envelope.mark > sent:
         text = f"response-mark is {envelope.mark}, the last response was {sent}"
-        report.sure(event, text, "response-mark", ((other.response_mark, "the last response"),))
-    elif envelope.mark < own.seen:
-        text = f"response-mark is {envelope.mark}, an earlier request said {own.seen}"
-        report.sure(event, text, "response-mark", ((own.request_mark, "the request before"),))
+        report.sure(event, text, "response-mark", ((partner.response_mark, "the last response"),))
+    elif envelope.mark < sender.seen:
+        text = f"response-mark is {envelope.mark}, an earlier request said {sender.seen}"
+        report.sure(event, text, "response-mark", ((sender.request_mark, "the request before"),))
 
 
 @rule("A09-FRM-34", "4.4.1", MUST, INFO, on="channel.close-ok connection.close", dialects="0-9=")
@@ -133,7 +143,7 @@ def request_unanswered(event: Event, report: Reporter) -> None:
         server: connection.close-ok
     """
     if event.name == "channel.close-ok":
-        report_open(event, report, dialogue(event, 1 - event.peer), 1 - event.peer, -1)
+        report_open(event, report, find_partner(event), 1 - event.peer, -1)
         return
     # The close answers what its receiver has asked; its sender has waited for its own.
     for channel in event.connection.channels.values():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.versions import NEWEST, OLD
+from amqpscope.rules.v0_9.versions import NEW, OLD
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.framing import OOB_BODY, OOB_METHOD, SHORT_HEARTBEAT
 
 
-@rule("A09-FRM-15", "4.2.9", MUST, WARNING, on="wrong-channel heartbeat")
+@rule("A09-FRM-15", "4.2.9", MUST, WARNING, on="wrong-channel heartbeat", needs="trusted")
 def heartbeat_off_channel_zero(event: Event, report: Reporter) -> None:
     """A heartbeat is on channel 0.
 
@@ -21,11 +21,10 @@ def heartbeat_off_channel_zero(event: Event, report: Reporter) -> None:
     Good (channel):
         client: heartbeat
     """
-    if event.trusted:
-        report.sure(event, f"heartbeat on channel {event.unit.channel}, not 0", "channel")
+    report.sure(event, f"heartbeat on channel {event.unit.channel}, not 0", "channel")
 
 
-@rule("A09-FRM-16", "4.2.1", IMPLIED, WARNING, on="heartbeat")
+@rule("A09-FRM-16", "4.2.1", IMPLIED, WARNING, on="heartbeat", needs="trusted")
 def heartbeat_with_payload(event: Event, report: Reporter) -> None:
     """A heartbeat has no payload.
 
@@ -35,11 +34,11 @@ def heartbeat_with_payload(event: Event, report: Reporter) -> None:
     Good (channel):
         client: heartbeat
     """
-    if event.unit.size and event.trusted:
+    if event.unit.size:
         report.sure(event, f"heartbeat with a payload of {event.unit.size} octets", "size")
 
 
-@rule("A09-FRM-17", "4.2.1", IMPLIED, WARNING, on="heartbeat")
+@rule("A09-FRM-17", "4.2.1", IMPLIED, WARNING, on="heartbeat", needs="trusted")
 def heartbeat_short_form(event: Event, report: Reporter) -> None:
     """A heartbeat has eight octets, as every frame without a payload.
 
@@ -53,11 +52,11 @@ def heartbeat_short_form(event: Event, report: Reporter) -> None:
         client: heartbeat
         client: channel.open[2]
     """
-    if event.frame.raw == SHORT_HEARTBEAT and event.trusted:
+    if event.frame.raw == SHORT_HEARTBEAT:
         report.sure(event, "heartbeat of 4 octets: it has no size, most will misread it", "size")
 
 
-@rule("A09-FRM-18", "4.2.3", IMPLIED, WARNING, on="heartbeat", dialects=NEWEST)
+@rule("A09-FRM-18", "4.2.3", IMPLIED, WARNING, on="heartbeat", dialects=NEW, needs="trusted")
 def heartbeat_type_misprint(event: Event, report: Reporter) -> None:
     """The type of a heartbeat is 8.
 
@@ -69,11 +68,11 @@ def heartbeat_type_misprint(event: Event, report: Reporter) -> None:
     Good (channel):
         client: heartbeat
     """
-    if event.unit.type == OOB_METHOD and event.trusted:
+    if event.unit.type == OOB_METHOD:
         report.sure(event, "heartbeat of type 4, a misprint: its type is 8", "type")
 
 
-@rule("A09-FRM-19", "4.2.8", MUST, ERROR, on="special", dialects=OLD)
+@rule("A09-FRM-19", "4.2.8", MUST, ERROR, on="special", dialects=OLD, needs="trusted")
 def trace_off_channel_zero(event: Event, report: Reporter) -> None:
     """A trace frame is on channel 0.
 
@@ -83,7 +82,7 @@ def trace_off_channel_zero(event: Event, report: Reporter) -> None:
     Good (v0_9):
         client: frame-0-x type=7 channel=0 0x00
     """
-    if event.unit.label == "trace" and event.unit.channel and event.trusted:
+    if event.unit.label == "trace" and event.unit.channel:
         report.sure(event, f"trace frame on channel {event.unit.channel}, not 0", "channel")
 
 
@@ -104,19 +103,16 @@ def unsupported_frame_not_discarded(event: Event, report: Reporter, method: Meth
         client: connection.close-ok
     """
     partner = event.partner
-    odd = partner.heartbeat_mark or partner.trace_mark
-    if odd is None or partner.damaged is not None:
-        return
     newest = (partner.heartbeat_mark, partner.trace_mark)
     if partner.last_mark not in newest or not event.knew(partner.last_mark):
         return
-    if method.get("reply-code") in (501, 502, 503, 505, 540):
+    if partner.damaged is None and method.get("reply-code") in (501, 502, 503, 505, 540):
         text = f"closes with {method.get('reply-code')} upon a frame that is to be dropped"
         related = ((partner.last_mark, "the frame before"),)
         report.suspect(event, text, "connection.close.reply-code", related)
 
 
-@rule("A09-FRM-21", "4.2.7, 2.3.5.3", IMPLIED, WARNING, on="special", dialects=OLD)
+@rule("A09-FRM-21", "4.2.7, 2.3.5.3", IMPLIED, WARNING, on="special", dialects=OLD, needs="trusted")
 def out_of_band_not_agreed(event: Event, report: Reporter) -> None:
     """Out-of-band frames are on a channel that was opened with an out-of-band transport.
 
@@ -128,7 +124,7 @@ def out_of_band_not_agreed(event: Event, report: Reporter) -> None:
     """
     unit = event.unit
     channel = event.connection.channels.get(unit.channel)
-    if not OOB_METHOD <= unit.type <= OOB_BODY or channel is None or not event.trusted:
+    if not OOB_METHOD <= unit.type <= OOB_BODY or channel is None:
         return
     if channel.sure and not channel.out_of_band:
         text = f"out-of-band frame on channel {unit.channel}, which was opened without a transport"

@@ -124,7 +124,7 @@ def elsewhere(event: Event) -> bool:
     ERROR,
     on="message.open message.append message.close message.checkpoint",
     dialects=WIP,
-    needs="trusted",
+    needs="trusted whole !closing",
 )
 def message_reference_misused(event: Event, report: Reporter, channel: Channel) -> None:
     """A reference is opened once, appended to while it is open, and closed once.
@@ -157,8 +157,6 @@ def message_reference_misused(event: Event, report: Reporter, channel: Channel) 
         client: message.close[1 request=2] reference="r"
         client: message.close[1 request=3] reference="r"   # <- A09-MSG-03
     """
-    if not channel.whole[event.peer] or channel.closing:
-        return
     if channel.references[event.peer].unsure:
         return
     found, path = reference_of(event, channel), f"{event.name}.reference"
@@ -168,16 +166,11 @@ def message_reference_misused(event: Event, report: Reporter, channel: Channel) 
         closed = found.closed
         state = "is open already" if closed is None else "was opened and closed before"
         related = ((found.mark, "its open"), (closed, "its close"))
-        if closed is None:
-            report.sure(event, f"the reference {state}", path, related)
-        else:
-            report.suspect(event, f"the reference {state}", path, related)
+        report.sure_if(closed is None, event, f"the reference {state}", path, related)
     elif found is None:
         words = f"{event.name} of a reference that was not opened"
-        if elsewhere(event):
-            report.suspect(event, f"{words} on this channel", path)
-        else:
-            report.sure(event, words, path)
+        unknown = not elsewhere(event)
+        report.sure_if(unknown, event, words if unknown else f"{words} on this channel", path)
     elif found.closed is not None:
         words = f"{event.name} of a reference that is closed"
         report.sure(event, words, path, ((found.closed, "its close"),))
@@ -218,10 +211,8 @@ def message_reference_answered_early(event: Event, report: Reporter, channel: Ch
             continue
         related = ((mark, "the transfer"), (found.mark, "the open of its reference"))
         words = f"{event.name} to a transfer whose reference is not closed"
-        if event.name == "message.ok" and found.closed is None:
-            report.sure(event, words, "", related)
-        else:
-            report.suspect(event, words, "", related)
+        proven = event.name == "message.ok" and found.closed is None
+        report.sure_if(proven, event, words, "", related)
         return
 
 
@@ -238,8 +229,10 @@ def transfers(event: Event, channel: Channel) -> Iterator[tuple[str | bytes, Mar
             yield name, request.mark
 
 
-@rule("A09-MSG-05", "reject-code 01", MUST, ERROR, on="message.reject", dialects=WIP)
-def message_reject_code_invalid(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-MSG-05", "reject-code 01", MUST, ERROR, on="message.reject", dialects=WIP, needs="trusted"
+)
+def message_reject_code_invalid(event: Event, report: Reporter, method: Method) -> None:
     """A message is rejected with code 0, or 1 where it could not be delivered at once.
 
     Bad (v0_9):
@@ -250,11 +243,10 @@ def message_reject_code_invalid(event: Event, report: Reporter) -> None:
         client: message.transfer[1 request=1] destination="d" body=inline "x"
         server: message.reject[1 response=1 mark=1] code=1 text="no"
     """
-    method = event.unit.method
-    if method is not None and event.trusted and number(method, "code") not in REJECT_CODES:
-        code = number(method, "code")
-        report.sure(event, f"a reject with code {code}, only 0 and 1 are defined",
-                    "message.reject.code")  # fmt: skip
+    code = number(method, "code")
+    if code not in REJECT_CODES:
+        words = f"a reject with code {code}, only 0 and 1 are defined"
+        report.sure(event, words, "message.reject.code")
 
 
 @rule(
@@ -264,7 +256,7 @@ def message_reject_code_invalid(event: Event, report: Reporter) -> None:
     ERROR,
     on="message.consume",
     dialects=WIP,
-    needs="client",
+    needs="client whole trusted !closing",
 )
 def message_destination_in_use(
     event: Event, report: Reporter, method: Method, channel: Channel
@@ -281,11 +273,9 @@ def message_destination_in_use(
         client: message.consume[1 request=3] queue="r" destination="d"
         server: message.ok[1 response=1 mark=1 batch=2]
     """
-    if not channel.whole[CLIENT]:
-        return
     name = text(method, "destination")
     mark = channel.references[CLIENT].destinations.get(name)
-    if mark is not None and name and event.trusted and not channel.closing:
+    if mark is not None and name:
         words = f"the destination {name!r} is in use on this channel"
         report.sure(event, words, "message.consume.destination", ((mark, "its consume"),))
 

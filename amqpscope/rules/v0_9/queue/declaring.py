@@ -10,7 +10,7 @@ from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.methods import queue
 from amqpscope.rules.v0_9 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.names import LONGEST, REPLY_TO, RESERVED, alike, before_0_9_1, written
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
 
@@ -41,21 +41,15 @@ def queue_name_reserved(event: Event, report: Reporter, method: Method) -> None:
         client: queue.declare[1] queue="amq.gen-x7" exclusive=true
         server: queue.declare-ok[1] queue="amq.gen-x7"
     """
-    connection = event.connection
-    if method.get("passive"):
-        return
     name = text(method, "queue")
-    if not name.startswith(RESERVED) or name.startswith(REPLY_TO):
+    if not name.startswith(RESERVED) or name.startswith(REPLY_TO) or method.get("passive"):
         return
-    if name in connection.declared.queues:
+    if name in event.connection.declared.queues:
         return
     say = f"the client declares {name!r}, a name that is the broker's"
     if name.startswith(GENERATED):
         say += ": for a new one the name has to be empty"
-    if before_0_9_1(connection):
-        report.sure(event, say, NAME)
-    else:
-        report.suspect(event, say, NAME)
+    report.sure_if(before_0_9_1(event.connection), event, say, NAME)
 
 
 @rule("A09-QUE-02", "amq_queue_10", MUST, ERROR, on="queue.declare-ok", needs="sure trusted server")
@@ -74,9 +68,7 @@ def generated_queue_name_wrong(
         client: queue.declare[1] exclusive=true
         server: queue.declare-ok[1] queue="amq.gen-x8"
     """
-    if event.skipped:
-        return
-    if channel.doubtful[CLIENT]:
+    if event.skipped or channel.doubtful[CLIENT]:
         return
     asked = request.method
     if asked.get("queue") != "" or asked.get("passive"):
@@ -94,7 +86,7 @@ def generated_queue_name_wrong(
 NAME_OK: Final = "queue.declare-ok.queue"
 
 
-@rule("A09-QUE-03", "1.1.5.2", IMPLIED, WARNING, on="queue.declare-ok", needs="sure")
+@rule("A09-QUE-03", "1.1.5.2", IMPLIED, WARNING, on="queue.declare-ok", needs="sure !skips")
 def declare_ok_other_queue(
     event: Event, report: Reporter, method: Method, channel: Channel, request: Request
 ) -> None:
@@ -108,8 +100,6 @@ def declare_ok_other_queue(
         client: queue.declare[1] queue="a"
         server: queue.declare-ok[1] queue="a"
     """
-    if event.skipped:
-        return
     if channel.doubtful[CLIENT]:
         return
     asked, name = text(request.method, "queue"), text(method, "queue")
@@ -118,10 +108,8 @@ def declare_ok_other_queue(
         report.sure(event, say, NAME_OK, ((request.mark, "the declare"),))
 
 
-@rule("A09-QUE-04", "amq_queue_05", MUST, WARNING, on="queue.declare-ok")
-def passive_declare_of_missing_queue(
-    event: Event, report: Reporter, channel: Channel, request: Request
-) -> None:
+@rule("A09-QUE-04", "amq_queue_05", MUST, WARNING, on="queue.declare-ok", needs="sure")
+def passive_declare_of_missing_queue(event: Event, report: Reporter, request: Request) -> None:
     """A passive declare of a queue that does not exist is refused with 404.
 
     Here it was deleted before; somebody else may have made it again.
@@ -140,12 +128,14 @@ def passive_declare_of_missing_queue(
         return
     name = text(request.method, "queue")
     deleted = event.connection.declared.deleted_queues.get(name)
-    if deleted is not None and channel.sure:
+    if deleted is not None:
         say = f"the server finds queue {name!r}, which was deleted"
         report.suspect(event, say, "", ((deleted, "its delete-ok"), (request.mark, "the declare")))
 
 
-@rule("A09-QUE-05", "exclusive; amq_queue_04", MUST, WARNING, on="channel.close", needs="server")
+@rule(
+    "A09-QUE-05", "exclusive; amq_queue_04", MUST, WARNING, on="channel.close", needs="server sure"
+)
 def exclusive_queue_used_by_other(
     event: Event, report: Reporter, method: Method, channel: Channel
 ) -> None:
@@ -168,15 +158,13 @@ def exclusive_queue_used_by_other(
         return
     plan = event.connection.dialect.methods.get(class_id << 16 | method_id)
     mark = channel.sent[CLIENT].get(class_id << 16 | method_id)
-    if plan is None or mark is None or not channel.sure:
+    if plan is None or mark is None:
         return
     say = f"{plan.name} of a queue that another connection has for itself"
     report.suspect(event, say, "", ((event.mark, "the server's close"),), peer=CLIENT, mark=mark)
 
 
-@rule(
-    "A09-QUE-06", "equivalent", MUST, WARNING, on="queue.declare", dialects=NEWEST, needs="client"
-)
+@rule("A09-QUE-06", "equivalent", MUST, WARNING, on="queue.declare", dialects=NEW, needs="client")
 def queue_redeclared_differently(event: Event, report: Reporter, method: Method) -> None:
     """A queue that exists is declared as it was made: same flags, same arguments.
 
@@ -246,7 +234,7 @@ def queue_name_empty_without_declare(
 
 
 @rule("A09-QUE-14", "syntax, domain", MUST, INFO, on="queue.declare", default=False)
-def queue_name_characters(event: Event, report: Reporter) -> None:
+def queue_name_characters(event: Event, report: Reporter, method: Method) -> None:
     """The name of a queue has at most 127 octets: letters, digits and `-`, `_`, `.`, `:`.
 
     RabbitMQ takes any text of up to 255 octets.
@@ -257,17 +245,14 @@ def queue_name_characters(event: Event, report: Reporter) -> None:
     Good (channel):
         client: queue.declare[1] queue="my.queue"
     """
-    method = event.unit.method
-    name = "" if method is None else text(method, "queue")
+    name = text(method, "queue")
     if not written(name):
         report.sure(event, f"a queue is called {name!r}", NAME)
     elif len(name) > LONGEST:
         report.sure(event, f"the name of a queue has {len(name)} octets, {LONGEST} at most", NAME)
 
 
-@rule(
-    "A09-QUE-19", "amq_queue_02", ADVISORY, INFO, on="connection.close | finished", needs="!closed"
-)
+@rule("A09-QUE-19", "amq_queue_02", ADVISORY, INFO, on="connection.close | finished", needs="!over")
 def auto_delete_queue_never_consumed(event: Event, report: Reporter) -> None:
     """A queue that goes when its last consumer goes has a consumer once.
 
@@ -286,10 +271,7 @@ def auto_delete_queue_never_consumed(event: Event, report: Reporter) -> None:
         client: connection.close reply-code=200 reply-text="bye"
         server: connection.close-ok
     """
-    if event.partner.close is not None or event.partner.finished:
-        return
-    client = event.connection.ends[CLIENT]
-    if not client.anchored:
+    if not event.connection.ends[CLIENT].anchored:
         return
     for each in event.connection.declared.queues.values():
         if each.auto_delete and not (each.consumed or each.exclusive or each.passive):
@@ -311,8 +293,6 @@ def durable_exclusive_queue(event: Event, report: Reporter, method: Method) -> N
         client: queue.declare[1] queue="q" exclusive=true
         server: queue.declare-ok[1] queue="q"
     """
-    if method.get("passive"):
-        return
-    if method.get("durable") and method.get("exclusive"):
+    if method.get("durable") and method.get("exclusive") and not method.get("passive"):
         say = f"queue {text(method, 'queue')!r} is declared durable and exclusive"
         report.sure(event, say, "queue.declare.exclusive")

@@ -13,7 +13,7 @@ from amqpscope.rules.v0_9 import IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.exchange.declaring import NOT_FOUND, refused
 from amqpscope.rules.v0_9.names import STANDARD
 from amqpscope.rules.v0_9.versions import OLD
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
 
 BIND: Final = (50, 20)
@@ -22,7 +22,7 @@ FORBIDDEN: Final = 403
 
 
 @rule("A09-QUE-08", "amq_queue_26, amq_queue_14", MUST, WARNING, on="channel.close")
-def bind_to_missing(event: Event, report: Reporter) -> None:
+def bind_to_missing(event: Event, report: Reporter, method: Method) -> None:
     """A bind names a queue and an exchange that exist.
 
     Here the server says that one of them does not.
@@ -36,8 +36,8 @@ def bind_to_missing(event: Event, report: Reporter) -> None:
         client: queue.bind[1] queue="q" exchange="amq.topic" routing-key="a"
         server: queue.bind-ok[1]
     """
-    method, request = event.unit.method, refused(event, BIND, "queue.bind")
-    if method is None or request is None or number(method, "reply-code") != NOT_FOUND:
+    request = refused(event, method, BIND, "queue.bind")
+    if request is None or number(method, "reply-code") != NOT_FOUND:
         return
     queue, exchange = text(request.method, "queue"), text(request.method, "exchange")
     say = f"queue {queue!r} or exchange {exchange!r} does not exist"
@@ -46,7 +46,7 @@ def bind_to_missing(event: Event, report: Reporter) -> None:
 
 
 @rule("A09-QUE-09", "amq_queue_25", MUST, WARNING, on="channel.close")
-def repeated_bind_refused(event: Event, report: Reporter) -> None:
+def repeated_bind_refused(event: Event, report: Reporter, method: Method, channel: Channel) -> None:
     """A bind that is the same as one before is taken.
 
     Bad (queue):
@@ -62,9 +62,8 @@ def repeated_bind_refused(event: Event, report: Reporter) -> None:
         client: queue.bind[1] queue="q" exchange="amq.topic" routing-key="a"
         server: queue.bind-ok[1]
     """
-    method, channel = event.unit.method, event.channel
-    request = refused(event, BIND, "queue.bind")
-    if method is None or channel is None or request is None or request.method.get("arguments"):
+    request = refused(event, method, BIND, "queue.bind")
+    if request is None or request.method.get("arguments"):
         return
     if number(method, "reply-code") in (NOT_FOUND, FORBIDDEN):
         return  # The queue, the exchange or the right to bind may have gone.
@@ -155,10 +154,8 @@ def queue_delete_flags_ignored(
                 return
 
 
-@rule("A09-QUE-15", "1.1.5.7", IMPLIED, WARNING, on="odd-deliver", needs="sure")
-def deliver_after_queue_delete(
-    event: Event, report: Reporter, channel: Channel, consumer: Consumer
-) -> None:
+@rule("A09-QUE-15", "1.1.5.7", IMPLIED, WARNING, on="odd-deliver", needs="sure server")
+def deliver_after_queue_delete(event: Event, report: Reporter, consumer: Consumer) -> None:
     """After a queue is deleted, nothing comes from it any more.
 
     Bad (consuming):
@@ -172,7 +169,7 @@ def deliver_after_queue_delete(
         server: content-header[1] class=basic body-size=0
         server: queue.delete-ok[1]
     """
-    if consumer.state == ORPHANED and event.peer == SERVER:
+    if consumer.state == ORPHANED:
         say = f"a delivery to {consumer.tag!r}, whose queue {consumer.queue!r} is deleted"
         report.sure(event, say, "", ((consumer.gone_mark, "the delete-ok"),))
 

@@ -30,7 +30,7 @@ from amqpscope.rules.v0_9.tables._field_tables import (
     shown,
     usual,
 )
-from amqpscope.rules.v0_9.versions import NEWEST
+from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT, PEERS, SERVER
 from dissectors.errors import Damage
 from dissectors.v0_9.values import Long, PosixTime, ScaledDecimal, Short, Unreadable
@@ -152,7 +152,7 @@ def introduced(event: Event) -> bool:
     return event.connection.start is not None or event.name == "connection.start"
 
 
-@rule("A09-TBL-05", "errata 3", IMPLIED, INFO, on="odd-table", dialects=NEWEST, needs="!faulty")
+@rule("A09-TBL-05", "errata 3", IMPLIED, INFO, on="odd-table", dialects=NEW, needs="!faulty")
 def table_letter_ambiguous(event: Event, report: Reporter) -> None:
     """The letters `s`, `l` and `U` mean one thing in the text of 0-9-1 and another in products.
 

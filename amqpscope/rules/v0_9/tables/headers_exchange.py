@@ -6,9 +6,8 @@ from typing import Final
 
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import text
-from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, parameter, rule
 from amqpscope.rules.v0_9.names import exchange_type
-from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.values import Table
 
 MATCH: Final = "x-match"
@@ -17,10 +16,11 @@ WITH_X: Final = frozenset(("all-with-x", "any-with-x"))
 MATCHES: Final = frozenset(("all", "any")) | WITH_X
 
 
-def matched(event: Event) -> Table | None:
+@parameter("arguments")
+def find_arguments(event: Event) -> Table | None:
     """What a bind to an exchange of type headers says, where it is known to be one."""
     method = event.unit.method
-    if method is None or event.peer != CLIENT:
+    if method is None:
         return None
     source = text(method, "exchange" if event.name == "queue.bind" else "source")
     arguments = method.get("arguments")
@@ -29,8 +29,8 @@ def matched(event: Event) -> Table | None:
     return arguments if isinstance(arguments, Table) else None
 
 
-@rule("A09-TBL-11", "3.1.3.4", MUST, ERROR, on="tables queue.bind | tables exchange.bind")
-def x_match_invalid(event: Event, report: Reporter) -> None:
+@rule("A09-TBL-11", "3.1.3.4", MUST, ERROR, on="tables queue.bind exchange.bind", needs="client")
+def x_match_invalid(event: Event, report: Reporter, arguments: Table) -> None:
     """The x-match of a binding to a headers exchange is "all" or "any".
 
     RabbitMQ has "all-with-x" and "any-with-x" too, and refuses others with 406.
@@ -43,8 +43,7 @@ def x_match_invalid(event: Event, report: Reporter) -> None:
         client: queue.bind[1] queue="q" exchange="amq.headers" arguments={x-match="any" a=1}
         server: queue.bind-ok[1]
     """
-    arguments = matched(event)
-    if arguments is None or MATCH not in [name for name, _ in arguments]:
+    if MATCH not in [name for name, _ in arguments]:
         return
     value = arguments.get(MATCH)
     if not isinstance(value, str) or value not in MATCHES:
@@ -52,8 +51,10 @@ def x_match_invalid(event: Event, report: Reporter) -> None:
         report.sure(event, say, f"{event.name}.arguments.{MATCH}")
 
 
-@rule("A09-TBL-12", "3.1.3.4", IMPLIED, WARNING, on="tables queue.bind | tables exchange.bind")
-def x_binding_key_ignored(event: Event, report: Reporter) -> None:
+@rule(
+    "A09-TBL-12", "3.1.3.4", IMPLIED, WARNING, on="tables queue.bind exchange.bind", needs="client"
+)
+def x_binding_key_ignored(event: Event, report: Reporter, arguments: Table) -> None:
     """A binding to a headers exchange does not ask for headers that begin with "x-".
 
     They are left out when headers are matched, so the binding matches more than it seems to; with
@@ -68,8 +69,7 @@ def x_binding_key_ignored(event: Event, report: Reporter) -> None:
                 arguments={x-match="all-with-x" x-colour="red" a=1}
         server: queue.bind-ok[1]
     """
-    arguments = matched(event)
-    if arguments is None or arguments.get(MATCH) in WITH_X:
+    if arguments.get(MATCH) in WITH_X:
         return
     for name, _ in arguments:
         if name.startswith("x-") and name != MATCH:

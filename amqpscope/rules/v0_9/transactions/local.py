@@ -251,7 +251,7 @@ def tx_return_before_commit(
     ADVISORY,
     INFO,
     on="transactional channel.close | connection.close | finished",
-    needs="!closed !partner-closed",
+    needs="!over",
 )
 def tx_open_at_close(event: Event, report: Reporter) -> None:
     """Work is committed before its channel is closed; what is not is lost.

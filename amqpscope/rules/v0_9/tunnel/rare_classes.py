@@ -21,7 +21,7 @@ MODULUS: Final = 1 << 64
     "1.1.11, 1.1.12, 1.1.13",
     IMPLIED,
     WARNING,
-    on=f"answers test.* | odd-header content-header | {ENDS}",
+    on=f"answers test.* | odd-header | {ENDS}",
     dialects="10-3 0-8",
 )
 def rare_class_dialogue_broken(event: Event, report: Reporter) -> None:
