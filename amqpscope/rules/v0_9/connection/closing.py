@@ -154,7 +154,7 @@ def socket_closed_without_handshake(event: Event, report: Reporter) -> None:
     report.sure(event, f"the {PEERS[event.peer]} {how} without a connection.close")
 
 
-@rule("A09-CON-29", "4.5, 2.3.6", MUST, WARNING, on="connection.close", needs="!faulty")
+@rule("A09-CON-29", "4.5, 2.3.6", MUST, WARNING, on="connection.close")
 def connection_close_code_class(event: Event, report: Reporter, method: Method) -> None:
     """A connection is closed with 200, 320 or the code of an error that ends connections.
 
@@ -183,7 +183,7 @@ def connection_close_code_class(event: Event, report: Reporter, method: Method) 
     report.sure(event, text, "connection.close.reply-code", severity="" if code else INFO)
 
 
-@rule("A09-CON-30", "close class-id", IMPLIED, WARNING, on="connection.close", needs="!faulty")
+@rule("A09-CON-30", "close class-id", IMPLIED, WARNING, on="connection.close")
 def connection_close_names_wrong_method(event: Event, report: Reporter, method: Method) -> None:
     """A close names the method that caused it: one that the partner has sent, or none.
 
@@ -225,7 +225,7 @@ def connection_close_text_empty(event: Event, report: Reporter) -> None:
         report.sure(event, "connection.close without a reply-text", "connection.close.reply-text")
 
 
-@rule("A09-CON-32", "2.2.1", MUST, ERROR, on="unasked connection.*", needs="!faulty trusted")
+@rule("A09-CON-32", "2.2.1", MUST, ERROR, on="unasked connection.*", needs="trusted")
 def connection_reply_unasked(event: Event, report: Reporter) -> None:
     """A reply answers a request that waits for it.
 

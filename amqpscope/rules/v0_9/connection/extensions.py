@@ -20,7 +20,7 @@ PATIENCE: Final = 5_000_000_000
     IMPLIED,
     WARNING,
     on="connection.blocked connection.unblocked",
-    needs="server !faulty",
+    needs="server",
 )
 def blocked_not_announced(event: Event, report: Reporter) -> None:
     """A server says that it blocks only to clients that announced to understand it.

@@ -78,7 +78,7 @@ def work_before_open(event: Event, report: Reporter) -> None:
         report.sure(event, f"the client sends {event.name} before connection.open")
 
 
-@rule("A09-CON-14", "3.1.2", MUST, ERROR, on="connection.open", needs="client !faulty")
+@rule("A09-CON-14", "3.1.2", MUST, ERROR, on="connection.open", needs="client")
 def connection_open_repeated(event: Event, report: Reporter) -> None:
     """A connection works with one virtual host, which is opened once.
 
@@ -94,7 +94,7 @@ def connection_open_repeated(event: Event, report: Reporter) -> None:
         report.sure(event, "the client opens a second virtual host", "", ((mark, "the first"),))
 
 
-@rule("A09-CON-15", "path domain", IMPLIED, WARNING, on="connection.open", needs="!faulty")
+@rule("A09-CON-15", "path domain", IMPLIED, WARNING, on="connection.open")
 def virtual_host_length(event: Event, report: Reporter, method: Method) -> None:
     """The name of a virtual host has 1 to 127 octets.
 

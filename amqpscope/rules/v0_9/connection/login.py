@@ -35,14 +35,7 @@ def words(method: Method | None, name: str) -> list[str]:
     return value.split() if isinstance(value, str) else []
 
 
-@rule(
-    "A09-CON-02",
-    "start-ok mechanism validity",
-    MUST,
-    ERROR,
-    on="connection.start-ok",
-    needs="!faulty",
-)
+@rule("A09-CON-02", "start-ok mechanism validity", MUST, ERROR, on="connection.start-ok")
 def mechanism_not_offered(event: Event, report: Reporter, method: Method) -> None:
     """The client logs in with one of the mechanisms that the server offers.
 
@@ -109,7 +102,7 @@ def weaker_mechanism_chosen(event: Event, report: Reporter, method: Method) -> N
         report.suspect(event, text, "connection.start-ok.mechanism")
 
 
-@rule("A09-CON-05", "1.1.1.1", MUST, ERROR, on="connection.start", needs="!faulty server")
+@rule("A09-CON-05", "1.1.1.1", MUST, ERROR, on="connection.start", needs="server")
 def offered_lists_incomplete(event: Event, report: Reporter, method: Method) -> None:
     """The server offers a mechanism, and the locale en_US among others.
 
@@ -128,7 +121,7 @@ def offered_lists_incomplete(event: Event, report: Reporter, method: Method) -> 
         report.sure(event, text, "connection.start.locales")
 
 
-@rule("A09-CON-06", "start-ok locale", IMPLIED, WARNING, on="connection.start-ok", needs="!faulty")
+@rule("A09-CON-06", "start-ok locale", IMPLIED, WARNING, on="connection.start-ok")
 def locale_not_offered(event: Event, report: Reporter, method: Method) -> None:
     """The client takes one of the locales that the server offers.
 
@@ -150,14 +143,7 @@ def locale_not_offered(event: Event, report: Reporter, method: Method) -> None:
         report.sure(event, text, "connection.start-ok.locale", related)
 
 
-@rule(
-    "A09-CON-07",
-    "required-fields",
-    SHOULD,
-    INFO,
-    on="connection.start connection.start-ok",
-    needs="!faulty",
-)
+@rule("A09-CON-07", "required-fields", SHOULD, INFO, on="connection.start connection.start-ok")
 def peer_properties_incomplete(event: Event, report: Reporter, method: Method) -> None:
     """A peer says its product, version, platform, copyright and other information.
 

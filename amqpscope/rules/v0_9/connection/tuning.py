@@ -88,14 +88,7 @@ def tune_violation_tolerated(event: Event, report: Reporter) -> None:
             return
 
 
-@rule(
-    "A09-CON-11",
-    "frame-max minimum",
-    MUST,
-    ERROR,
-    on="connection.tune connection.tune-ok",
-    needs="!faulty",
-)
+@rule("A09-CON-11", "frame-max minimum", MUST, ERROR, on="connection.tune connection.tune-ok")
 def frame_max_below_minimum(event: Event, report: Reporter, method: Method) -> None:
     """Every peer takes frames of 4096 octets, so no frame-max is below that, but for 0.
 

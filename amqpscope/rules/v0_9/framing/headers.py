@@ -179,7 +179,7 @@ def client_data_after_refusal(event: Event, report: Reporter) -> None:
         report.suspect(event, f"the client sends {event.name} after it was refused", "", related)
 
 
-@rule("A09-FRM-06", "1.1.1.1", MUST, ERROR, on="connection.start", needs="!faulty")
+@rule("A09-FRM-06", "1.1.1.1", MUST, ERROR, on="connection.start")
 def start_version_above_request(event: Event, report: Reporter, method: Method) -> None:
     """The server does not start a later version than the client asked for.
 
