@@ -97,6 +97,8 @@ class HexView(VirtualList):
     def head_line(self, y: int, width: int) -> list[Segment]:
         """What is shown, and what is marked of it."""
         part, (start, end) = self.octets, self.span
+        if not part.title:
+            return []
         text = f" {part.title}: {len(part.data)} octets"
         if end > start:
             text += f", {start}..{end - 1} marked ({end - start})"

@@ -68,6 +68,24 @@ def test_a_message_in_many_transfers_is_put_together(drive, root):
     assert any(part == 1 for _, part in lines)
 
 
+def test_a_frame_that_takes_a_while_is_announced_and_then_shown(drive, root):
+    async def script(driver):
+        frames = driver.app.frames
+        frames.pending = frames.frames.number
+        frames.announce(frames.pending)
+        await driver.pilot.pause()
+        waiting = driver.text()
+        await driver.press("j")
+        await driver.until_shown("connection.start: method")
+        return waiting, frames.pending
+
+    path = root / "captures" / "v091_pika_chanerr-rabbitmq.pcap"
+    waiting, pending = drive(path, script, size=(120, 30))
+    assert "decoding frame 1 ..." in waiting
+    assert "0 octets" not in waiting
+    assert pending == 0
+
+
 def test_enter_on_evidence_goes_to_its_frame(drive, root):
     async def script(driver):
         app = driver.app
