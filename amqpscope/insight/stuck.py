@@ -22,6 +22,10 @@ Windows = dict[tuple[int, int], int]
 
 REFUSED: Final = "refused"
 BROKEN: Final = "broken off"
+FAILED: Final = "ended with an error"
+HALF: Final = "half closed"
+IRREGULAR: Final = frozenset((REFUSED, BROKEN, FAILED, HALF))
+"""What comes next after what is stuck."""
 STANDINGS: Final = {
     STUCK: "stuck",
     WAITS: "waiting",
@@ -66,7 +70,7 @@ def gravity(held: Held) -> tuple[int, int, int, int, str]:
     """What is stuck first, then what was refused or broken off; of what is over what was stuck."""
     over = held.bound.ending
     grave = held.bound.rank if held.bound.rank == STUCK else held.bound.rank + 1
-    if standing(held) in (REFUSED, BROKEN):
+    if standing(held) in IRREGULAR:
         grave = STUCK + 1
     before = 0 if over is None else held.worst.rank
     return (grave, before, held.worst.time, held.connection, held.name)
@@ -76,14 +80,15 @@ def standing(held: Held) -> str:
     """How something stands, in a word."""
     if held.was_refused:
         return REFUSED
-    if held.bound.ending is not None and not held.bound.ending.orderly:
-        return BROKEN
+    ending = held.bound.ending
+    if ending is not None and not ending.orderly:
+        return BROKEN if ending.by_tcp else HALF if ending.half else FAILED
     return STANDINGS[held.bound.rank]
 
 
 def is_held(held: Held) -> bool:
-    """Whether something is held, or was when it ended; or was refused, or broken off."""
-    return held.worst.rank in (STUCK, WAITS) or standing(held) in (REFUSED, BROKEN)
+    """Whether something is held, or was when it ended; or was refused, or ended with a fault."""
+    return held.worst.rank in (STUCK, WAITS) or standing(held) in (REFUSED, BROKEN, FAILED)
 
 
 def held_by(conversation: Conversation, closed_windows: Windows) -> Iterator[Held]:

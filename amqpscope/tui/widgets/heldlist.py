@@ -20,6 +20,8 @@ LOOKS: Final = {
     "stuck": ("✗", "stuck"),
     "refused": (SIGNS["refusal"], "waits"),
     "broken off": ("!", "waits"),
+    "ended with an error": ("!", "waits"),
+    "half closed": ("!", "waits"),
     "waiting": ("!", "waits"),
     "unknown": ("?", "waits"),
     "idle": (" ", "rests"),

@@ -3,7 +3,7 @@
 import pytest
 
 from amqpscope.insight.explanation import brief, explain, holding_words, title, with_frame
-from amqpscope.insight.stuck import gravity, is_held, standing
+from amqpscope.insight.stuck import IRREGULAR, gravity, is_held, standing
 from amqpscope.model.constraint import CLOSED, IDLE, UNKNOWN
 from amqpscope.model.ending import Ending
 from amqpscope.model.mark import Mark
@@ -17,12 +17,16 @@ NO_CREDIT = Bound("no credit", 10, SECOND, 1, "after 1 deliveries")
 SETTLING = Bound("waiting for settlement", 11, 2 * SECOND, 1, "")
 CLOSE = Ending("connection", "close", 0, AT)
 RESET = Ending("connection", "rst", 1, AT)
+HALF = Ending("link", "detach", 0, AT, half=True)
+FAILED = Ending("session", "end", 0, AT, "amqp:internal-error")
 STUCK = Held(1, "link", "s", "q", 0, 0, NO_CREDIT)
 WAITS = STUCK._replace(bound=SETTLING)
 IDLES = STUCK._replace(bound=Bound(IDLE, 0, 0, 0, ""))
 UNSEEN = STUCK._replace(bound=Bound(UNKNOWN, 0, 0, 0, ""))
 OVER = STUCK._replace(bound=Bound(CLOSED, 12, AT.time, 0, "", CLOSE))
 RESETS = STUCK._replace(bound=Bound(CLOSED, 12, AT.time, 1, "", RESET))
+HALVES = STUCK._replace(bound=Bound("detached", 12, AT.time, 0, "", HALF))
+FAILS = STUCK._replace(bound=Bound("ended", 12, AT.time, 0, "", FAILED))
 HAD_NONE = OVER._replace(before=NO_CREDIT)
 STOLEN = Refused(Refusal("detached", "amqp:link:stolen", "gone", "It is elsewhere."), 8, 3, 1,
                  thief=5)  # fmt: skip
@@ -33,6 +37,8 @@ STANDINGS = [
     (STUCK, "stuck", True),
     (REFUSED, "refused", True),
     (RESETS, "broken off", True),
+    (HALVES, "half closed", False),
+    (FAILS, "ended with an error", True),
     (WAITS, "waiting", True),
     (UNSEEN, "unknown", False),
     (IDLES, "idle", False),
@@ -47,12 +53,12 @@ def test_each_has_a_word_for_how_it_stands(held, word, counts):
 
 
 def test_the_worst_comes_first():
-    first, *pair, fourth, fifth, sixth, seventh, eighth = sorted(
+    stuck, *irregular, waits, unseen, idles, had_none, over = sorted(
         (row[0] for row in STANDINGS), key=gravity
     )
-    assert (first, fourth, fifth, sixth) == (STUCK, WAITS, UNSEEN, IDLES)
-    assert {standing(held) for held in pair} == {"refused", "broken off"}
-    assert (seventh, eighth) == (HAD_NONE, OVER)
+    assert (stuck, waits, unseen, idles) == (STUCK, WAITS, UNSEEN, IDLES)
+    assert {standing(held) for held in irregular} == IRREGULAR
+    assert (had_none, over) == (HAD_NONE, OVER)
 
 
 def sentences(held, findings=()):
