@@ -81,7 +81,7 @@ def test_each_step_made_again_says_what_it_said_first(path, files):
 def test_each_row_says_what_read_prints(root, name):
     files, path = Spool.create(), str(root / "captures" / f"{name}.pcap")
     Indexer(files, path, {}).run(follow=False, keylogs=[], ports={})
-    steps, lines = StepCache(files), TextLines(0)
+    steps, lines = StepCache(files), TextLines()
     steps.update()
     for step in steps_of(path):
         row = steps.row(step.frame.number)
