@@ -3,6 +3,7 @@
 import importlib
 import inspect
 
+from amqpscope.model.ledger import Subject
 from amqpscope.protocols.talk import Talk
 from amqpscope.spark import state_templates as blanks
 from amqpscope.spark.state_templates import BLANKS, layout
@@ -12,11 +13,11 @@ from kit.project import compiled_modules
 
 ELSEWHERE = ("amqpscope.capture.", "amqpscope.proxy.", "amqpscope.report.", ".json", "snapshot")
 """Modules that a replay has nothing of, but for what is in the table."""
-BASES = (Framer, Talk)
+BASES = (Framer, Subject, Talk)
 """Classes of which only those below them are made, one in each protocol family."""
 PASSING = {
     # gone before the next segment
-    "Step", "Event", "Level", "Ended", "Message", "Flaw", "Section", "Reader",
+    "Step", "Event", "Level", "Ended", "Message", "Section", "Reader",
     "Recent",
     # one for all replays of a process: see `interned`
     "Rule", "Condition", "RuleSet", "Dispatcher", "Voice", "Protocol", "Amqp10", "Amqp09", "Plan",
