@@ -63,7 +63,7 @@ def diagnoses(event: Event) -> list[Diagnosis]:
     return _last.found
 
 
-def told(event: Event, rule: str) -> Diagnosis | None:
+def diagnosis_for(event: Event, rule: str) -> Diagnosis | None:
     """The diagnosis that a rule has to tell."""
     for found in diagnoses(event):
         if found.rule == rule:

@@ -137,7 +137,7 @@ def idle_timeout_graceful_close(event: Event, report: Reporter) -> None:
 def write_after_close(event: Event, report: Reporter) -> None:
     """A peer sends nothing after its close.
 
-    Its partner may have stopped reading, and what comes is lost. It is told once.
+    Its partner may have stopped reading, and what comes is lost. It is reported once.
 
     Bad (session):
         client: close
@@ -220,8 +220,8 @@ def socket_reuse_after_close(event: Event, report: Reporter) -> None:
 def close_answered(event: Event, report: Reporter) -> None:
     """A peer answers its partner's close with its own.
 
-    It may send what it still has to say before that. Told at the close that waits, when the answer
-    can no longer come, or has not come for ten seconds.
+    It may send what it still has to say before that. Reported at the close that waits, when the
+    answer can no longer come, or has not come for ten seconds.
 
     Bad (opened):
         server: close   # <- CON-010
@@ -236,7 +236,7 @@ def close_answered(event: Event, report: Reporter) -> None:
     for debtor in event.connection.ends:
         waiting = event.connection.ends[1 - debtor.peer]
         if waiting.close_mark is not None and owes_close(debtor, waiting):
-            tell_owed(event, report, debtor, waiting)
+            report_owed(event, report, debtor, waiting)
 
 
 def owes_close(debtor: ConnectionEnd, waiting: ConnectionEnd) -> bool:
@@ -246,7 +246,7 @@ def owes_close(debtor: ConnectionEnd, waiting: ConnectionEnd) -> bool:
     return debtor.anchored and waiting.anchored and not waiting.damaged
 
 
-def tell_owed(
+def report_owed(
     event: Event, report: Reporter, debtor: ConnectionEnd, waiting: ConnectionEnd
 ) -> None:
     """Say what became of the answer, if anything can be said yet."""

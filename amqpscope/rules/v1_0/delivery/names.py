@@ -202,8 +202,8 @@ def message_too_large(
     """A message is no larger than the max-message-size of the receiver's attach.
 
     What counts is not said; the bare message surely does, so it alone makes an error, and a
-    delivery that is too large only with its header and annotations makes a note. It is told at the
-    transfer that goes past the limit.
+    delivery that is too large only with its header and annotations makes a note. It is reported at
+    the transfer that goes past the limit.
 
     Bad (sending server.max-message-size=4):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true

@@ -243,7 +243,7 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
     held = None if leaving is None else leaving.sending.open_delivery
     if isinstance(event.body, Detach) and leaving is not None and held is not None:
         if leaving.role is SENDER and placed(event) is not None:
-            say_unfinished(event, report, held, "when its link was detached")
+            report_unfinished(event, report, held, "when its link was detached")
         return
     if not event.kinds & (TICK | FINISHED):
         return
@@ -253,10 +253,10 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
             continue
         if event.since(delivery.last_mark) >= STALL:
             when = f"after {event.since(delivery.last_mark) / 1e9:.1f} s"
-            say_unfinished(event, report, delivery, when)
+            report_unfinished(event, report, delivery, when)
 
 
-def say_unfinished(event: Event, report: Reporter, delivery: Delivery, when: str) -> None:
+def report_unfinished(event: Event, report: Reporter, delivery: Delivery, when: str) -> None:
     """Report an unfinished delivery, at its last transfer."""
     if not report.once(delivery.link, delivery.mark.frame):
         return

@@ -178,7 +178,7 @@ def first_mode_not_settled(event: Event, report: Reporter) -> None:
 
     It does not wait for the sender. An outcome that is left unsettled for ten seconds while the
     sender does not settle either leaves the delivery open on both sides; some clients then take a
-    rejected message for an accepted one. Told once per link.
+    rejected message for an accepted one. Reported once per link.
 
     Bad (sent):
         server: disposition[0] role=receiver first=0 state=rejected()   # <- DSP-010

@@ -11,7 +11,7 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.frame_damage import told
+from amqpscope.rules.v1_0.frame_damage import diagnosis_for
 from amqpscope.rules.v1_0.message import _flaws as flaws
 from dissectors.v1_0.bodies import Attach, Open
 from dissectors.wire import MAX_FRAME_SIZE
@@ -20,9 +20,9 @@ LIKELY: Final = 65536
 """Octets that few frames exceed."""
 
 
-def tell(event: Event, report: Reporter, id: str) -> None:
-    """Report a diagnosis under its rule."""
-    found = told(event, id)
+def report_damage(event: Event, report: Reporter) -> None:
+    """Report what is diagnosed under the rule that runs."""
+    found = diagnosis_for(event, report.running.id)
     if found is not None:
         name = event.frame.unit.name
         path = found.path or (name if name != "malformed" else "")
@@ -43,7 +43,7 @@ def composite_not_described_list(event: Event, report: Reporter) -> None:
         client: end'80'd0[0] error=error'symbol'd0(condition=:amqp:not-found description="q")
         server: end[0]
     """
-    tell(event, report, "TYP-008")
+    report_damage(event, report)
 
 
 @rule("TYP-015", "1.6.23", MUST, ERROR, on="malformed")
@@ -56,7 +56,7 @@ def map_odd_items(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" properties=raw 0xc10502a3016140
     """
-    tell(event, report, "TYP-015")
+    report_damage(event, report)
 
 
 @rule("TYP-023", "1.6.16", IMPLIED, ERROR, on="malformed | odd-message")
@@ -69,8 +69,8 @@ def char_invalid(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" properties={:c=raw 0x730010ffff}
     """
-    tell(event, report, "TYP-023")
-    flaws.tell(event, report, "TYP-023")
+    report_damage(event, report)
+    flaws.report_flaws(event, report)
 
 
 @rule("TYP-024", "1.6.20", IMPLIED, ERROR, on="malformed | open | attach | odd-message")
@@ -88,8 +88,8 @@ def string_invalid_utf8(event: Event, report: Reporter) -> None:
         server: header AMQP 1.0.0
         client: open container-id="ä\U0001f600"
     """
-    tell(event, report, "TYP-024")
-    flaws.tell(event, report, "TYP-024")
+    report_damage(event, report)
+    flaws.report_flaws(event, report)
     body = event.body
     if isinstance(body, Open):
         path, text = "open.container-id", body.container_id
@@ -111,8 +111,8 @@ def symbol_not_ascii(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" offered-capabilities=raw 0xa302617f
     """
-    tell(event, report, "TYP-025")
-    flaws.tell(event, report, "TYP-025")
+    report_damage(event, report)
+    flaws.report_flaws(event, report)
 
 
 @rule("TYP-026", "1.6.2", IMPLIED, ERROR, on="malformed | odd-message")
@@ -126,15 +126,15 @@ def boolean_octet_invalid(event: Event, report: Reporter) -> None:
         client: detach[0] handle=0 closed=raw 0x5601
         server: detach[0] handle=0 closed=true
     """
-    tell(event, report, "TYP-026")
-    flaws.tell(event, report, "TYP-026")
+    report_damage(event, report)
+    flaws.report_flaws(event, report)
 
 
 @rule("ENC-001", "1.2, 1.6", IMPLIED, ERROR, on="malformed")
 def unknown_format_code(event: Event, report: Reporter) -> None:
     """Every constructor octet is the format code of an encoding that the specification has.
 
-    The rest of the frame cannot be read for certain, so only the first one in a frame is told.
+    The rest of the frame cannot be read for certain, so only the first one in a frame is reported.
     Frames that two threads wrote into each other look like this.
 
     Bad (headers):
@@ -143,7 +143,7 @@ def unknown_format_code(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" properties={:l=raw 0x45 :d=raw 0x7400000000}
     """
-    tell(event, report, "ENC-001")
+    report_damage(event, report)
 
 
 @rule("ENC-002", "1.2", IMPLIED, ERROR, on="malformed")
@@ -158,7 +158,7 @@ def truncated_value(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" hostname=raw 0xb1000000026162
     """
-    tell(event, report, "ENC-002")
+    report_damage(event, report)
 
 
 @rule("ENC-003", "1.2.3", IMPLIED, ERROR, on="malformed")
@@ -175,7 +175,7 @@ def compound_size_mismatch(event: Event, report: Reporter) -> None:
         client: frame channel=0 0x005316c003024341
         server: detach[0] handle=0 closed=true
     """
-    tell(event, report, "ENC-003")
+    report_damage(event, report)
 
 
 @rule("ENC-004", "1.2.3", IMPLIED, ERROR, on="malformed")
@@ -191,7 +191,7 @@ def compound_count_mismatch(event: Event, report: Reporter) -> None:
         client: frame channel=0 0x005316c00403434140
         server: detach[0] handle=0 closed=true
     """
-    tell(event, report, "ENC-004")
+    report_damage(event, report)
 
 
 @rule("ENC-005", "1.6.22", IMPLIED, ERROR, on="malformed")
@@ -216,7 +216,7 @@ def compound8_overflow(event: Event, report: Reporter) -> None:
                 offered-capabilities=:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
                 desired-capabilities=:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
     """
-    tell(event, report, "ENC-005")
+    report_damage(event, report)
 
 
 @rule("ENC-006", "1.2.4", IMPLIED, ERROR, on="malformed")
@@ -229,7 +229,7 @@ def array_size_mismatch(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00602a301610162
     """
-    tell(event, report, "ENC-006")
+    report_damage(event, report)
 
 
 @rule("ENC-007", "1.2.4", IMPLIED, ERROR, on="malformed")
@@ -245,7 +245,7 @@ def array_elements_not_uniform(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00602a301610162
     """
-    tell(event, report, "ENC-007")
+    report_damage(event, report)
 
 
 @rule("ENC-008", "1.2.4", IMPLIED, WARNING, on="malformed")
@@ -260,7 +260,7 @@ def array_empty_no_constructor(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" offered-capabilities=raw 0xe00200a3
     """
-    tell(event, report, "ENC-008")
+    report_damage(event, report)
 
 
 @rule("ENC-010", "1.2", IMPLIED, ERROR, on="malformed")
@@ -274,7 +274,7 @@ def described_constructor_malformed(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver target=target() source=source(address="q"
                 filter={:f=@:example.com:a @:example.com:b "nested"})
     """
-    tell(event, report, "ENC-010")
+    report_damage(event, report)
 
 
 @rule("ENC-013", "1.2, 2.3.2", IMPLIED, ERROR, on="malformed")
@@ -292,7 +292,7 @@ def decode_stops_at_frame_end(event: Event, report: Reporter) -> None:
                 more=true | raw 0x005375a004ff
         client: transfer[0] handle=0 | raw 0x00ff00
     """
-    tell(event, report, "ENC-013")
+    report_damage(event, report)
 
 
 @rule("ENC-012", "1.2", IMPLIED, INFO, on="malformed", needs="anchored trusted")

@@ -72,7 +72,7 @@ def accusation_unfounded(event: Event, report: Reporter, error: Error) -> None:
     When one side ends a session because of a window or a handle, users blame the other. Where the
     frames show that nothing of the kind happened, even by the narrowest reading of what had been
     granted, the accuser is wrong, or its frames say something else than it believes. What cannot be
-    computed here in full, such as a decode-error, is told as a note.
+    computed here in full, such as a decode-error, is reported as a note.
 
     Bad (sent settled=true):
         server: detach[0] handle=0 closed=true error=error(

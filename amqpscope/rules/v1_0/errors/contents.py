@@ -82,7 +82,7 @@ def error_condition_scope(event: Event, report: Reporter, error: Error) -> None:
     """The error of a connection comes in close, that of a session in end, that of a link in detach.
 
     Some programs close the connection for everything, so this is a note. handle-in-use is an error
-    of a session that a close tells; an error of a link in end or close is told by LNK-025.
+    of a session that a close tells; an error of a link in end or close is reported by LNK-025.
 
     Bad (session):
         client: end[0] error=error(condition=:amqp:connection:forced

@@ -98,8 +98,8 @@ def lenient(event: Event, report: Reporter, fault: Fault, condition: str, means:
 def oversize_frame_reaction(event: Event, report: Reporter) -> None:
     """A frame above the receiver's max-frame-size is answered by close with framing-error.
 
-    Any other condition sends whoever debugs the sender the wrong way. A receiver that just goes
-    on is told as a note.
+    Any other condition sends whoever debugs the sender the wrong way. A receiver that just goes on
+    is reported as a note.
 
     Bad (opened server.max-frame-size=512):
         client: begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
@@ -128,7 +128,7 @@ def oversize_frame_reaction(event: Event, report: Reporter) -> None:
 def channel_range_reaction(event: Event, report: Reporter) -> None:
     """A channel above the receiver's channel-max is answered by close with framing-error.
 
-    A receiver that just goes on is told as a note.
+    A receiver that just goes on is reported as a note.
 
     Bad (opened):
         client: begin[101] next-outgoing-id=0 incoming-window=9 outgoing-window=9   # <- FRM-011
@@ -147,7 +147,7 @@ def channel_range_reaction(event: Event, report: Reporter) -> None:
 def handle_range_reaction(event: Event, report: Reporter) -> None:
     """A handle above the receiver's handle-max is answered by close with framing-error.
 
-    Many end the session instead. A receiver that just goes on is told as a note.
+    Many end the session instead. A receiver that just goes on is reported as a note.
 
     Bad (session server.handle-max=0):
         client: attach[0] name="s" handle=1 role=sender source=source() target=target(address="q")
@@ -167,7 +167,7 @@ def handle_in_use_reaction(event: Event, report: Reporter) -> None:
     """An attach on a handle in use is answered by close with handle-in-use.
 
     The condition is one of sessions though a close is asked for, so an end with it is as good. A
-    receiver that just goes on is told as a note.
+    receiver that just goes on is reported as a note.
 
     Bad (sending):
         client: attach[0] name="t" handle=0 role=sender source=source() target=target(address="r")
@@ -188,8 +188,8 @@ def handle_in_use_reaction(event: Event, report: Reporter) -> None:
 def unattached_handle_reaction(event: Event, report: Reporter) -> None:
     """A flow on a handle that is not attached is answered by end with unattached-handle.
 
-    For transfers and detaches no reaction is prescribed. A receiver that just goes on is told as a
-    note.
+    For transfers and detaches no reaction is prescribed. A receiver that just goes on is reported
+    as a note.
 
     Bad (session):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0

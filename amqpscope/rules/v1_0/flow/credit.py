@@ -30,9 +30,9 @@ def transfer_without_credit(
     receivers and ends the link at others (amqp:link:transfer-limit-exceeded).
 
     Credit counts deliveries, not frames: further transfers of a delivery need none. Credit that was
-    taken back while the transfer was on its way still counts, and so does a delivery-count that
-    was set before the sender's attach could be known, in the kinder of its two readings. It is
-    told once for each end of credit.
+    taken back while the transfer was on its way still counts, and so does a delivery-count that was
+    set before the sender's attach could be known, in the kinder of its two readings. It is reported
+    once for each end of credit.
 
     Bad (sent link-credit=1 settled=true):
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true

@@ -140,10 +140,10 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
     """A receiver that has not seen the sender's attach leaves delivery-count null.
 
     It cannot know the count yet. qpid-proton sends 0 all the same when it pipelines credit, and
-    nothing breaks while senders start at 0; where the sender starts elsewhere it is an error,
-    since credit then counts from the wrong place. Only a link's first attachment is judged, and
-    what does no harm is told once for all links of a peer. Where the sender never attaches it is
-    told at the end; a count other than 0, which nobody can have had then, is an error.
+    nothing breaks while senders start at 0; where the sender starts elsewhere it is an error, since
+    credit then counts from the wrong place. Only a link's first attachment is judged, and what does
+    no harm is reported once for all links of a peer. Where the sender never attaches it is reported
+    at the end; a count other than 0, which nobody can have had then, is an error.
 
     Bad (attaching_receiver):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
@@ -178,13 +178,13 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
         guess = None if receiver is None else guess_of(receiver)
         if receiver is not None and guess is not None:
             count, mark = guess
-            say_too_early(event, report, receiver, count, mark, body.initial_delivery_count)
+            report_too_early(event, report, receiver, count, mark, body.initial_delivery_count)
         return
     if not isinstance(body, Flow):
         for receiver in never_answered(event):
             guess = receiver.receiving.guessed_count
             if guess is not None:
-                say_too_early(event, report, receiver, *guess, None)
+                report_too_early(event, report, receiver, *guess, None)
         return
     if link is None or link.pair is None or link.again:
         return
@@ -193,7 +193,7 @@ def receiver_delivery_count_too_early(event: Event, report: Reporter) -> None:
         return
     if event.ahead or event.damaged or event.knew(pair.mark):
         return
-    say_too_early(event, report, link, said, event.mark, pair.sending.initial_count)
+    report_too_early(event, report, link, said, event.mark, pair.sending.initial_count)
 
 
 def guess_of(receiver: LinkEnd) -> tuple[int, Mark] | None:
@@ -232,7 +232,7 @@ def waiting_receiver(event: Event, body: Attach) -> LinkEnd | None:
     return None
 
 
-def say_too_early(
+def report_too_early(
     event: Event, report: Reporter, link: LinkEnd, count: int, mark: Mark, initial: int | None
 ) -> None:
     """Report a count that was sent too early, at the flow that had it."""
@@ -267,8 +267,8 @@ def receiver_delivery_count_missing(
 
     Without it credit counts from the initial count: the sender gets less with every message, and
     after as many as the credit it stops for good. Attaches of one name may cross, so a receiver
-    that seems to answer the sender's attach is only suspected to have it. It is told once for all
-    links of a peer.
+    that seems to answer the sender's attach is only suspected to have it. It is reported once for
+    all links of a peer.
 
     Bad (receiving):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0

@@ -268,7 +268,7 @@ def session_window_stall(event: Event, report: Reporter) -> None:
 
     A sender with credit but no window waits in silence: the consumer that just stops after 2048 or
     65535 transfers. The window counts transfer frames, so a receiver that refills by messages runs
-    dry on large ones. A receiver may throttle on purpose, so this is told as a stall.
+    dry on large ones. A receiver may throttle on purpose, so this is reported as a stall.
 
     Bad (attaching_sender):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")

@@ -32,7 +32,7 @@ def session_window_exceeded(
     """A peer sends a transfer only while its partner's incoming window has room.
 
     The receiver sized its buffers by the window it announced; what exceeds it may be dropped, and
-    brokers end the session with amqp:session:window-violation. It is told once per window.
+    brokers end the session with amqp:session:window-violation. It is reported once per window.
 
     Bad (attaching_sender server.incoming-window=1):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")
@@ -75,7 +75,7 @@ def own_outgoing_window_exceeded(event: Event, report: Reporter, session: Sessio
     """A peer's outgoing-window says how many transfers it could send at once.
 
     To send more than it announced breaks nothing by itself, since the window is kept up by the
-    sender's own policy; but the partner may have sized something by it. Told once per session.
+    sender's own policy; but the partner may have sized something by it. Reported once per session.
 
     Bad (attaching_sender client.outgoing-window=1):
         server: attach[0] name="s" handle=0 role=receiver source=source() target=target(address="q")

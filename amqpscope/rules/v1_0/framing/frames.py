@@ -103,8 +103,8 @@ def frame_type_unknown(event: Event, report: Reporter) -> None:
 def frame_type_wrong_layer(event: Event, report: Reporter) -> None:
     """After its AMQP header a peer sends no SASL frames any more.
 
-    The last header of a peer tells which layer it is in. (An AMQP frame in the SASL layer is told
-    by SAS-003.)
+    The last header of a peer tells which layer it is in. (An AMQP frame in the SASL layer is
+    reported by SAS-003.)
 
     Bad:
         client: header AMQP 1.0.0
@@ -367,7 +367,7 @@ def channel_exceeds_peer_max(event: Event, report: Reporter) -> None:
     """A channel number is at most the channel-max in the receiver's open.
 
     The effective limit is the receiver's own, though many stacks use the smaller of both. It is
-    told where the session begins, not again for each frame on it.
+    reported where the session begins, not again for each frame on it.
 
     Bad (opened):
         client: begin[101] next-outgoing-id=0 incoming-window=9 outgoing-window=9   # <- FRM-011

@@ -149,7 +149,7 @@ def sender_without_source_transfers(event: Event, report: Reporter, link: LinkEn
 
     A null source says that there is no terminus, and no message can come of it; an empty `source()`
     is enough to say that there is one. Some client libraries leave it null and send all the same,
-    so this is a warning. Told once for a link.
+    so this is a warning. Reported once for a link.
 
     Bad (sending client.source=null):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
@@ -177,8 +177,8 @@ def receiver_without_target_grants(
 ) -> None:
     """A receiver that attached without a target has no place for messages, so it grants no credit.
 
-    Some client libraries attach with a null target and consume all the same; this is told as a note
-    for them, once for a link. As an answer a null target is a refusal: see LNK-012.
+    Some client libraries attach with a null target and consume all the same; this is reported as a
+    note for them, once for a link. As an answer a null target is a refusal: see LNK-012.
 
     Bad (attaching_receiver target=null):
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()

@@ -29,7 +29,7 @@ def detach_answered(event: Event, report: Reporter) -> None:
 
     Programs wait for it when they close a link. Reported when 10 s have passed and neither the
     session nor the connection was ended. A detach that does not close asks for no answer by the
-    letter; without one it is told as a note.
+    letter; without one it is reported as a note.
 
     Bad (sending):
         client: detach[0] handle=0 closed=true   # <- LNK-023
@@ -116,8 +116,8 @@ def errant_link_input(event: Event, report: Reporter) -> None:
     """Nothing but a detach is sent for a link that the partner has detached with an error.
 
     By the letter such input ends the session (amqp:session:errant-link), though hardly any program
-    does so, since every frame in flight would be punished. So this is told, once for a link, when
-    the detach was answered or is more than a second old.
+    does so, since every frame in flight would be punished. So this is reported, once for a link,
+    when the detach was answered or is more than a second old.
 
     Bad (sending):
         server: detach[0] handle=0 closed=true error=error(condition=:amqp:resource-deleted

@@ -83,15 +83,15 @@ class Flaw:
         """Where it is not that of the rule."""
 
 
-def tell(event: Event, report: Reporter, rule: str, severity: str = "") -> None:
-    """Report what the closer look has found for a rule: the first of it, and how much more."""
+def report_flaws(event: Event, report: Reporter, severity: str = "") -> None:
+    """Report what the closer look has found for the rule: the first of it, and how much more."""
     message = event.parts
     if message is None or event.discarded:
         return
     first: Flaw | None = None
     more = 0
     for flaw in flaws_of(message):
-        if flaw.rule == rule:
+        if flaw.rule == report.running.id:
             if first is None:
                 first = flaw
             else:
@@ -100,10 +100,10 @@ def tell(event: Event, report: Reporter, rule: str, severity: str = "") -> None:
         return
     text = f"{first.text} (and {more} more like it)" if more else first.text
     chosen = severity or first.severity
-    speak(event, report, first.code, text, first.path, first.sure, chosen)
+    report_section(event, report, first.code, text, first.path, first.sure, chosen)
 
 
-def speak(
+def report_section(
     event: Event,
     report: Reporter,
     code: int,

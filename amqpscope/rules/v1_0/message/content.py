@@ -24,7 +24,7 @@ from amqpscope.rules.v1_0 import (
     Reporter,
     rule,
 )
-from amqpscope.rules.v1_0.message._flaws import passed_on, speak
+from amqpscope.rules.v1_0.message._flaws import passed_on, report_section
 from amqpscope.rules.v1_0.parameters import properties_of
 from dissectors.v1_0.bodies import Properties
 from dissectors.v1_0.names import descriptor_name, descriptor_note
@@ -75,7 +75,7 @@ def content_type_malformed(event: Event, report: Reporter) -> None:
     kind = None if properties is None else properties.content_type
     if kind and not _MEDIA_TYPE.fullmatch(kind):
         text = f'content-type "{kind}" is no media type'
-        speak(event, report, PROPERTIES, text, CONTENT_TYPE)
+        report_section(event, report, PROPERTIES, text, CONTENT_TYPE)
 
 
 @rule("MSG-038", "3.2.4", SHOULD, INFO, on="content")
@@ -98,15 +98,15 @@ def content_type_on_non_data_body(event: Event, report: Reporter, link: LinkEnd)
         return
     if message.body not in (0, DATA) and report.once(link):
         text = f"has a content-type, but its body is an {SECTIONS[message.body]}"
-        speak(event, report, PROPERTIES, text, CONTENT_TYPE)
+        report_section(event, report, PROPERTIES, text, CONTENT_TYPE)
 
 
 @rule("MSG-040", "3.2.4", MUST, ERROR, on="content")
 def content_encoding_on_non_data_body(event: Event, report: Reporter) -> None:
     """A content-encoding is set only where the body is data.
 
-    Only octets can be compressed; a receiver that undoes the coding has nothing to apply it to.
-    An empty symbol is taken for unset, and a message without a body is told by MSG-003.
+    Only octets can be compressed; a receiver that undoes the coding has nothing to apply it to. An
+    empty symbol is taken for unset, and a message without a body is reported by MSG-003.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
@@ -124,7 +124,7 @@ def content_encoding_on_non_data_body(event: Event, report: Reporter) -> None:
     if message.body not in (0, DATA):
         coding, body = properties.content_encoding, SECTIONS[message.body]
         text = f'has the content-encoding "{coding}", but its body is an {body}'
-        speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
+        report_section(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
 @rule("MSG-041", "3.2.4", MUST, ERROR, on="content")
@@ -145,7 +145,7 @@ def content_encoding_identity(event: Event, report: Reporter) -> None:
     properties = properties_of(event)
     if properties is not None and "identity" in codings(properties):
         text = 'has the content-encoding "identity"'
-        speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
+        report_section(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
 @rule("MSG-042", "3.2.4", SHOULD, INFO, on="content")
@@ -170,7 +170,7 @@ def content_encoding_compress(
     for coding in codings(properties):
         if coding in ("compress", "x-compress") and report.once(link):
             text = f'has the content-encoding "{coding}", which is for bridged messages'
-            speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
+            report_section(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
 @rule("MSG-043", "3.2.4", SHOULD, INFO, on="content")
@@ -194,7 +194,7 @@ def content_encoding_multiple(
     listed = codings(properties)
     if len(listed) > 1 and report.once(link):
         text = f"has {len(listed)} content-encodings: {', '.join(listed)}"
-        speak(event, report, PROPERTIES, text, CONTENT_ENCODING)
+        report_section(event, report, PROPERTIES, text, CONTENT_ENCODING)
 
 
 @rule("MSG-044", "3.2.4", IMPLIED, WARNING, on="content")
@@ -220,10 +220,10 @@ def content_encoding_not_a_coding(event: Event, report: Reporter, link: LinkEnd)
     for coding in codings(properties):
         if coding in OTHER_WORDS:
             text = f'has the content-encoding "{coding}", which is no content coding'
-            speak(event, report, PROPERTIES, text, CONTENT_ENCODING, False)
+            report_section(event, report, PROPERTIES, text, CONTENT_ENCODING, False)
         elif coding and coding not in CODINGS and not passed_on(event) and report.once(link):
             text = f'has the content-encoding "{coding}", which is not a registered one'
-            speak(event, report, PROPERTIES, text, CONTENT_ENCODING, False, INFO)
+            report_section(event, report, PROPERTIES, text, CONTENT_ENCODING, False, INFO)
 
 
 @rule("MSG-045", "3.2.4", IMPLIED, INFO, on="content")
@@ -251,7 +251,7 @@ def content_encoding_body_mismatch(event: Event, report: Reporter, link: LinkEnd
     start = beginning(message, len(magic))
     if start and not magic.startswith(start) and report.once(link):
         text = f"has the content-encoding {listed[0]}, but its body begins with 0x{start.hex()}"
-        speak(event, report, DATA, text, CONTENT_ENCODING, False)
+        report_section(event, report, DATA, text, CONTENT_ENCODING, False)
 
 
 def beginning(message: Message, size: int) -> bytes:
@@ -294,7 +294,7 @@ def footer_checksum_mismatch(event: Event, report: Reporter) -> None:
         said = footer.get(key)
         if isinstance(said, Uint) and said != sum:
             text = f"{key} is 0x{int(said):08x} in the footer, 0x{sum:08x} by the octets"
-            speak(event, report, FOOTER, text, f"footer.{key}", False)
+            report_section(event, report, FOOTER, text, f"footer.{key}", False)
 
 
 @rule("MSG-060", "3.2.8", ADVISORY, INFO, on="odd-message", needs="!discarded")
@@ -324,4 +324,4 @@ def amqp_value_unknown_described_type(
         return
     if report.once(link):
         text = f"its body is of the unknown type {descriptor_name(value.descriptor)}"
-        speak(event, report, AMQP_VALUE, text, "amqp-value")
+        report_section(event, report, AMQP_VALUE, text, "amqp-value")

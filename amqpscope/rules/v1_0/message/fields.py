@@ -14,7 +14,7 @@ from amqpscope.model.v1_0.message import (
     Message,
 )
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.message._flaws import flaws_of, passed_on, speak, tell
+from amqpscope.rules.v1_0.message._flaws import flaws_of, passed_on, report_flaws, report_section
 from dissectors.v1_0.bodies import Header
 from dissectors.v1_0.names import annotation_note
 from dissectors.v1_0.values import Map, Symbol, Ulong, Value
@@ -39,7 +39,7 @@ def header_field_type_wrong(event: Event, report: Reporter) -> None:
                 | header(durable=true'56 priority=5 ttl=0'70 first-acquirer=false delivery-count=0)
                 data(b"x")
     """
-    tell(event, report, "MSG-010")
+    report_flaws(event, report)
 
 
 @rule("MSG-011", "1.4", IMPLIED, WARNING, on="odd-message")
@@ -65,7 +65,7 @@ def section_extra_fields(event: Event, report: Reporter, message: Message) -> No
             body = None if section is None else message.value(section)
             surplus = () if body is None else body[len(body.row.fields) :]
             idle = all(item is None for item in surplus)
-            tell(event, report, "MSG-011", INFO if idle else "")
+            report_flaws(event, report, INFO if idle else "")
             return
 
 
@@ -95,7 +95,7 @@ def delivery_count_set_by_publisher(
         return
     if report.once(link):
         text = f"a publisher sets delivery-count to {header.delivery_count}"
-        speak(event, report, HEADER, text, "header.delivery-count")
+        report_section(event, report, HEADER, text, "header.delivery-count")
 
 
 @rule("MSG-020", "3.2.10", MUST, ERROR, on="odd-message")
@@ -115,7 +115,7 @@ def annotation_key_type_wrong(event: Event, report: Reporter) -> None:
                 | delivery-annotations({:x-opt-a=1}) message-annotations({:x-opt-b={"any"="key"}})
                 application-properties({"x-opt-trace"="1"}) data(b"x")
     """
-    tell(event, report, "MSG-020")
+    report_flaws(event, report)
 
 
 def keys_outside(message: Message, prefix: str) -> tuple[int, Value] | None:
@@ -166,7 +166,7 @@ def annotation_key_reserved(
     if found is not None and report.once(link):
         code, key = found
         text = f"the annotation key {key!s} is reserved for the standard"
-        speak(event, report, code, text, annotated(code), False)
+        report_section(event, report, code, text, annotated(code), False)
 
 
 @rule("MSG-024", "3.2.10", ADVISORY, INFO, on="keys", needs="!discarded")
@@ -193,7 +193,7 @@ def annotation_key_fatal_if_unknown(
     if found is not None and report.once(link):
         code, key = found
         text = f"a receiver that does not know the annotation {key!s} has to detach the link"
-        speak(event, report, code, text, annotated(code))
+        report_section(event, report, code, text, annotated(code))
 
 
 def annotated(code: int) -> str:
@@ -216,7 +216,7 @@ def rejected_annotation_not_error(event: Event, report: Reporter) -> None:
         server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | delivery-annotations({:rejected=error(condition=:amqp:not-allowed)}) data(b"x")
     """
-    tell(event, report, "MSG-025")
+    report_flaws(event, report)
 
 
 @rule("MSG-030", "3.2.4", MUST, ERROR, on="odd-message")
@@ -238,7 +238,7 @@ def message_id_type_wrong(event: Event, report: Reporter) -> None:
                 | properties(message-id=uuid 12345678-1234-1234-1234-123456789abc
                 correlation-id="7") data(b"x")
     """
-    tell(event, report, "MSG-030")
+    report_flaws(event, report)
 
 
 @rule("MSG-031", "3.2.4", MUST, ERROR, on="odd-message")
@@ -256,7 +256,7 @@ def user_id_not_binary(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(user-id=b"guest") data(b"x")
     """
-    tell(event, report, "MSG-031")
+    report_flaws(event, report)
 
 
 @rule("MSG-032", "3.2.4", MUST, ERROR, on="odd-message")
@@ -275,7 +275,7 @@ def property_type_wrong(event: Event, report: Reporter) -> None:
                 | properties(subject="s" content-type=:text/plain group-id="g" group-sequence=0)
                 data(b"x")
     """
-    tell(event, report, "MSG-032")
+    report_flaws(event, report)
 
 
 @rule("MSG-033", "3.2.4", MUST, WARNING, on="odd-message")
@@ -293,7 +293,7 @@ def property_address_not_string(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(to="q" reply-to="replies") data(b"x")
     """
-    tell(event, report, "MSG-033")
+    report_flaws(event, report)
 
 
 @rule("MSG-051", "3.2.5", MUST, ERROR, on="odd-message")
@@ -311,7 +311,7 @@ def application_property_key_not_string(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | application-properties({"color"=:red "größe"=uint 4}) data(b"x")
     """
-    tell(event, report, "MSG-051")
+    report_flaws(event, report)
 
 
 @rule("MSG-052", "3.2.5", MUST, ERROR, on="odd-message")
@@ -330,7 +330,7 @@ def application_property_value_not_simple(event: Event, report: Reporter, messag
                 | application-properties({"tags"="a b" "n"=null "t"=timestamp 0}) data(b"x")
     """
     sure = [flaw for flaw in flaws_of(message) if flaw.rule == "MSG-052" and flaw.sure]
-    tell(event, report, "MSG-052", "" if sure else INFO)
+    report_flaws(event, report, "" if sure else INFO)
 
 
 @rule("MSG-053", "1.6.23", MUST, ERROR, on="odd-message")
@@ -353,4 +353,4 @@ def message_map_malformed(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | application-properties({"a"=1 "A"=1}) amqp-value({"a"=1 :a=1 1=1 true=1 int 1=1})
     """
-    tell(event, report, "MSG-053")
+    report_flaws(event, report)

@@ -11,7 +11,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.message import HEADER, PROPERTIES, TO, Message
 from amqpscope.rules.v1_0 import ADVISORY, IMPLIED, INFO, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.message._flaws import passed_on, speak
+from amqpscope.rules.v1_0.message._flaws import passed_on, report_section
 from amqpscope.rules.v1_0.parameters import properties_of
 from dissectors.v1_0.bodies import Header, Properties, Target
 
@@ -56,7 +56,7 @@ def published_already_expired(
     late = event.time // 1_000_000 - expiry
     if late > PAST and report.once(link):
         text = f"is published {late // 1000} s after its absolute-expiry-time"
-        speak(event, report, PROPERTIES, text, "properties.absolute-expiry-time", False)
+        report_section(event, report, PROPERTIES, text, "properties.absolute-expiry-time", False)
 
 
 def in_seconds(time: int) -> bool:
@@ -95,7 +95,7 @@ def creation_time_implausible(
     elif ahead > FUTURE and event.time >= REAL_TIME:
         text = f"creation-time is {ahead // 1000} s after the time of the capture"
     if text and report.once(link):
-        speak(event, report, PROPERTIES, text, CREATION_TIME, sure)
+        report_section(event, report, PROPERTIES, text, CREATION_TIME, sure)
 
 
 @rule("MSG-048", "3.2.4", ADVISORY, INFO, on="times")
@@ -130,7 +130,7 @@ def expiry_ttl_creation_disagree(event: Event, report: Reporter, link: LinkEnd) 
         return
     if abs(expiry - created - header.ttl) > 1000 and report.once(link):
         text = f"lives {expiry - created} ms by its times, {header.ttl} ms by its ttl"
-        speak(event, report, PROPERTIES, text, "properties.absolute-expiry-time")
+        report_section(event, report, PROPERTIES, text, "properties.absolute-expiry-time")
 
 
 @rule("MSG-049", "3.2.4", ADVISORY, INFO, on="odd-message")
@@ -156,7 +156,7 @@ def group_sequence_irregular(
     number = properties.group_sequence
     if number and properties.group_id is None and report.once(link):
         text = f"has the group-sequence {number}, but no group-id"
-        speak(event, report, PROPERTIES, text, "properties.group-sequence")
+        report_section(event, report, PROPERTIES, text, "properties.group-sequence")
 
 
 @rule("MSG-058", "3.2.4", ADVISORY, WARNING, on="nameless")
@@ -191,4 +191,4 @@ def anonymous_message_without_to(
     if event.discarded or (isinstance(properties, Properties) and properties.to is not None):
         return
     text = "goes to a target without an address and has no `to`"
-    speak(event, report, PROPERTIES, text, "properties.to")
+    report_section(event, report, PROPERTIES, text, "properties.to")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.message._flaws import tell
+from amqpscope.rules.v1_0.message._flaws import report_flaws
 
 
 @rule("MSG-001", "3.2", IMPLIED, ERROR, on="odd-message")
@@ -29,7 +29,7 @@ def section_out_of_order(event: Event, report: Reporter) -> None:
                 | header(durable=true) delivery-annotations({}) message-annotations({}) properties()
                 application-properties({}) data(b"x") data(b"y") footer({})
     """
-    tell(event, report, "MSG-001")
+    report_flaws(event, report)
 
 
 @rule("MSG-002", "3.2", MUST, ERROR, on="odd-message")
@@ -49,7 +49,7 @@ def section_repeated(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | properties(subject="b") data(b"x")
     """
-    tell(event, report, "MSG-002")
+    report_flaws(event, report)
 
 
 @rule("MSG-003", "3.2", MUST, WARNING, on="odd-message")
@@ -69,7 +69,7 @@ def body_missing(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | properties(subject="empty") amqp-value(null)
     """
-    tell(event, report, "MSG-003")
+    report_flaws(event, report)
 
 
 @rule("MSG-004", "3.2", MUST, ERROR, on="odd-message")
@@ -87,7 +87,7 @@ def body_kinds_mixed(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | amqp-sequence([1]) amqp-sequence([2 3])
     """
-    tell(event, report, "MSG-004")
+    report_flaws(event, report)
 
 
 @rule("MSG-005", "3.2", MUST, ERROR, on="odd-message")
@@ -105,7 +105,7 @@ def amqp_value_repeated(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | amqp-value(["x" "y"])
     """
-    tell(event, report, "MSG-005")
+    report_flaws(event, report)
 
 
 @rule("MSG-006", "3.2", IMPLIED, WARNING, on="odd-message")
@@ -131,7 +131,7 @@ def section_unknown(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=1048576
                 settled=true | @:example:trace:list ["r1"]
     """
-    tell(event, report, "MSG-006")
+    report_flaws(event, report)
 
 
 @rule("MSG-007", "3.2", IMPLIED, ERROR, on="odd-message")
@@ -157,7 +157,7 @@ def message_truncated_or_trailing_octets(event: Event, report: Reporter) -> None
                 settled=true | raw 0x005375a00568656c6c
         client: transfer[0] handle=0 settled=true | raw 0x6f
     """
-    tell(event, report, "MSG-007")
+    report_flaws(event, report)
 
 
 @rule("MSG-008", "3.2", MUST, ERROR, on="odd-message")
@@ -177,7 +177,7 @@ def section_type_wrong(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | amqp-value(null)
     """
-    tell(event, report, "MSG-008")
+    report_flaws(event, report)
 
 
 @rule("MSG-009", "1.5", IMPLIED, WARNING, on="odd-message")
@@ -195,4 +195,4 @@ def section_descriptor_reserved(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data'80(b"x")
     """
-    tell(event, report, "MSG-009")
+    report_flaws(event, report)

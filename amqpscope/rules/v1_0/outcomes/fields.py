@@ -160,10 +160,10 @@ def error_fields_malformed(event: Event, report: Reporter) -> None:
         path = f"{where}.condition"
         report.sure(event, "the error of a rejection has no condition", path)
     elif isinstance(error.info, Map):
-        tell_key(event, report, error.info, f"{where}.info")
+        report_key(event, report, error.info, f"{where}.info")
 
 
-def tell_key(event: Event, report: Reporter, fields: Map, path: str) -> None:
+def report_key(event: Event, report: Reporter, fields: Map, path: str) -> None:
     """Report the first key that is not a symbol."""
     for key, _ in fields:
         if not isinstance(key, Symbol):
@@ -197,7 +197,9 @@ def modified_fields_malformed(event: Event, report: Reporter) -> None:
         report.sure(event, f"{path} is of type {type_of(value)}, not {field.type}", path)
         return
     if isinstance(state.message_annotations, Map):
-        tell_key(event, report, state.message_annotations, f"{path_of(event)}.message-annotations")
+        report_key(
+            event, report, state.message_annotations, f"{path_of(event)}.message-annotations"
+        )
 
 
 @rule("OUT-013", "3.4.5", IMPLIED, INFO, on="odd-state")

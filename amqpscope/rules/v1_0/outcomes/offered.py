@@ -119,7 +119,7 @@ def outcomes_list_malformed(event: Event, report: Reporter) -> None:
     """The outcomes of a source are symbols of outcomes.
 
     received and transactional-state are delivery states, but no outcomes. A symbol that we do not
-    know may be an extension's. A list in the place of an array is told by SRC-031.
+    know may be an extension's. A list in the place of an array is reported by SRC-031.
 
     Bad (session):
         client: attach[0] name="r" handle=0 role=receiver target=target()

@@ -89,8 +89,8 @@ def received_beyond_data_sent(event: Event, report: Reporter) -> None:
     """A receiver cannot have received more than was sent.
 
     A sender that resumes from there leaves out what never arrived. The end of a section may be
-    told as the start of the next; whether a section's descriptor counts is not said, so only what
-    is beyond in every reading is told.
+    stated as the start of the next; whether a section's descriptor counts is not said, so only what
+    is beyond in every reading is reported.
 
     Bad (sent):
         server: disposition[0] role=receiver first=0

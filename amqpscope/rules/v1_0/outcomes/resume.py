@@ -78,7 +78,7 @@ def beyond(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return one > other
 
 
-def tell(event: Event, report: Reporter, found: Resumed, text: str, path: str) -> None:
+def report_resumed(event: Event, report: Reporter, found: Resumed, text: str, path: str) -> None:
     """Report something about a delivery that is resumed."""
     pair = found.link.pair
     related = (
@@ -111,7 +111,7 @@ def resume_flag_on_forgotten_delivery(event: Event, report: Reporter) -> None:
         return
     if place(found.own) is not None:
         text = "resumed, though the receiver does not remember it"
-        tell(event, report, found, text, "transfer.resume")
+        report_resumed(event, report, found, text, "transfer.resume")
 
 
 @rule("OUT-041", "3.4.6", IMPLIED, WARNING, on="resume first")
@@ -137,7 +137,7 @@ def resume_leaves_hole(event: Event, report: Reporter) -> None:
         return
     if beyond(start, other):
         text = f"goes on from {start}, the receiver has got to {other}"
-        tell(event, report, found, text, "transfer.state")
+        report_resumed(event, report, found, text, "transfer.state")
 
 
 @rule("OUT-042", "3.4.6", SHOULD, WARNING, on="resume first")
@@ -164,10 +164,10 @@ def resume_terminal_not_answered(event: Event, report: Reporter) -> None:
     stated = outcome(found.body.state)
     if found.body.state is None and not found.body.settled:
         text = f"resumed without a state, though the receiver has {theirs} it"
-        tell(event, report, found, text, "transfer.state")
+        report_resumed(event, report, found, text, "transfer.state")
     elif found.body.settled and stated and stated != theirs:
         text = f"settled as {stated}, the receiver has it as {theirs}"
-        tell(event, report, found, text, "transfer.state")
+        report_resumed(event, report, found, text, "transfer.state")
 
 
 @rule("OUT-043", "3.4.6", MUST, ERROR, on="resume first")
@@ -195,7 +195,7 @@ def resume_from_start_broken(event: Event, report: Reporter) -> None:
     start = place(found.body.state)
     if start is not None and start > (0, 0) and not found.body.aborted:
         text = f"goes on from {start}, the receiver has nothing of it"
-        tell(event, report, found, text, "transfer.state")
+        report_resumed(event, report, found, text, "transfer.state")
 
 
 @rule("OUT-044", "3.4.6", SHOULD, WARNING, on="attach")
@@ -245,7 +245,7 @@ def unresumable_not_aborted(event: Event, report: Reporter) -> None:
     own, other = place(found.own), place(found.other)
     if own is not None and other is not None and beyond(own, other):
         text = f"not aborted: the sender has it from {own}, the receiver up to {other}"
-        tell(event, report, found, text, "transfer.aborted")
+        report_resumed(event, report, found, text, "transfer.aborted")
 
 
 @rule("OUT-046", "3.4.6", MUST, ERROR, on="resume first")
@@ -272,7 +272,7 @@ def sender_terminal_entry_changed(event: Event, report: Reporter) -> None:
     stated = outcome(found.body.state)
     if stated and stated != listed and stated != outcome(found.other):
         text = f"stated as {stated}, the sender's own list has it as {listed}"
-        tell(event, report, found, text, "transfer.state")
+        report_resumed(event, report, found, text, "transfer.state")
     elif event.payload and not found.body.aborted and not stated:
         text = f"delivery of link {found.link.label()} is sent again, though listed as {listed}"
         report.suspect(event, text, "transfer", ((found.link.mark, "the sender's list"),))
@@ -303,4 +303,4 @@ def differing_outcome_not_restated(event: Event, report: Reporter) -> None:
     if state is None or (isinstance(state, Body) and outcome(state) == other):
         said = "no state" if state is None else other
         text = f"resumed with {said}, the sender has it as {own}, the receiver as {other}"
-        tell(event, report, found, text, "transfer.state")
+        report_resumed(event, report, found, text, "transfer.state")

@@ -46,9 +46,9 @@ def earlier(event: Event, body: Attach) -> LinkEnd | None:
 def unsettled_omitted_on_resume(event: Event, report: Reporter, body: Attach) -> None:
     """A peer that attaches a link again lists what was left unsettled on it.
 
-    Without the list nobody can tell which messages were lost on the way. Told only when the link
-    was detached on the same session, without closing it, while deliveries were unsettled on both
-    sides. Many brokers keep nothing of a detached link and make a new one, hence a suspicion.
+    Without the list nobody can tell which messages were lost on the way. Reported only when the
+    link was detached on the same session, without closing it, while deliveries were unsettled on
+    both sides. Many brokers keep nothing of a detached link and make a new one, hence a suspicion.
 
     Bad (sent):
         client: detach[0] handle=0
@@ -171,8 +171,8 @@ def settled_tag_listed_unsettled(
 ) -> None:
     """A peer does not list a delivery as unsettled that it has settled.
 
-    Settled means forgotten; a peer that remembers it after all would have it delivered twice. Told
-    for links that come back on the same session.
+    Settled means forgotten; a peer that remembers it after all would have it delivered twice.
+    Reported for links that come back on the same session.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 settled=true
@@ -227,7 +227,8 @@ def unsettled_map_too_big(
     """A peer whose list of unsettled deliveries does not fit into a frame sends a part of it.
 
     It marks the list as incomplete. Ending the session with amqp:frame-size-too-small instead
-    leaves everything unresolved. Told when the session is ended so while an attach is unanswered.
+    leaves everything unresolved. Reported when the session is ended so while an attach is
+    unanswered.
 
     Bad (attaching_sender unsettled={b"7"=null}):
         server: end[0] error=error(condition=:amqp:frame-size-too-small

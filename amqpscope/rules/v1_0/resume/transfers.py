@@ -59,9 +59,10 @@ def resume_flag_missing(
 def resume_unknown_tag(event: Event, report: Reporter, body: Transfer, link: LinkEnd) -> None:
     """A sender resumes only deliveries that are in its own list of unsettled ones.
 
-    Told when the list is there and complete, or when the link was never attached before and so can
-    have nothing to resume. Once resumed, a delivery is in use again, and not to be resumed a second
-    time. It says so on its first transfer; what began as a new one cannot become another later.
+    Reported when the list is there and complete, or when the link was never attached before and so
+    can have nothing to resume. Once resumed, a delivery is in use again, and not to be resumed a
+    second time. It says so on its first transfer; what began as a new one cannot become another
+    later.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true

@@ -39,7 +39,7 @@ def sasl_header_wrong(event: Event, report: Reporter) -> None:
 
     The header is what tells SASL from AMQP and TLS, and which version is meant. A client may ask
     for another version, but not go on when the server has answered with this one. (A server that
-    goes on after headers that differ is told by VER-006.)
+    goes on after headers that differ is reported by VER-006.)
 
     Bad:
         client: header SASL 1.0.0

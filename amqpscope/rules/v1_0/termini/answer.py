@@ -26,7 +26,7 @@ def dynamic_source_request_with_address(event: Event, report: Reporter) -> None:
 
     The address is what the other side makes up; brokers differ in whether they use the one given,
     make another, or refuse. On a link that was attached before, the receiver may repeat what it was
-    told then, so there it is only suspected.
+    given then, so there it is only suspected.
 
     Bad (session):
         client: attach[0] name="r" handle=0 role=receiver source=source(address="q" dynamic=true)
@@ -38,7 +38,7 @@ def dynamic_source_request_with_address(event: Event, report: Reporter) -> None:
     """
     attach = attach_of(event)
     if attach is not None and attach.role is True and isinstance(attach.source, Source):
-        tell_named(event, report, attach, attach.source, "source")
+        report_named(event, report, attach, attach.source, "source")
 
 
 @rule("SRC-005", "3.5.4", MUST, ERROR, on="attach")
@@ -57,10 +57,10 @@ def dynamic_target_request_with_address(event: Event, report: Reporter) -> None:
     """
     attach = attach_of(event)
     if attach is not None and attach.role is False and isinstance(attach.target, Target):
-        tell_named(event, report, attach, attach.target, "target")
+        report_named(event, report, attach, attach.target, "target")
 
 
-def tell_named(
+def report_named(
     event: Event, report: Reporter, attach: Attach, terminus: Source | Target, slot: str
 ) -> None:
     """Report an address in a request for a dynamic node."""
@@ -95,7 +95,7 @@ def dynamic_source_without_address(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender source=source(address="tmp/c/r"
                 dynamic=true) target=target() initial-delivery-count=0
     """
-    tell_nameless(event, report, False)
+    report_nameless(event, report, False)
 
 
 @rule("SRC-006", "3.5.4", MUST, ERROR, on="tick | detach | end | close | finished")
@@ -115,10 +115,10 @@ def dynamic_target_without_address(event: Event, report: Reporter) -> None:
         server: attach[0] name="s" handle=0 role=receiver target=target(address="tmp/c/s"
                 dynamic=true) source=source()
     """
-    tell_nameless(event, report, True)
+    report_nameless(event, report, True)
 
 
-def tell_nameless(event: Event, report: Reporter, role: bool) -> None:
+def report_nameless(event: Event, report: Reporter, role: bool) -> None:
     """Report answers without an address that turn out to be no refusals."""
     for link in event.connection.nameless:
         if link.role is not role or undecided(event, link) or not report.once(link):

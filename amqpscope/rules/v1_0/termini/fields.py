@@ -35,12 +35,12 @@ def terminus_type_wrong(event: Event, report: Reporter, attach: Attach) -> None:
         server: attach[0] name="s" handle=0 role=receiver source=source() target=coordinator()
     """
     if attach.source is not None and not isinstance(attach.source, Source):
-        tell_type(event, report, "source", attach.source)
+        report_type(event, report, "source", attach.source)
     if attach.target is not None and not isinstance(attach.target, Target | Coordinator):
-        tell_type(event, report, "target", attach.target)
+        report_type(event, report, "target", attach.target)
 
 
-def tell_type(event: Event, report: Reporter, slot: str, value: Value) -> None:
+def report_type(event: Event, report: Reporter, slot: str, value: Value) -> None:
     """Say what stands in the place of a terminus."""
     path = f"attach.{slot}"
     if isinstance(value, Described):
@@ -56,8 +56,8 @@ def terminus_field_type_wrong(event: Event, report: Reporter) -> None:
     """The fields of a source or target have their declared types.
 
     A durable sent as ubyte or a policy sent as string is refused by strict peers and ignored by
-    others, which then keep less state than was asked for. Lists in the place of several symbols
-    are told by SRC-031, addresses by SRC-037, the list of outcomes by OUT-018.
+    others, which then keep less state than was asked for. Lists in the place of several symbols are
+    reported by SRC-031, addresses by SRC-037, the list of outcomes by OUT-018.
 
     Bad (session):
         client: attach[0] name="r" handle=0 role=receiver
@@ -178,7 +178,7 @@ def node_property_key_not_symbol(event: Event, report: Reporter) -> None:
                 source=source(address="c-r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-close()})
     """
-    tell_keys(event, report, "dynamic-node-properties")
+    report_keys(event, report, "dynamic-node-properties")
 
 
 @rule("SRC-023", "3.5.8", MUST, ERROR, on="attach")
@@ -196,10 +196,10 @@ def filter_key_not_symbol(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" filter={:f=@:apache.org:selector-filter:string "a = 1"})
     """
-    tell_keys(event, report, "filter")
+    report_keys(event, report, "filter")
 
 
-def tell_keys(event: Event, report: Reporter, name: str) -> None:
+def report_keys(event: Event, report: Reporter, name: str) -> None:
     """Report the first key of a map that is not a symbol."""
     for terminus in termini(event):
         position, value = terminus.field(name)
@@ -300,7 +300,7 @@ def terminus_durability_invalid(event: Event, report: Reporter) -> None:
                 target=target(durable=0) initial-delivery-count=0
     """
     for terminus in termini(event):
-        tell_choice(event, report, terminus, "durable")
+        report_choice(event, report, terminus, "durable")
 
 
 @rule("SRC-016", "3.5.6", MUST, ERROR, on="attach")
@@ -319,10 +319,10 @@ def expiry_policy_invalid(event: Event, report: Reporter) -> None:
                 source=source(address="q" expiry-policy=:never) initial-delivery-count=0
     """
     for terminus in termini(event):
-        tell_choice(event, report, terminus, "expiry-policy")
+        report_choice(event, report, terminus, "expiry-policy")
 
 
-def tell_choice(event: Event, report: Reporter, terminus: Terminus, name: str) -> None:
+def report_choice(event: Event, report: Reporter, terminus: Terminus, name: str) -> None:
     """Report a field whose value is none of its type's choices."""
     position, value = terminus.field(name)
     if value is None or position in terminus.body.wrong or terminus.repeated(position):

@@ -24,7 +24,7 @@ def tls_layer_start_broken(event: Event, report: Reporter) -> None:
 
     Frames right behind that header are in the clear, which is what TLS was to prevent. A server
     that answers with TLS records has left out its own header. TLS without any such header, as on
-    port 5671, is another way to begin and is not meant; frames inside TLS are told by TLS-011.
+    port 5671, is another way to begin and is not meant; frames inside TLS are reported by TLS-011.
 
     Bad (tls):
         client: open container-id="c"   # <- TLS-001
@@ -82,8 +82,8 @@ def record(raw: bytes) -> bool:
 def tls_inner_header_missing(event: Event, report: Reporter) -> None:
     """Inside TLS that a header has begun, each peer starts anew with a header of its own.
 
-    The TLS header names the TLS layer and no other: which layer comes next, SASL or AMQP, is told
-    by the first eight octets inside. Seen only where the records can be decrypted.
+    The TLS header names the TLS layer and no other: which layer comes next, SASL or AMQP, is
+    shown by the first eight octets inside. Seen only where the records can be decrypted.
 
     Bad (tls):
         client: TLS client-hello

@@ -42,8 +42,8 @@ def start_of(event: Event, peer: int) -> Mark | None:
 def tls_roles_reversed(event: Event, report: Reporter) -> None:
     """The peer that opened the TCP connection is the client of TLS too.
 
-    A ClientHello of the server meets a peer that waits for one, or sends its own. Told where TLS
-    is begun by a header, and only when the capture shows who opened the connection.
+    A ClientHello of the server meets a peer that waits for one, or sends its own. Reported where
+    TLS is begun by a header, and only when the capture shows who opened the connection.
 
     Bad:
         client: header TLS 1.0.0

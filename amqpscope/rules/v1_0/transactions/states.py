@@ -116,7 +116,7 @@ def bound_to(event: Event, delivery: Delivery) -> Transaction | None:
 def flow_txn_id_malformed(event: Event, report: Reporter, body: Flow) -> None:
     """A flow names a transaction by a binary txn-id in its properties.
 
-    That it has properties only for a link is told by FLW-009.
+    That it has properties only for a link is reported by FLW-009.
 
     Bad (transaction):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1

@@ -43,9 +43,9 @@ FRAME_END: Final = 0xCE
 def header_missing(event: Event, report: Reporter) -> None:
     """A peer sends a protocol header before anything else.
 
-    Its partner cannot know which protocol and version the frames are of, and closes. Told only when
-    the beginning of the TCP connection was seen, and the octets are AMQP frames otherwise, or are
-    answered with a header. TLS or HTTP at a port that is not theirs means something else.
+    Its partner cannot know which protocol and version the frames are of, and closes. Reported only
+    when the beginning of the TCP connection was seen, and the octets are AMQP frames otherwise, or
+    are answered with a header. TLS or HTTP at a port that is not theirs means something else.
 
     Bad:
         client: header AMQP 1.0.0

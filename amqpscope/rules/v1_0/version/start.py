@@ -16,9 +16,9 @@ LATE: Final = 5_000_000_000
 def client_header_late(event: Event, report: Reporter) -> None:
     """A client sends its header as soon as the connection is there.
 
-    A server waits for it with the socket open, and many close after a few seconds. Told after more
-    than five of them, counted from TCP's own handshake, or from the end of TLS's. Balancers and
-    pools connect long before they have something to say, hence a suspicion.
+    A server waits for it with the socket open, and many close after a few seconds. Reported after
+    more than five of them, counted from TCP's own handshake, or from the end of TLS's. Balancers
+    and pools connect long before they have something to say, hence a suspicion.
 
     Bad:
         server: header AMQP 1.0.0
