@@ -89,8 +89,8 @@ client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 | 
     ),
     Scene(
         "resuming", "session",
-        'after the client attached a sender again, with delivery b"7" unsettled on both sides, and'
-        " got credit {link-credit=10}",
+        'after the client attached a sender again, with delivery b"7" unsettled where no list says'
+        " otherwise, and got credit {link-credit=10}",
         """
 client: attach[0] name="s" handle=0 role=sender source=source() target=target(address="q")
         initial-delivery-count=0 unsettled={b"7"=null}
