@@ -95,7 +95,7 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
             from amqpscope.runs.proxied import proxied
 
             selection = select_rules(pytestconfig.rootpath, **how)
-            stack.enter_context(collected(failures))
+            stack.enter_context(collect_failures(failures))
             proxy = stack.enter_context(
                 proxied(upstream, write=write, selection=selection, allow_empty=allow_empty)
             )
@@ -110,7 +110,7 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
 
 
 @contextmanager
-def collected(failures: list[str]) -> Iterator[None]:
+def collect_failures(failures: list[str]) -> Iterator[None]:
     """Keep why a proxy could not check all, until every proxy of the test has ended."""
     from amqpscope.check.result import NotChecked
 

@@ -85,7 +85,7 @@ class Report:
                 shown = illustrator.run(bar.update)
         yield from capture_parts(place, result, shown, frames=self.frames)
         if self.frames and result.frames:
-            yield from frame_parts(place, picked(subject), show_secrets=self.show_secrets)
+            yield from frame_parts(place, matching_steps(subject), show_secrets=self.show_secrets)
         yield capture_foot()
 
     def subject(self, source: Input, result: CaptureResult) -> Subject:
@@ -99,7 +99,7 @@ class Report:
         if not result.findings:
             return
         subject = self.subject(source, result)
-        frames = {step.frame.number for step in picked(subject) if step.findings}
+        frames = {step.frame.number for step in matching_steps(subject) if step.findings}
         result.findings = [finding for finding in result.findings if finding.frame in frames]
 
     def drawn(self, result: CaptureResult) -> frozenset[int]:
@@ -111,7 +111,7 @@ class Report:
         return chosen
 
 
-def picked(subject: Subject) -> Iterator[Step]:
+def matching_steps(subject: Subject) -> Iterator[Step]:
     """The frames that match the filter."""
     from amqpscope.analysis import Step
     from amqpscope.runs.illustrate import replay
@@ -128,7 +128,7 @@ def read_html(captures: Sequence[Readable], options: ReaderOptions, where: Filte
     inputs = Inputs(options)
     settings = CheckSettings(excerpts=False, limit=LIMIT)
     try:
-        with kept(inputs.inputs(captures)) as sources:
+        with repeatable_inputs(inputs.inputs(captures)) as sources:
             results = [check(source, settings) for source in sources]
             for result in results:
                 inputs.report(result)
@@ -144,7 +144,7 @@ def read_html(captures: Sequence[Readable], options: ReaderOptions, where: Filte
 
 
 @contextmanager
-def kept(inputs: Iterable[Input]) -> Iterator[list[Input]]:
+def repeatable_inputs(inputs: Iterable[Input]) -> Iterator[list[Input]]:
     """Inputs that can be read again, while the block lasts."""
     from amqpscope.runs.input import repeatable
 

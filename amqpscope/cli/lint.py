@@ -130,14 +130,14 @@ def run_lint(captures: Sequence[Readable], failed: bool, options: LintOptions) -
     from amqpscope.capture.source import CaptureError
     from amqpscope.check.baseline import BaselineError
     from amqpscope.check.selection import ConfigError
-    from amqpscope.cli.html import kept
+    from amqpscope.cli.html import repeatable_inputs
 
     try:
         lint = Lint(options, failed=failed)
         sources = lint.sources(captures)
         if options.form != "html":
             return lint.run(sources)
-        with kept(sources) as repeatable:
+        with repeatable_inputs(sources) as repeatable:
             return lint.run(repeatable)
     except (ConfigError, BaselineError, CaptureError) as error:
         complain(str(error))

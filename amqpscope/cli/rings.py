@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable, Ring
 
 
-class Chosen(NamedTuple):
+class GivenCaptures(NamedTuple):
     """What is to be read."""
 
     captures: Sequence[Readable]
@@ -24,11 +24,11 @@ class Chosen(NamedTuple):
     """A directory has none, which was reported."""
 
 
-def choose(captures: tuple[str, ...], *, ring: bool, as_given: bool) -> Chosen:
+def choose(captures: tuple[str, ...], *, ring: bool, as_given: bool) -> GivenCaptures:
     """The captures as they were given or, with --ring, rings of them."""
     if as_given and not ring:
         raise click.UsageError("--as-given is about the files of a --ring")
-    return rings_of(captures, as_given=as_given) if ring else Chosen(captures)
+    return rings_of(captures, as_given=as_given) if ring else GivenCaptures(captures)
 
 
 def choose_one(captures: tuple[str, ...], *, ring: bool, as_given: bool) -> Readable | None:
@@ -42,7 +42,7 @@ def choose_one(captures: tuple[str, ...], *, ring: bool, as_given: bool) -> Read
     return found[0] if found else None
 
 
-def rings_of(captures: tuple[str, ...], *, as_given: bool) -> Chosen:
+def rings_of(captures: tuple[str, ...], *, as_given: bool) -> GivenCaptures:
     """Each directory as a ring of its own, and all files together as one."""
     from amqpscope.capture.ring import in_order, ring_of
 
@@ -57,7 +57,7 @@ def rings_of(captures: tuple[str, ...], *, as_given: bool) -> Chosen:
         elif files[0] not in found:
             found[files[0]] = ring_of(files if as_given else in_order(files))
     rings = [ring for ring in found.values() if ring is not None]
-    return Chosen(rings, len(rings) < len(found))
+    return GivenCaptures(rings, len(rings) < len(found))
 
 
 def ring_in_directory(path: str) -> Ring | None:

@@ -190,7 +190,7 @@ def _keep(result: CaptureResult, found: list[Finding], settings: CheckSettings) 
 
 def _look_up(source: Input, result: CaptureResult, settings: CheckSettings) -> None:
     """Read the capture once more for frames that turned out to matter after they had passed."""
-    missing = _spoken_of(result.findings).difference(result.excerpts)
+    missing = _frames_of(result.findings).difference(result.excerpts)
     if not missing or not settings.excerpts or not source.repeatable:
         return
     with Run(source, until=max(missing)) as run:
@@ -200,7 +200,7 @@ def _look_up(source: Input, result: CaptureResult, settings: CheckSettings) -> N
                     result.excerpts[step.frame.number] = excerpt(step)
 
 
-def _spoken_of(findings: list[Finding]) -> set[int]:
+def _frames_of(findings: list[Finding]) -> set[int]:
     frames = {finding.frame for finding in findings}
     frames.update(frame for finding in findings for frame, _ in finding.related)
     return frames

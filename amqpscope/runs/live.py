@@ -165,7 +165,7 @@ class Lag:
         self.asked = 0.0
         self.since = 0.0
         """When we fell behind; 0 when we are not."""
-        self.told = 0.0
+        self.reported = 0.0
         """When we said so last; 0 when there is nothing to take back."""
 
     def look(self, position: int) -> None:
@@ -179,11 +179,11 @@ class Lag:
         behind = 0 if status is None else status.octets - position
         if behind <= BEHIND:
             self.since = 0.0
-            if self.told:
-                self.told = 0.0
+            if self.reported:
+                self.reported = 0.0
                 self.complain("the analysis has caught up with the traffic")
             return
         self.since = self.since or now
-        if now - self.since >= PATIENCE and now - self.told >= REPEAT:
-            self.told = now
+        if now - self.since >= PATIENCE and now - self.reported >= REPEAT:
+            self.reported = now
             self.complain(f"the analysis is {behind / 1e6:,.0f} MB behind the traffic")
