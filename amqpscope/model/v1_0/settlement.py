@@ -19,7 +19,7 @@ from dissectors.v1_0.values import Value
 """The states that are terminal."""
 
 
-ODD_STATE: Final = kinds.KIND["odd-state"]
+ODD_STATE: Final[int] = kinds.KIND["odd-state"]
 _ODD_LINK: Final = kinds.KIND["odd-link"]
 
 
