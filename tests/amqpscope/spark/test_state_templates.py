@@ -18,7 +18,7 @@ BASES = (Framer, Subject, Talk)
 PASSING = {
     # gone before the next segment
     "Step", "Event", "Level", "Ended", "Message", "Section", "Reader",
-    "Recent",
+    "Recent", "Analysed", "Batch", "StreamEnd", "StreamWindow", "StepSink", "FaultySteps",
     # one for all replays of a process: see `interned`
     "Rule", "Condition", "RuleSet", "Dispatcher", "Voice", "Protocol", "Amqp10", "Amqp09", "Plan",
     "ContentPlan", "Dialect", "Fitness", "Machine", "Family", "Parameter",
