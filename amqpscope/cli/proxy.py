@@ -120,6 +120,14 @@ def parse_rotate(
     default=0.0,
     help="Close connections on which nothing passed for so long.  [default: never]",
 )
+@click.option(
+    "--fault",
+    multiple=True,
+    metavar="RULE",
+    help="Do something to frames: 'FILTER => ACTION [times=N] ...', or a preset such as @flaky; "
+    "`amqpscope faults --help` has the language. Repeatable.",
+)
+@click.option("--faults", multiple=True, metavar="FILE", help="Faults from a TOML file.")
 @click.option("--select", multiple=True, metavar="RULES", help="Check only these rules.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
 @click.option("--strict", is_flag=True, help="What SHOULD be is an error too.")
@@ -238,7 +246,22 @@ def make_settings(options: dict[str, Any]) -> Settings:
         tls,
         options["keylog"] if tls is None else None,
         Limits(options["connect_timeout"], options["handshake_timeout"], options["idle_timeout"]),
+        make_faults(options["fault"], options["faults"]),
     )
+
+
+def make_faults(rules: tuple[str, ...], files: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    """The faults as tables, each checked before anything begins."""
+    if not rules and not files:
+        return ()
+    from amqpscope.proxy.faults import FaultSet, parse_fault, read_faults
+
+    try:
+        found = [fault for path in files for fault in read_faults(path)]
+        found += [parse_fault(rule) for rule in rules]
+        return tuple(fault.table() for fault in FaultSet(found).faults)
+    except ValueError as error:
+        raise click.UsageError(f"--fault{'s' if not rules else ''}:\n{error}") from error
 
 
 def temporary() -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from amqpscope.proxy.address import shown
 from amqpscope.proxy.record import END
-from amqpscope.proxy.tls_connection import Crossed
 
 if TYPE_CHECKING:
     from amqpscope.proxy.connection import Connection
@@ -50,9 +49,9 @@ class Clock:
         self.quiet_since = 0.0
         self.passed = 0
         """Packets at the last look."""
-        self.waiting: dict[Crossed, float] = {}
+        self.waiting: dict[Connection, float] = {}
         """Connections whose TLS has not begun, and when it must have."""
-        self.looks: dict[Connection | Crossed, tuple[int, float]] = {}
+        self.looks: dict[Connection, tuple[int, float]] = {}
         """With a limit for idle connections: what had passed on each when, at the last look."""
         self.look_idle_at = NEVER
         self.alarms: list[tuple[float, Callable[[], None]]] = []
@@ -76,23 +75,22 @@ class Clock:
             self.look_idle_at = time.monotonic() + self.relay.limits.idle / 4
             self.set()
 
-    def left(self, connection: Connection | Crossed) -> None:
+    def left(self, connection: Connection) -> None:
         """A connection is over."""
-        if isinstance(connection, Crossed):
-            self.waiting.pop(connection, None)
+        self.waiting.pop(connection, None)
         self.looks.pop(connection, None)
         self.idle_since = time.monotonic()
         if self.idle_seconds or self.stop_at:
             self.set()
 
-    def shaking(self, connection: Crossed, seconds: float) -> None:
+    def shaking(self, connection: Connection, seconds: float) -> None:
         """A connection has so long to begin TLS."""
         self.waiting.pop(connection, None)
         if seconds:
             self.waiting[connection] = time.monotonic() + seconds
         self.set()
 
-    def shaken(self, connection: Crossed) -> None:
+    def shaken(self, connection: Connection) -> None:
         """TLS has begun on a connection, or there is none."""
         if self.waiting.pop(connection, None) is not None:
             self.set()
@@ -139,7 +137,7 @@ class Clock:
         """End if nothing is under way any more, or it takes too long."""
         recording = self.relay.recording
         passed = recording.packets + recording.lost
-        if passed != self.passed or any(map(is_pending, self.relay.open)):
+        if passed != self.passed or any(each.waiting for each in self.relay.open):
             self.passed, self.quiet_since = passed, now
         quiet = 0 < self.quiet_seconds <= now - self.quiet_since
         if not self.relay.busy or quiet or now >= self.stop_at:
@@ -149,7 +147,7 @@ class Clock:
         """Close connections on which nothing has passed for too long."""
         limit = self.relay.limits.idle
         for connection in list(self.relay.open):
-            passed = connection.client.flow.seq + connection.server.flow.seq
+            passed = connection.passed
             before, since = self.looks.get(connection, (-1, now))
             if passed != before:
                 self.looks[connection] = (passed, now)
@@ -157,7 +155,7 @@ class Clock:
                 self.close_idle(connection, limit)
         self.look_idle_at = now + limit / 4 if self.relay.open else NEVER
 
-    def close_idle(self, connection: Connection | Crossed, limit: float) -> None:
+    def close_idle(self, connection: Connection, limit: float) -> None:
         """Close a connection in order, and say so."""
         client = shown(connection.client_address)
         text = f"idle for {limit:g} s, closed (--idle-timeout)"
@@ -166,8 +164,3 @@ class Clock:
             if not side.ended:
                 self.relay.recording.add(side.flow, 0, 1, END)
         self.relay.leave(connection)
-
-
-def is_pending(connection: Connection | Crossed) -> bool:
-    """Whether octets wait to be passed on."""
-    return bool(connection.client.pending or connection.server.pending)

@@ -1,11 +1,12 @@
 """One connection through the relay: two sockets, each passing on what the other receives.
 
-In one loop turn a `Side` receives into the recording's arena and queues what it got; when the turn
-is written to the file, `forward` passes it on. Whatever happens to one side happens to the other:
-a half-close, a reset, and a peer that stops reading.
+`Endpoint` and `Connection` are what every connection has. The plain one is here too: in one loop
+turn a `Side` receives into the recording's arena and queues what it got; when the turn is written
+to the file, `forward` passes it on. Whatever happens to one side happens to the other: a
+half-close, a reset, and a peer that stops reading.
 
-Connections that need more than that (TLS; one day faults and edits) have classes of their own,
-chosen when the connection is made: this one must stay as short as it is.
+Connections that need more than that (TLS, faults) are `layered_connection.LayeredConnection`s: this
+one must stay as short as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import struct
 from typing import Final, Protocol
 
 from amqpscope.proxy.record import DATA, END, PAYLOAD, RESET, Address, Flow, Recording, flows
+from dissectors.native import mypyc_attr
 
 IN: Final = select.EPOLLIN
 OUT: Final = select.EPOLLOUT
@@ -46,6 +48,32 @@ class Host(Protocol):
         """The upstream broke a connection off."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Endpoint:
+    """One of the two sockets of a connection, and the direction that comes out of it."""
+
+    __slots__ = ("alive", "ended", "epoll", "fd", "flow", "mask", "pending", "socket")
+
+    def __init__(self, epoll: select.epoll, endpoint: socket.socket, flow: Flow) -> None:
+        self.epoll = epoll
+        self.socket = endpoint
+        self.fd = endpoint.fileno()
+        self.flow = flow
+        self.mask = IN
+        self.pending = b""
+        """What this socket has not taken yet: then the peer is not read."""
+        self.ended = False
+        """The peer behind this socket has closed its direction."""
+        self.alive = True
+
+    def want(self, mask: int) -> None:
+        """Be told of these events from now on."""
+        if mask != self.mask:
+            self.mask = mask
+            self.epoll.modify(self.fd, mask or EDGE)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Connection:
     """A client and the upstream it talks to."""
 
@@ -53,51 +81,68 @@ class Connection:
 
     def __init__(
         self,
+        number: int,
+        addresses: tuple[Address, Address],
+        client: Endpoint,
+        server: Endpoint,
+    ) -> None:
+        self.number = number
+        self.client_address, self.server_address = addresses
+        self.client = client
+        self.server = server
+
+    @property
+    def waiting(self) -> bool:
+        """Whether octets wait to be passed on, and will be."""
+        return bool(self.client.pending or self.server.pending)
+
+    @property
+    def passed(self) -> int:
+        """A number that changes with every octet that passes."""
+        return self.client.flow.seq + self.server.flow.seq
+
+    def late(self) -> None:
+        """What was to begin by now has not."""
+
+
+class PlainConnection(Connection):
+    """A connection whose octets pass as they are."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
         host: Host,
         number: int,
         sockets: tuple[socket.socket, socket.socket],
-        client: Address,
-        server: Address,
+        addresses: tuple[Address, Address],
         recorded: Address,
     ) -> None:
-        self.number = number
-        self.client_address = client
-        self.server_address = server
         # The server as the recording has it, which may be another port.
-        there, back = flows(client, recorded, number)
+        there, back = flows(addresses[0], recorded, number)
         host.recording.opened(there, back)
-        self.client = Side(host, self, sockets[0], there)
-        self.server = Side(host, self, sockets[1], back)
-        self.client.peer, self.server.peer = self.server, self.client
-        host.watch(self.client, IN)
-        host.watch(self.server, IN)
+        client = Side(host, self, sockets[0], there)
+        server = Side(host, self, sockets[1], back)
+        super().__init__(number, addresses, client, server)
+        client.peer, server.peer = server, client
+        host.watch(client, IN)
+        host.watch(server, IN)
 
 
-class Side:
-    """One of the two sockets, and the direction that comes out of it."""
+class Side(Endpoint):
+    """One of the two sockets of a plain connection."""
 
-    __slots__ = (
-        "alive", "connection", "ended", "fd", "flow", "host", "mask", "peer", "pending", "queue",
-        "recording", "socket",
-    )  # fmt: skip
+    __slots__ = ("connection", "host", "peer", "queue", "recording")
 
     def __init__(
-        self, host: Host, connection: Connection, endpoint: socket.socket, flow: Flow
+        self, host: Host, connection: PlainConnection, endpoint: socket.socket, flow: Flow
     ) -> None:
+        super().__init__(host.epoll, endpoint, flow)
         self.host = host
         self.recording = host.recording
         self.queue = host.queue
         self.connection = connection
-        self.socket = endpoint
-        self.fd = endpoint.fileno()
-        self.flow = flow
         self.peer = self
-        self.mask = IN
-        self.pending = b""
-        """What the peer sent and this socket has not taken yet: then the peer is not read."""
-        self.ended = False
-        """The peer behind this socket has closed its direction."""
-        self.alive = True
 
     def event(self, events: int) -> None:
         """Something happened on the socket."""
@@ -166,12 +211,6 @@ class Side:
             peer = self.peer
             if not peer.ended:
                 peer.want(peer.mask | IN)
-
-    def want(self, mask: int) -> None:
-        """Be told of these events from now on."""
-        if mask != self.mask:
-            self.mask = mask
-            self.host.epoll.modify(self.fd, mask or EDGE)
 
     def reset(self) -> None:
         """The connection broke on this side: it breaks on the other, as it would without us."""

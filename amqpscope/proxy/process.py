@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from amqpscope.proxy.address import (
     DEFAULT_LISTEN,
@@ -36,6 +36,9 @@ from amqpscope.proxy.record import Recording
 from amqpscope.proxy.relay import Relay, Status
 from amqpscope.proxy.tls import TlsError
 from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
+
+if TYPE_CHECKING:
+    from amqpscope.proxy.faults import FaultSet
 
 START_SECONDS: Final = 30.0
 
@@ -61,6 +64,8 @@ class Settings:
     keylog: str | None = None
     """TLS secrets for the recording, from a peer that writes them there."""
     limits: Limits = field(default_factory=Limits)
+    faults: tuple[dict[str, Any], ...] = ()
+    """What is done to frames, as tables of a file with faults."""
 
 
 def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
@@ -68,6 +73,7 @@ def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
     raise_descriptor_limit()
     listeners: list[socket.socket] = []
     try:
+        faults = make_faults(settings.faults)
         targets = Targets(parse_upstream(settings.upstream))
         policy = None if settings.tls is None else TlsPolicy(settings.tls)
         for text in settings.listen:
@@ -80,7 +86,7 @@ def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
         )
         # Last, so that no file is left behind by what cannot begin.
         recording = Recording(files)
-    except (AddressError, RecordingError, TlsError) as error:
+    except (AddressError, RecordingError, StartError, TlsError) as error:
         for listener in listeners:
             listener.close()
         raise StartError(str(error)) from error
@@ -97,7 +103,20 @@ def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
         keylog,
         settings.limits,
         scheme_of(settings.upstream),
+        faults,
     )
+
+
+def make_faults(tables: tuple[dict[str, Any], ...]) -> FaultSet | None:
+    """The faults of a relay; None where there are none, so that nothing for them is imported."""
+    if not tables:
+        return None
+    from amqpscope.proxy.faults import FaultSet, parse_table
+
+    try:
+        return FaultSet([parse_table(table, "fault:") for table in tables])
+    except ValueError as error:
+        raise StartError(str(error)) from error
 
 
 def exposed(relay: Relay) -> list[str]:
@@ -140,6 +159,7 @@ def run_process(fd: int) -> None:
         table = json.loads(file.readline())
     channel = Channel(end, lambda line: None)
     table["listen"] = tuple(table["listen"])
+    table["faults"] = tuple(table["faults"])
     table["limits"] = Limits(*table["limits"])
     table["tls"] = table["tls"] and TlsOptions(**table["tls"])
     try:

@@ -24,6 +24,7 @@ from amqpscope.proxy.files import (
     TLS_REMOVED,
     Files,
     RecordingError,
+    option,
     secrets_block,
     whole_blocks,
 )
@@ -55,6 +56,13 @@ _ENHANCED_PACKET: Final = 6
 _MACS: Final = b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01"
 _PACKET_4: Final = struct.Struct(">IIIIIII12sHHHHHHH8sHHIIHHHH")
 _PACKET_6: Final = struct.Struct(">IIIIIII12sHIHH32sHHIIHHHH")
+_COMMENT: Final = 1
+LONGEST_COMMENT: Final = 200
+"""Octets of a packet's comment."""
+_SIZE: Final = struct.Struct(">I")
+_TIME: Final = struct.Struct(">II")
+_TIME_AT: Final = 12
+"""Where a packet's block has its time."""
 _TAILS: Final = [struct.Struct(f">{-size & 3}xI") for size in range(4)]
 """Padding and the block's length once more."""
 
@@ -161,6 +169,41 @@ class Recording:
             start = self.position + flow.head
             self.buffer[start : start + len(part)] = part
             self.add(flow, len(part), len(part), DATA)
+
+    def replay(self, flow: Flow, octets: bytes, time: int) -> None:
+        """Octets that passed at an earlier time."""
+        for at in range(0, len(octets), PAYLOAD):
+            self.require_room()
+            start = self.position
+            self.data(flow, octets[at : at + PAYLOAD])
+            _TIME.pack_into(self.buffer, start + _TIME_AT, time >> 32, time & U32)
+
+    def comment(self, flow: Flow, text: str) -> None:
+        """A packet without octets that says something to whoever reads the recording."""
+        self.require_room()
+        start = self.position
+        self.add(flow, 0, 0, PLAIN_ACK)
+        self.annotate(start, text)
+
+    def data_with_comment(self, flow: Flow, octets: bytes, text: str) -> None:
+        """Octets that did not come through the arena, the first packet with a comment."""
+        self.require_room()
+        start = self.position
+        self.data(flow, octets[:PAYLOAD])
+        self.annotate(start, text)
+        self.data(flow, octets[PAYLOAD:])
+
+    def annotate(self, start: int, text: str) -> None:
+        """Put a comment on the newest packet, which begins at `start`."""
+        words = text.encode("utf-8", "replace")[:LONGEST_COMMENT]
+        words = words.decode("utf-8", "ignore").encode()
+        options = option(_COMMENT, words) + option(0, b"")
+        end = self.position - 4
+        total = self.position - start + len(options)
+        self.buffer[end : end + len(options)] = options
+        _SIZE.pack_into(self.buffer, end + len(options), total)
+        _SIZE.pack_into(self.buffer, start + 4, total)
+        self.position = start + total
 
     def secrets(self, text: bytes) -> None:
         """TLS secrets, ahead of the packets that they open, also of those in the arena."""

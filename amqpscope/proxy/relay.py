@@ -12,20 +12,24 @@ import socket
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from amqpscope.proxy.address import shown
+from amqpscope.proxy.bridge import Bridge
 from amqpscope.proxy.clock import FOR_EVER, Clock, Limits
-from amqpscope.proxy.connection import EDGE, Connection, Side
+from amqpscope.proxy.connection import EDGE, Connection, PlainConnection, Side
 from amqpscope.proxy.dial import Dial, Targets
 from amqpscope.proxy.entrance import Entrance
 from amqpscope.proxy.keylog_tail import KeyLog
+from amqpscope.proxy.layered_connection import LayeredConnection, LayeredEnd
 from amqpscope.proxy.lines import Repeats
 from amqpscope.proxy.record import FULL, Address, Recording
 from amqpscope.proxy.sniff import MAX_HELLO, Kind, sniff
 from amqpscope.proxy.tls_bridge import Crossing
-from amqpscope.proxy.tls_connection import Crossed, End
 from amqpscope.proxy.tls_policy import TlsPolicy
+
+if TYPE_CHECKING:
+    from amqpscope.proxy.faults import FaultSet
 
 ONE_LINE: Final = 1.0
 """Seconds in which connections that the upstream breaks off are worth one line."""
@@ -74,6 +78,7 @@ class Relay:
         keylog: KeyLog | None = None,
         limits: Limits | None = None,
         scheme: str = "amqp",
+        faults: FaultSet | None = None,
     ) -> None:
         self.listeners = listeners
         self.names = [shown(listener.getsockname()) for listener in listeners]
@@ -87,6 +92,8 @@ class Relay:
         self.keylog = keylog
         """Where a peer writes the secrets of TLS that is passed on."""
         self.limits = limits or Limits()
+        self.faults = faults
+        """What may be done to frames that pass; None: nothing is."""
         self.websocket = scheme in ("ws", "wss")
         self.epoll = select.epoll()
         self.handlers: dict[int, Handler] = {}
@@ -94,7 +101,7 @@ class Relay:
         self.broken: list[Side] = []
         self.later: list[Callable[[], None]] = []
         """What waits for the end of the turn."""
-        self.open: set[Connection | Crossed] = set()
+        self.open: set[Connection] = set()
         self.vanished_at = 0.0
         self.vanished_too = 0
         """Connections that the upstream broke off and nobody was told of yet."""
@@ -218,7 +225,7 @@ class Relay:
         """Be told of other events of a descriptor."""
         self.epoll.modify(fd, mask)
 
-    def leave(self, connection: Connection | Crossed) -> None:
+    def leave(self, connection: Connection) -> None:
         """A connection is over: forget its sockets and close them."""
         for side in (connection.client, connection.server):
             side.alive = False
@@ -258,21 +265,25 @@ class Relay:
     def connection(self, dial: Dial, upstream: socket.socket) -> None:
         """Let a client and its upstream talk, in the right way."""
         sockets = (dial.client, upstream)
-        recorded = self.recorded(dial.target)
-        connection = Connection(
-            self, dial.number, sockets, dial.client_address, dial.target, recorded
+        addresses = dial.client_address, dial.target
+        connection = PlainConnection(
+            self, dial.number, sockets, addresses, self.recorded(dial.target)
         )
         self.open.add(connection)
         self.clock.opened()
-        if self.policy is not None:
-            if self.policy.options.encrypted:
-                # At once: not an octet may go upstream in the clear.
-                self.cross(connection)
-            else:
-                # The first octets of the client tell; after them nothing of this is left.
-                self.handlers[connection.client.fd] = partial(self.sniff, connection)
+        policy = self.policy
+        if (policy is not None and policy.options.encrypted) or self.may_match(dial.number):
+            # At once: not an octet may go upstream in the clear, or unseen by a fault.
+            self.add_layers(connection)
+        elif policy is not None:
+            # The first octets of the client tell; after them nothing of this is left.
+            self.handlers[connection.client.fd] = partial(self.sniff, connection)
 
-    def sniff(self, connection: Connection, events: int) -> None:
+    def may_match(self, number: int) -> bool:
+        """Whether a fault can match a frame of a connection."""
+        return self.faults is not None and self.faults.may_match(number)
+
+    def sniff(self, connection: PlainConnection, events: int) -> None:
         """The client speaks for the first time: TLS, or anything else."""
         client = connection.client
         try:
@@ -281,33 +292,34 @@ class Relay:
             first = b"?"
         opening = sniff(first)
         if first and (opening is None or opening.kind in (Kind.TLS, Kind.IN_BAND_TLS)):
-            self.later.append(partial(self.cross, connection))
-        else:
+            self.later.append(partial(self.add_layers, connection))
+        elif isinstance(client, Side):
             self.handlers[client.fd] = client.event
             client.event(events)
 
-    def cross(self, connection: Connection) -> None:
-        """Let a connection go on with TLS on one side, or both."""
+    def add_layers(self, connection: PlainConnection) -> None:
+        """Let a connection go on with TLS on one side or both, with faults, or with both."""
         client, server = connection.client, connection.server
-        if self.policy is None or not client.alive or connection not in self.open:
+        if not client.alive or connection not in self.open:
             return
         self.open.discard(connection)
         ends = []
-        for side, address in (
-            (client, connection.client_address),
-            (server, connection.server_address),
-        ):
+        for side in (client, server):
             side.alive = False
             self.epoll.unregister(side.fd)
-            end = End(side.socket, address, side.flow)
+            end = LayeredEnd(self.epoll, side.socket, side.flow)
             end.pending, end.ended = side.pending, side.ended
             ends.append(end)
-        local = client.socket.getsockname()[0]
-        crossed = Crossed(self, Crossing(self.policy, local), *ends)
-        self.open.add(crossed)
-        crossed.begin()
+        bridge = Bridge()
+        if self.policy is not None:
+            bridge = Crossing(self.policy, client.socket.getsockname()[0])
+        layered = LayeredConnection(self, bridge, connection, ends[0], ends[1])
+        if self.faults is not None and self.may_match(connection.number):
+            layered.add_faults(self.faults.make_layer(layered))
+        self.open.add(layered)
+        layered.begin()
 
-    def vanished(self, connection: Connection | Crossed) -> None:
+    def vanished(self, connection: Connection) -> None:
         """The upstream broke a connection off; many at once are one line."""
         now = time.monotonic()
         if now - self.vanished_at < ONE_LINE:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.proxy.bridge import Bridge
 from amqpscope.proxy.sniff import IN_BAND_TLS_HEADER, Kind, Opening, may_be_anything, sniff
 from amqpscope.proxy.tls import TlsEnd, TlsError
 from amqpscope.proxy.tls_policy import TlsPolicy
@@ -25,10 +26,11 @@ from amqpscope.stream.types import CLIENT, SERVER
 UPSTREAM: Final = SERVER
 
 
-class Crossing:
+class Crossing(Bridge):
     """The TLS of one connection through the proxy."""
 
     def __init__(self, policy: TlsPolicy, local: str) -> None:
+        super().__init__()
         self._policy = policy
         self._local = local
         """The address that the client connected to: its name for us when it asks for no host."""
@@ -37,14 +39,10 @@ class Crossing:
         self._tls = [False, policy.options.encrypted]
         """Sides that speak TLS, now or once they may."""
         self._ends: list[TlsEnd | None] = [None, None]
-        self._out = [bytearray(), bytearray()]
-        """Octets for a socket that are not TLS, before it if there is any."""
         self._early = [bytearray(), bytearray()]
         """Plaintext for a side whose TLS has not begun."""
         self._held = [bytearray(), bytearray()]
         """Octets from a side that cannot be dealt with yet."""
-        self._ended = [False, False]
-        self._closing = [False, False]
         self._cut = [False, False]
         self._client_asked = False
         """The client has sent AMQP's TLS header, so TLS must follow."""

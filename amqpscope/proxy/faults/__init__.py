@@ -1,0 +1,77 @@
+"""Faults by frame: what the proxy does to frames that match a filter.
+
+    FILTER => ACTION [skip=N] [times=N] [every=N] [chance=P] [seed=N] [connection=N]
+
+FILTER is the language of `-Y`. The first fault that acts on a frame wins; one that lets a match
+pass (skip, every, chance) leaves it to those after it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from amqpscope.proxy.faults.errors import FaultError
+from amqpscope.proxy.faults.fault import Fault
+from amqpscope.proxy.faults.file import read_faults
+from amqpscope.proxy.faults.parser import parse_fault, parse_table
+
+if TYPE_CHECKING:
+    from amqpscope.analysis import Step
+    from amqpscope.proxy.faults.layer import FaultLayer
+    from amqpscope.proxy.layered_connection import LayeredConnection
+
+__all__ = ["Fault", "FaultError", "FaultSet", "parse_fault", "parse_table", "read_faults"]
+
+MOST: Final = 1000
+"""Faults at a time: each is a question to each frame."""
+
+
+class FaultSet:
+    """The faults of a running proxy."""
+
+    def __init__(self, faults: list[Fault] | None = None) -> None:
+        self.faults: list[Fault] = []
+        for fault in faults or []:
+            self.add(fault)
+
+    def add(self, fault: Fault) -> Fault:
+        """Let a fault act from now on; ValueError if there is one of its name."""
+        if len(self.faults) >= MOST:
+            raise ValueError(f"there are {MOST:,} faults already")
+        if not fault.name:
+            taken = {each.name for each in self.faults}
+            number = next(n for n in range(1, MOST + 2) if f"fault-{n}" not in taken)
+            fault.name = f"fault-{number}"
+        if any(each.name == fault.name for each in self.faults):
+            raise ValueError(f"there is a fault {fault.name} already")
+        self.faults.append(fault)
+        return fault
+
+    def remove(self, name: str) -> Fault:
+        """Let a fault act no more; ValueError if there is none of that name."""
+        for fault in self.faults:
+            if fault.name == name:
+                self.faults.remove(fault)
+                return fault
+        raise ValueError(f"there is no fault {name}")
+
+    def may_match(self, connection: int) -> bool:
+        """Whether a fault can act on a connection."""
+        return any(fault.may_match(connection) for fault in self.faults)
+
+    def choose(self, step: Step, connection: int) -> Fault | None:
+        """The first fault that acts on a frame."""
+        for fault in self.faults:
+            if fault.acts_on(step, connection):
+                return fault
+        return None
+
+    def make_layer(self, connection: LayeredConnection) -> FaultLayer:
+        """What acts on the frames of one connection."""
+        from amqpscope.proxy.faults.layer import FaultLayer
+
+        return FaultLayer(self, connection)
+
+    def describe(self) -> list[dict[str, Any]]:
+        """All faults as tables."""
+        return [fault.describe() for fault in self.faults]

@@ -1,0 +1,281 @@
+"""The frame layer: cuts what passes into frames, and lets faults act on those that match.
+
+Octets in, octets out; the connection around it records and sends. As long as no fault has acted
+every octet passes as it came. There are two models, one for each peer: a frame is judged by what
+its sender has said and been told, which is not what the other peer has.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.analysis import Analyzer, Numbering, Step
+from amqpscope.protocols.registry import may_become_header
+from amqpscope.proxy.faults.acting import ACTIONS
+from amqpscope.proxy.faults.errors import CannotApplyError
+from amqpscope.proxy.faults.fault import Fault
+from amqpscope.proxy.faults.lane import FOR_EVER, Lane
+from amqpscope.proxy.faults.peer_view import Output, PeerView
+from amqpscope.proxy.faults.views import view_of
+from amqpscope.stream.framer import Frame
+from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection
+
+if TYPE_CHECKING:
+    from amqpscope.proxy.faults import FaultSet
+    from amqpscope.proxy.layered_connection import LayeredConnection
+
+MOST_HELD: Final = 16 << 20
+"""Octets of a frame that are held until it is whole; a larger one passes as it comes."""
+TO_CLOSE: Final = 5.0
+"""Seconds for which peers may answer when the proxy closes their connection."""
+
+
+class Stream:
+    """What one peer sends."""
+
+    def __init__(self) -> None:
+        self.waiting = bytearray()
+        """Octets that are not passed on yet."""
+        self.offset = 0
+        """Where they begin in the stream."""
+        self.passing = bytearray()
+        """Octets that pass as they came, together as far as nothing happens between them."""
+
+
+class FaultLayer:
+    """Faults on one connection."""
+
+    def __init__(self, faults: FaultSet, connection: LayeredConnection) -> None:
+        self.faults = faults
+        self.connection = connection
+        self.number = connection.number
+        self.streams = (Stream(), Stream())
+        self.lanes = (Lane(), Lane())
+        """By who sends; used once a fault has acted."""
+        self.models = (self.make_model(), self.make_model())
+        """By the peer whose view it is."""
+        self.tcp = [
+            Connection(connection.client_address, connection.server_address, True) for _ in range(2)
+        ]
+        self.offsets = [[0, 0], [0, 0]]
+        """Octets of each sender that each model has seen."""
+        self.view: PeerView | None = None
+        self.wake_at = FOR_EVER
+        self.over = False
+        """The connection was ended by a fault."""
+        self.closing_at = 0.0
+        self.held_by: list[Fault | None] = [None, None]
+
+    def make_model(self) -> Analyzer:
+        """A model of the connection under its own number."""
+        numbering = Numbering()
+        numbering.connections = self.number - 1
+        return Analyzer(numbering=numbering)
+
+    # What the connection asks
+
+    @property
+    def waiting(self) -> bool:
+        """Whether octets wait that will be passed on by themselves."""
+        return any(not lane.empty and not lane.stalled for lane in self.lanes)
+
+    @property
+    def stalled(self) -> bool:
+        """Whether octets wait that never will."""
+        return any(lane.stalled for lane in self.lanes)
+
+    def queued(self, side: int) -> int:
+        """Octets of a peer that wait."""
+        return self.lanes[side].size
+
+    def feed(self, side: int, octets: bytes) -> None:
+        """Take octets from a peer."""
+        if self.over:
+            return
+        stream = self.streams[side]
+        stream.waiting += octets
+        for step in self.follow(side, side, octets):
+            if self.view is None:
+                self.view = view_of(step.talk)
+            self.handle(stream, step)
+            if self.connection.closing:
+                return
+        if (stream.waiting and not self.is_begun(side)) or len(stream.waiting) > MOST_HELD:
+            self.pass_untouched(stream, side, len(stream.waiting))
+        self.flush(side)
+        self.pump()
+
+    def end(self, side: int) -> None:
+        """A peer says no more."""
+        stream = self.streams[side]
+        if self.over:
+            return
+        self.pass_untouched(stream, side, len(stream.waiting))
+        self.flush(side)
+        if self.connection.is_split:
+            self.lanes[side].put(None, time.monotonic())
+            self.pump()
+        else:
+            self.connection.pass_end(side)
+
+    def pump(self) -> None:
+        """Pass on what is due."""
+        now = time.monotonic()
+        if self.wake_at <= now:
+            self.wake_at = FOR_EVER
+        for side in (CLIENT, SERVER):
+            lane = self.lanes[side]
+            while not self.over and (item := lane.take(now)) is not None:
+                if item.octets is None:
+                    self.connection.pass_end(side)
+                else:
+                    self.connection.emit(side, item.octets, item.comment)
+        if self.closing_at and (now >= self.closing_at or (self.view and self.view.is_over)):
+            self.disconnect()
+        due = min(self.lanes[CLIENT].due(), self.lanes[SERVER].due())
+        due = min(due, self.closing_at or FOR_EVER)
+        if due < self.wake_at and not self.over:
+            self.wake_at = due
+            self.connection.call_later(max(0.0, due - now))
+
+    # Frames
+
+    def follow(self, leg: int, sender: int, octets: bytes) -> list[Step]:
+        """Let a model see octets of a sender; the frames that they complete."""
+        offset = self.offsets[leg][sender]
+        self.offsets[leg][sender] += len(octets)
+        chunk = Chunk(self.tcp[leg], sender, offset, octets, 0, time.time_ns(), -1)
+        return self.models[leg].feed(chunk)
+
+    def is_begun(self, side: int) -> bool:
+        """Whether what waits is the beginning of a frame; else it is none, and passes."""
+        model, tcp = self.models[side], self.tcp[side]
+        if model.is_dismissed(tcp):
+            return False
+        conversation = model.conversation_of(tcp)
+        if conversation is None or (side == SERVER and conversation.last[SERVER] is None):
+            if may_become_header(bytes(self.streams[side].waiting[:8])):
+                return True
+            if conversation is None:
+                return False
+        framers = getattr(conversation.talk_of(side), "framers", None)
+        if framers is None:
+            return False
+        framer = framers[side]
+        return framer.held > 0 and not framer.lost
+
+    def handle(self, stream: Stream, step: Step) -> None:
+        """Let a frame pass, or a fault act on it."""
+        frame = step.frame
+        side = frame.sender
+        if frame.offset > stream.offset:
+            self.pass_untouched(stream, side, frame.offset - stream.offset)
+        size = frame.offset + len(frame.raw) - stream.offset
+        whole = size == len(frame.raw)
+        fault = self.faults.choose(step, self.number)
+        if not whole or self.view is None:
+            if fault is not None:
+                self.report(fault, frame, "the frame is too large, part of it has passed")
+            self.pass_untouched(stream, side, size)
+            return
+        del stream.waiting[:size]
+        stream.offset += size
+        if fault is None:
+            self.send_all(frame, self.view.translate(frame), "")
+        else:
+            self.act(fault, frame)
+
+    def act(self, fault: Fault, frame: Frame) -> None:
+        """Let a fault act on a frame."""
+        view = self.view
+        assert view is not None
+        self.split(frame)
+        comment = f"amqpscope fault {fault.name}: {fault.text} on {frame.unit.name}"
+        try:
+            ACTIONS[fault.action.kind](self, fault, frame, comment)
+        except CannotApplyError as error:
+            fault.acted -= 1
+            self.report(fault, frame, str(error))
+            passed = view.translate(frame) if error.passed is None else error.passed
+            self.send_all(frame, passed, "")
+            return
+        if not self.over:
+            for side in (CLIENT, SERVER):
+                self.connection.mark(side, comment)
+
+    def split(self, frame: Frame) -> None:
+        """Record both conversations from here on, this frame in its sender's."""
+        connection = self.connection
+        if connection.is_split:
+            return
+        for side in (CLIENT, SERVER):
+            self.flush(side)
+        connection.split()
+        for side in (CLIENT, SERVER):
+            received = bytes(self.streams[side].waiting)
+            if side == frame.sender:
+                received = frame.raw + received
+            if received:
+                connection.record_received(side, received)
+
+    def report(self, fault: Fault, frame: Frame, reason: str) -> None:
+        """Let the user know of a fault that could not act."""
+        name = frame.unit.name
+        self.connection.report(f"fault {fault.name} was not applied to a {name}: {reason}")
+
+    # Octets
+
+    def pass_untouched(self, stream: Stream, side: int, size: int) -> None:
+        """Pass octets that are no frame, or too much of one."""
+        if size:
+            octets = bytes(stream.waiting[:size])
+            del stream.waiting[:size]
+            stream.offset += size
+            self.send(Output(1 - side, octets))
+
+    def send_all(self, frame: Frame, outputs: list[Output], comment: str, delay: float = 0) -> None:
+        """Send frames to whom they are for; a delay holds for those that the frame became."""
+        for output in outputs:
+            own = output.to != frame.sender
+            self.send(output, comment if output.forged or own else "", delay if own else 0.0)
+
+    def send(self, output: Output, comment: str = "", delay: float = 0.0) -> None:
+        """Send octets to a peer, behind all that waits for it."""
+        side = 1 - output.to
+        if not self.connection.is_split:
+            self.streams[side].passing += output.octets
+            return
+        self.follow(output.to, side, output.octets)
+        self.lanes[side].put(output.octets, time.monotonic(), delay, comment)
+
+    def flush(self, side: int) -> None:
+        """Pass on what came together, before a fault has acted."""
+        passing = self.streams[side].passing
+        if passing:
+            octets = bytes(passing)
+            passing.clear()
+            self.follow(1 - side, side, octets)
+            self.connection.emit(side, octets)
+
+    # Ends
+
+    def disconnect(self) -> None:
+        """FIN to both peers, behind what waits for them."""
+        if self.over:
+            return
+        self.over = True
+        for side in (CLIENT, SERVER):
+            for item in self.lanes[side].hurry():
+                if item.octets:
+                    self.connection.emit(side, item.octets, item.comment)
+        self.connection.close_both()
+
+    def reset(self) -> None:
+        """RST to both peers."""
+        self.over = True
+        self.connection.reset_both()
+
+    def close_soon(self) -> None:
+        """Disconnect when both peers have answered a close, or after a while."""
+        self.closing_at = time.monotonic() + TO_CLOSE

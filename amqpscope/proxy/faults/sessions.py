@@ -1,0 +1,134 @@
+"""Sessions and links of AMQP 1.0 as both peers see them, and how far their numbers differ."""
+
+from __future__ import annotations
+
+from amqpscope.proxy.faults.numbers import NumberMap, Serial
+from dissectors.v1_0.bodies import Attach, Body, Flow
+from dissectors.v1_0.values import Value
+
+
+class Link:
+    """One link; lists have the client's value first."""
+
+    def __init__(self, name: str, session: Session) -> None:
+        self.name = name
+        self.session = session
+        self.handles: list[int | None] = [None, None]
+        self.sender = 0
+        """Who sends messages over it."""
+        self.gone = [False, False]
+        """Which peers the proxy has sent a detach, and has not been answered by."""
+        self.detached = [False, False]
+        """Which peers have sent a detach that was passed on."""
+        self.pending: Value = None
+        """The error with which it is to be ended as soon as both peers have attached."""
+        self.count = 0
+        """The delivery-count of the sender."""
+        self.hidden = 0
+        """By how much it is ahead of what the receiver counts."""
+        self.credit: tuple[int, int] | None = None
+        """The receiver's newest delivery-count and link-credit."""
+        self.delivery: int | None = None
+        """The delivery-id of the message that is being sent."""
+        self.withheld = False
+        """... which the receiver is not to get the rest of."""
+        self.answer: Body | None = None
+        """... with which it is answered when it is whole."""
+        self.owes_answer = False
+
+    @property
+    def attached(self) -> bool:
+        """Whether both peers have attached it."""
+        return None not in self.handles
+
+    @property
+    def receiver(self) -> int:
+        """Who receives messages over it."""
+        return 1 - self.sender
+
+    @property
+    def remaining(self) -> int:
+        """Messages that the receiver takes at present."""
+        if self.credit is None:
+            return 0
+        return self.credit[0] + self.credit[1] - (self.count - self.hidden)
+
+    def attach(self, side: int, body: Attach) -> None:
+        """A peer attaches."""
+        self.handles[side] = body.handle
+        if not body.role:
+            self.sender = side
+            self.count = body.initial_delivery_count or 0
+        else:
+            self.sender = 1 - side
+
+
+class Session:
+    """One session; lists have the client's value first."""
+
+    def __init__(self) -> None:
+        self.channels: list[int | None] = [None, None]
+        self.gone = [False, False]
+        """Which peers the proxy has sent an end, and has not been answered by."""
+        self.ended = [False, False]
+        self.pending: Value = None
+        """The error with which it is to be ended as soon as both peers have begun."""
+        self.maps = [NumberMap(), NumberMap()]
+        """The delivery-ids that each peer assigns."""
+        self.serials = [Serial(), Serial()]
+        """The same numbers without an end."""
+        self.hidden = [0, 0]
+        """How many transfers of each peer the other has not seen."""
+        self.next_outgoing = [0, 0]
+        """The next transfer-id of each peer, as it counts itself."""
+        self.windows = [(0, 0), (0, 0)]
+        """The incoming and outgoing windows that each peer announced last."""
+        self.links: list[Link] = []
+
+    @property
+    def begun(self) -> bool:
+        """Whether both peers have begun it."""
+        return None not in self.channels
+
+    def link_of(self, side: int, handle: int | None) -> Link | None:
+        """The link that a peer calls by a handle."""
+        for link in reversed(self.links):
+            if link.handles[side] == handle and not link.detached[side] and handle is not None:
+                return link
+        return None
+
+    def attach(self, side: int, body: Attach) -> Link:
+        """A peer attaches a link, or answers its partner's attach."""
+        for link in self.links:
+            half = link.handles[side] is None and link.handles[1 - side] is not None
+            if half and link.name == body.name and (link.sender == side) != bool(body.role):
+                link.attach(side, body)
+                return link
+        link = Link(str(body.name), self)
+        link.attach(side, body)
+        self.links.append(link)
+        return link
+
+    def forget(self, link: Link) -> None:
+        """A link is over."""
+        if link in self.links:
+            self.links.remove(link)
+
+    def next_delivery(self, side: int) -> int:
+        """The next delivery-id of a peer, as it counts."""
+        newest = self.serials[side].newest
+        return 0 if newest is None else newest + 1
+
+    def flow_for(self, link: Link) -> Flow:
+        """What the receiver would say to the sender now: nothing is in flight from its view."""
+        sender, receiver = link.sender, link.receiver
+        incoming, outgoing = self.windows[receiver]
+        return Flow(
+            next_incoming_id=self.next_outgoing[sender] % (1 << 32),
+            incoming_window=incoming,
+            next_outgoing_id=(self.next_outgoing[receiver] - self.hidden[receiver]) % (1 << 32),
+            outgoing_window=outgoing,
+            handle=link.handles[receiver],
+            delivery_count=link.count % (1 << 32),
+            link_credit=max(0, link.remaining),
+        )
