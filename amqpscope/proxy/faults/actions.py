@@ -89,7 +89,7 @@ FORMS: Final = {
     "nack":          Form("nack [requeue=true]", options=("requeue",)),
     "return":        Form("return [code=312] [text=NO_ROUTE]", options=_CLOSE),
     "cancel":        Form("cancel"),
-    "channel.close": Form("channel.close [code=504] [text=...]", options=_CLOSE),
+    "channel.close": Form("channel.close [code=406] [text=...]", options=_CLOSE),
     "stall":         Form("stall [10s]", _seconds),
     "reset":         Form("reset"),
     "disconnect":    Form("disconnect"),
