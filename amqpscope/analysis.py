@@ -8,6 +8,7 @@ the same ones; none of them decodes, and none asks which family a step belongs t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from amqpscope.findings import Finding
@@ -19,6 +20,7 @@ from amqpscope.rules.registry import RuleSet
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import (
     CLIENT,
+    PEERS,
     SERVER,
     Analysed,
     Chunk,
@@ -453,6 +455,7 @@ class Analyzer:
         event = talk.take(frame, self.rules)
         findings = talk.findings()
         if findings:
+            findings = attributed(findings, conversation.connection)
             self._late.extend([found for found in findings if found.frame != frame.number])
             findings = [found for found in findings if found.frame == frame.number]
         steps.append(Step(conversation, talk, event, findings))
@@ -504,7 +507,7 @@ class Analyzer:
         if begun is not None:
             self.step(conversation, talk, begun, steps)
         talk.finish(end, self.rules)
-        self._late.extend(talk.findings())
+        self._late.extend(attributed(talk.findings(), conversation.connection))
         return steps
 
     def cut_short(self, candidate: Candidate, end: End) -> list[Step]:
@@ -523,6 +526,19 @@ class Analyzer:
             return []
         steps = self.accept(candidate, PROTOCOLS[0], PROTOCOLS[0].name)
         return steps + self.end(candidate, end)
+
+
+def attributed(findings: list[Finding], connection: Connection) -> list[Finding]:
+    """Findings with the fault of a proxy that they rest on; without those that it only copied."""
+    marks = connection.marks
+    if marks is None:
+        return findings
+    own: list[Finding] = []
+    for finding in findings:
+        if finding.packet > marks.copied:
+            fault = marks.fault_behind(finding.packet, PEERS.index(finding.peer))
+            own.append(replace(finding, fault=fault) if fault else finding)
+    return own
 
 
 def is_unread(held: list[Chunk]) -> bool:

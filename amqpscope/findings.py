@@ -49,6 +49,8 @@ class Finding:
     link: str
     related: tuple[tuple[int, str], ...] = ()
     """Other frames that matter to it, each with why."""
+    fault: str = ""
+    """The fault of a proxy that it rests on: then nobody is to blame."""
 
     def __str__(self) -> str:
         return self.rule

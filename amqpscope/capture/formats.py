@@ -10,7 +10,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.capture.packets import Packets
-from amqpscope.stream.types import INSIDE_TLS, Segment
+from amqpscope.stream.marks import COPY, FAULT
+from amqpscope.stream.types import INSIDE_TLS, MARKED, Segment
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -37,6 +38,8 @@ INTERFACE: Final = 1
 OBSOLETE_PACKET: Final = 2
 SIMPLE_PACKET: Final = 3
 ENHANCED_PACKET: Final = 6
+COMMENT: Final = 1
+OUR_COMMENT: Final = b"amqpscope "
 SECRETS: Final = 10
 TLS_KEY_LOG: Final = 0x544C534B
 IF_NAME: Final = 2
@@ -286,7 +289,21 @@ class Pcapng(Format):
         high: int = word(data, at + 12, big)  # and not i64: together they may have 64 bits
         low: int = word(data, at + 16, big)
         original = word(data, at + 24, big)
+        count = len(out)
         self._packet(number, high << 32 | low, data, at + 28, captured, original, out)
+        behind = at + 28 + (captured + 3 & ~3)
+        if end - behind > 4 and len(out) > count:
+            self._comment(data, behind, end, out[count])
+
+    def _comment(self, data: bytes, at: int, end: int, segment: Segment) -> None:
+        """What a proxy of ours has noted about a packet; comments of others say nothing to us."""
+        code, length = self._pair.unpack_from(data, at)
+        if code != COMMENT or length > end - at - 4 or data[at + 4 : at + 14] != OUR_COMMENT:
+            return
+        text = data[at + 4 : at + 4 + length].decode("utf-8", "replace")
+        if text == COPY or text.startswith(FAULT):
+            segment.comment = text
+            segment.flags |= MARKED
 
     def _obsolete_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
         _enough(at, end, 28, "a packet block")

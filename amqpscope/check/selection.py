@@ -91,7 +91,7 @@ class Selection:
 
     def fails(self, finding: Finding) -> bool:
         """Whether a finding makes the run fail."""
-        if self.fail_on == NEVER:
+        if self.fail_on == NEVER or finding.fault:
             return False
         return SEVERITIES.index(finding.severity) <= SEVERITIES.index(self.fail_on)
 

@@ -29,6 +29,7 @@ from amqpscope.proxy.files import (
     whole_blocks,
 )
 from amqpscope.proxy.flow import HEADERS_4, U32, Address, Flow, flows
+from amqpscope.stream.marks import COPY
 from amqpscope.stream.types import ACK, FIN, RST, SYN
 from amqpscope.wording import plural, reason_of
 
@@ -176,6 +177,7 @@ class Recording:
             self.require_room()
             start = self.position
             self.data(flow, octets[at : at + PAYLOAD])
+            self.annotate(start, COPY)
             _TIME.pack_into(self.buffer, start + _TIME_AT, time >> 32, time & U32)
 
     def comment(self, flow: Flow, text: str) -> None:

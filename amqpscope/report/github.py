@@ -37,8 +37,11 @@ def annotation(finding: Finding, path: str) -> str:
     doubt = "" if finding.certainty == "sure" else f" ({finding.certainty})"
     title = f"{finding.rule} {finding.name}{doubt}"
     message = f"frame {finding.frame} ({finding.peer}): {finding.message}"
+    command = COMMANDS["info" if finding.fault else finding.severity]
+    if finding.fault:
+        message += f" (because of fault {finding.fault})"
     return (
-        f"::{COMMANDS[finding.severity]} file={visible(path).translate(PROPERTY)},"
+        f"::{command} file={visible(path).translate(PROPERTY)},"
         f"line={finding.frame},title={title.translate(PROPERTY)}"
         f"::{visible(message).translate(DATA)}"
     )

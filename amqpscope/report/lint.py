@@ -18,8 +18,8 @@ VERSION: Final = 1
 
 
 def counted(captures: Sequence[CaptureResult]) -> dict[str, int]:
-    """How many findings there are of each severity."""
-    counts = Counter(f.severity for checked in captures for f in checked.findings)
+    """How many findings there are of each severity, without those that rest on a fault."""
+    counts = Counter(f.severity for checked in captures for f in checked.findings if not f.fault)
     for checked in captures:
         for kind, number in checked.more.items():
             counts[kind.severity] += number
@@ -67,6 +67,7 @@ def capture_object(checked: CaptureResult) -> dict[str, Any]:
 
 def finding_object(finding: Finding, capture: str) -> dict[str, Any]:
     """One finding."""
+    fault = {"fault": finding.fault} if finding.fault else {}
     return {
         "rule": finding.rule,
         "name": finding.name,
@@ -84,6 +85,7 @@ def finding_object(finding: Finding, capture: str) -> dict[str, Any]:
         "path": finding.path or None,
         "section": finding.section,
         "related": [{"frame": frame, "why": why} for frame, why in finding.related],
+        **fault,
     }
 
 

@@ -47,7 +47,8 @@ class LintText:
     def lines(self, captures: Sequence[CaptureResult]) -> Iterator[str]:
         """All findings, then the sum."""
         for checked in captures:
-            for finding in checked.findings:
+            # Those that rest on a fault come last: they are nobody's.
+            for finding in sorted(checked.findings, key=lambda each: bool(each.fault)):
                 yield from self.finding(finding, checked)
                 yield ""
             if checked.more:
@@ -67,7 +68,8 @@ class LintText:
         """One finding with its evidence."""
         doubt = "" if finding.certainty == "sure" else f", {finding.certainty}"
         mark = f"{finding.severity}[{finding.rule}]"
-        title = f"{mark} {finding.name} ({finding.peer}{doubt})"
+        because = f"; because of fault {printable(finding.fault)}" if finding.fault else ""
+        title = f"{mark} {finding.name} ({finding.peer}{doubt}{because})"
         for line in wrap(title, self.width, "", "  "):
             text = line.replace(mark, self.styled(mark, SEVERITY_COLOURS[finding.severity]))
             yield text.replace(finding.name, self.styled(finding.name, BOLD))
@@ -143,6 +145,9 @@ class LintText:
         ]  # fmt: skip
         if broken and broken == len(captures):
             return f"Nothing was checked: {plural(broken, 'capture')} could not be read."
+        faulted = sum(1 for checked in captures for each in checked.findings if each.fault)
+        if faulted:
+            read += f"; {faulted:,} more because of faults"
         if found:
             return f"Found {', '.join(found)} in {read}."
         return f"{self.styled('Nothing found', CLEAN)} in {read}."

@@ -103,7 +103,8 @@ def descriptor(id: str) -> dict[str, Any]:
 
 
 def result(finding: Finding, artifact: str, place: int, mark: str) -> dict[str, Any]:
-    """One finding."""
+    """One finding; one that rests on a fault is suppressed."""
+    suppressed = [{"kind": "external", "justification": f"fault {finding.fault} of the proxy"}]
     return {
         "ruleId": finding.rule,
         "ruleIndex": place,
@@ -115,6 +116,7 @@ def result(finding: Finding, artifact: str, place: int, mark: str) -> dict[str, 
             for number, (frame, why) in enumerate(finding.related, 1)
         ],
         "partialFingerprints": {"amqpscopeFinding/v1": mark},
+        **({"suppressions": suppressed} if finding.fault else {}),
         "rank": 100.0 if finding.certainty == "sure" else 40.0,
         "properties": {
             "certainty": finding.certainty,

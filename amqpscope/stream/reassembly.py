@@ -16,6 +16,7 @@ from typing import Final
 
 from amqpscope.stream.causality import pass_on, release_all, settle
 from amqpscope.stream.flow import SEQ_HALF, SEQ_MASK, Flow, distance
+from amqpscope.stream.marks import Marks
 from amqpscope.stream.ordering import MAX_WAITING, Order
 from amqpscope.stream.roles import (
     LATE_SYN,
@@ -33,6 +34,7 @@ from amqpscope.stream.types import (
     CLIENT,
     FIN,
     INSIDE_TLS,
+    MARKED,
     RST,
     SERVER,
     SYN,
@@ -115,6 +117,8 @@ class Reassembler:
             if flow is None:
                 return
         flow.last = segment.packet
+        if segment.flags & MARKED:
+            self._mark(flow, segment)
         peer = flow.peer
         behind = (peer.seq - segment.ack) & SEQ_MASK
         ack = peer.offset - behind
@@ -149,6 +153,13 @@ class Reassembler:
             size = len(data)
             flow.offset += size
             flow.seq = (flow.seq + size) & SEQ_MASK
+
+    def _mark(self, flow: Flow, segment: Segment) -> None:
+        """Keep what a proxy noted about a packet."""
+        connection = flow.connection
+        if connection.marks is None:
+            connection.marks = Marks()
+        connection.marks.add(segment.packet, flow.sender, segment.comment)
 
     # Connections: how they begin, and who is the client.
 

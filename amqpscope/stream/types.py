@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.stream.marks import Marks
+
 CLIENT: Final = 0
 SERVER: Final = 1
 PEERS: Final = ("client", "server")
@@ -29,13 +31,15 @@ BEYOND: Final = (1 << 62) - 2
 
 INSIDE_TLS: Final = 0x100
 """No flag of TCP: the octets were inside TLS, which whoever recorded them has taken off."""
+MARKED: Final = 0x200
+"""No flag of TCP: a proxy has noted something about the packet, see `marks`."""
 
 
 class Segment:
     """One TCP segment as a packet of the capture holds it."""
 
     __slots__ = (
-        "ack", "flags", "key", "missing", "packet", "payload", "seq", "time", "window",
+        "ack", "comment", "flags", "key", "missing", "packet", "payload", "seq", "time", "window",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +68,8 @@ class Segment:
         self.payload = payload
         self.missing = missing
         """Octets of payload that the packet had and the capture's snap length cut off."""
+        self.comment = ""
+        """What a proxy has noted about it, where it is `MARKED`."""
 
 
 class Certificate:
@@ -127,8 +133,8 @@ class Connection:
     """One TCP connection: who opened it, and what was seen of how it was set up."""
 
     __slots__ = (
-        "analysed", "anchored", "client", "disordered", "encrypted", "guessed", "opened", "server",
-        "tls", "unseen", "websocket",
+        "analysed", "anchored", "client", "disordered", "encrypted", "guessed", "marks", "opened",
+        "server", "tls", "unseen", "websocket",
     )  # fmt: skip
 
     def __init__(self, client: tuple[str, int], server: tuple[str, int], complete: bool) -> None:
@@ -152,6 +158,8 @@ class Connection:
         self.websocket: WebSocket | None = None
         self.analysed: Analysed | None = None
         """The analysis's own: `analysis.candidate_of` reads it."""
+        self.marks: Marks | None = None
+        """What a proxy noted about its packets."""
 
     @property
     def complete(self) -> bool:

@@ -19,6 +19,7 @@ from amqpscope.proxy.faults.lane import FOR_EVER, Lane
 from amqpscope.proxy.faults.peer_view import Output, PeerView
 from amqpscope.proxy.faults.views import view_of
 from amqpscope.stream.framer import Frame
+from amqpscope.stream.marks import FAULT
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class FaultLayer:
         view = self.view
         assert view is not None
         self.split(frame)
-        comment = f"amqpscope fault {fault.name}: {fault.text} on {frame.unit.name}"
+        comment = f"{FAULT}{fault.name}: {fault.text} on {frame.unit.name}"
         try:
             ACTIONS[fault.action.kind](self, fault, frame, comment)
         except CannotApplyError as error:

@@ -1,0 +1,54 @@
+"""What a proxy noted in its recording: where a fault acted, and which packets are copies.
+
+A connection on which a fault has acted is recorded as two. In each of them the proxy plays one of
+the peers, and says so by comments on packets that it sent itself: `amqpscope fault NAME: ACTION`.
+The second begins with what both have in common: packets with the comment `amqpscope copy`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+FAULT: Final = "amqpscope fault "
+COPY: Final = "amqpscope copy"
+LEGAL: Final = frozenset((
+    "accept", "cancel", "channel.close", "close", "delay", "detach", "duplicate", "end", "modify",
+    "nack", "rate", "reject", "release", "return", "slice", "stall",
+))  # fmt: skip
+"""Actions after which both peers still see a legal conversation."""
+
+
+class Marks:
+    """The comments of one connection."""
+
+    def __init__(self) -> None:
+        self.copied = 0
+        """The last packet that is a copy."""
+        self.proxy = -1
+        """Which peer the proxy plays: who sent the packets with comments; -1: not known."""
+        self.faults: list[tuple[int, str, bool]] = []
+        """From which packet on, by which fault, and whether the real peer may go by it."""
+
+    def add(self, packet: int, sender: int, text: str) -> None:
+        """Take the comment of a packet."""
+        if text == COPY:
+            self.copied = packet
+            return
+        self.proxy = sender
+        name, _, action = text[len(FAULT) :].partition(": ")
+        kind = action.partition(" ")[0]
+        self.faults.append((packet, name, kind in LEGAL))
+
+    def fault_behind(self, packet: int, peer: int) -> str:
+        """The fault that what a peer does in a packet may rest on; empty for none.
+
+        What the proxy sends in a peer's place rests on the newest fault. A real peer that sees a
+        legal conversation answers for itself, also when it was forged.
+        """
+        found = ""
+        for first, name, legal in self.faults:
+            if first > packet:
+                break
+            if peer == self.proxy or not legal:
+                found = name
+        return found
