@@ -77,7 +77,8 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
     It fails too when nothing could be checked: no AMQP passed, the upstream never answered, or not
     all was recorded; `allow_empty=True` lets a test pass in which nothing passes. The first
     argument is the upstream, the others are those of `amqp_lint`, and `write` for a file to record
-    to. What it gives has `url`, `host`, `port`, `findings` and `recording`.
+    to, and `faults`, rules as `--fault` takes them. What it gives has `url`, `host`, `port`,
+    `findings`, `recording` and `faults` (list, add, remove, count).
     """
     __tracebackhide__ = True
     proxies: list[Proxied] = []
@@ -89,6 +90,7 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
             *,
             write: str | Path | None = None,
             allow_empty: bool = False,
+            faults: Iterable[str] = (),
             **how: Any,
         ) -> Proxied:
             from amqpscope.check.config import select_rules
@@ -97,7 +99,13 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
             selection = select_rules(pytestconfig.rootpath, **how)
             stack.enter_context(collect_failures(failures))
             proxy = stack.enter_context(
-                proxied(upstream, write=write, selection=selection, allow_empty=allow_empty)
+                proxied(
+                    upstream,
+                    write=write,
+                    selection=selection,
+                    faults=faults,
+                    allow_empty=allow_empty,
+                )
             )
             proxies.append(proxy)
             return proxy

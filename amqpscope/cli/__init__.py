@@ -16,6 +16,7 @@ import click
 
 import amqpscope
 from amqpscope.cli.ca import ca
+from amqpscope.cli.faults import faults
 from amqpscope.cli.ladder import ladder
 from amqpscope.cli.lint import lint
 from amqpscope.cli.output import nothing
@@ -76,5 +77,7 @@ def cli() -> None:
     """
 
 
-for command in (read, proxy, demo, lint, explain, rules, stats, state, stuck, ladder, ca, pipeline):
+for command in (
+    read, proxy, faults, demo, lint, explain, rules, stats, state, stuck, ladder, ca, pipeline,
+):  # fmt: skip
     cli.add_command(command)

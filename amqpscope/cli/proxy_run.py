@@ -23,6 +23,7 @@ from amqpscope.cli.proxy_report import analyse, standard
 from amqpscope.cli.proxy_screen import Terminal, show_screen
 from amqpscope.proxy.connection import IN
 from amqpscope.proxy.control import Channel, Watch
+from amqpscope.proxy.control_socket import ControlSocket
 from amqpscope.proxy.files import NEVER
 from amqpscope.proxy.process import Settings, StartError, exposed, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
@@ -74,6 +75,7 @@ class ProxyRun:
             complain(str(error))
             return UNREADABLE
         self.heed_signals(relay)
+        open_control(relay)
         announce(relay)
         relay.recording.files.needed = 1
         # Opened now: by the time that it is read it may be gone.
@@ -96,6 +98,8 @@ class ProxyRun:
         verdict = self.verdict(relay)
         if relay.recording.problem is not None:
             verdict = verdict or UNREADABLE
+        for line in fault_counts(relay):
+            complain(line)
         relay.recording.files.reading(NEVER)  # what waited for the analysis may go
         self.tell_recording(relay)
         return code or self.command.finish() or verdict
@@ -288,6 +292,22 @@ def open_output(path: str) -> TextIO:
         raise StartError(f"{path}: {reason_of(error)}") from error
 
 
+def open_control(relay: Relay) -> None:
+    """Let `amqpscope faults` reach us under our port, where that can be."""
+    port = relay.listeners[0].getsockname()[1]
+    with contextlib.suppress(OSError):
+        relay.control = ControlSocket(relay, str(port))
+
+
+def fault_counts(relay: Relay) -> list[str]:
+    """How often each fault has matched and acted: one that never did was written wrong."""
+    faults = [] if relay.faults is None else relay.faults.faults
+    return [
+        f"fault {fault.name}: matched {counted(fault.matched, 'frame')}, acted on {fault.acted:,}"
+        for fault in faults
+    ]
+
+
 def announce(relay: Relay) -> None:
     """Where clients can connect, what the recording will hold, and who else could connect."""
     told = f"listening on {', '.join(relay.names)}, upstream {relay.upstream}"
@@ -296,6 +316,8 @@ def announce(relay: Relay) -> None:
         # TLS is taken off in it, and Wireshark goes by the port.
         told += f", and port {relay.recorded_port} for {relay.upstream.port}, which Wireshark knows"
     complain(told)
+    for fault in [] if relay.faults is None else relay.faults.faults:
+        complain(f"fault {fault.name}: {fault}")
     for warning in [] if relay.policy is None else relay.policy.warnings:
         complain(f"warning: {warning}")
     for host in exposed(relay):

@@ -20,6 +20,7 @@ from amqpscope.proxy.relay import QUIET, Relay, Status
 STATUS: Final = "status"
 STOP: Final = "stop"
 READING: Final = "reading"
+FAULTS: Final = "faults"
 ENDED: Final = "ended"
 ANSWER_SECONDS: Final = 5.0
 """A relay that does not answer for so long is stuck in a write to a slow disk."""
@@ -92,7 +93,16 @@ class Channel:
             elif word.startswith(READING.encode()):
                 relay.recording.files.reading(int(word.split()[1]))
                 relay.tell_news()
+            elif word.startswith(FAULTS.encode()):
+                self.send({FAULTS: answer_about_faults(relay, word[len(FAULTS) :])})
         return bool(octets)
+
+
+def answer_about_faults(relay: Relay, question: bytes) -> dict[str, Any]:
+    """Answer a question about faults; see `faults.commands`."""
+    from amqpscope.proxy.faults.commands import answer
+
+    return answer(relay, json.loads(question))
 
 
 class Watch:
@@ -152,6 +162,12 @@ class Watch:
             if self.ended or left <= 0:
                 return None
             self._read(left)
+
+    def ask_about_faults(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """Ask about faults, or for some; None when the relay is gone or does not answer."""
+        self._say(f"{FAULTS} {json.dumps(question)}")
+        answer = self.wait_for(FAULTS)
+        return answer if isinstance(answer, dict) else None
 
     def wait_for_end(self) -> None:
         """Wait until the relay is gone, or told to go and stuck."""

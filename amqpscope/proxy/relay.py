@@ -29,6 +29,7 @@ from amqpscope.proxy.tls_bridge import Crossing
 from amqpscope.proxy.tls_policy import TlsPolicy
 
 if TYPE_CHECKING:
+    from amqpscope.proxy.control_socket import ControlSocket
     from amqpscope.proxy.faults import FaultSet
 
 ONE_LINE: Final = 1.0
@@ -110,6 +111,7 @@ class Relay:
         """Seconds to wait for events; the clock sets it."""
         self.clock = Clock(self, idle_seconds)
         self.entrance = Entrance(self, listeners, targets, self.limits.connect)
+        self.control: ControlSocket | None = None
 
     def run(self) -> None:
         """Relay until stopped."""
@@ -181,6 +183,9 @@ class Relay:
         if self.vanished_too:
             self.tell(f"upstream {self.upstream} has reset {self.vanished_too:,} more connections")
         self.repeats.close()
+        if self.control is not None:
+            self.control.close()
+            self.control = None
         self.recording.close()
         self.tell_news()
         for connection in list(self.open):
@@ -190,6 +195,8 @@ class Relay:
     def forget(self) -> None:
         """Close listeners, epoll and file, in a process that does not relay."""
         self.entrance.forget()
+        if self.control is not None:
+            self.control.forget()
         self.epoll.close()
         self.recording.forget()
 

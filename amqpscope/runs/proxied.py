@@ -15,9 +15,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from subprocess import Popen
+from typing import Any
 
 from amqpscope.check.result import CaptureResult, NotChecked
 from amqpscope.check.selection import FAIL_ON, Selection, resolve
@@ -38,6 +39,40 @@ ANY_PORT = "127.0.0.1:0"
 
 class Violation(AssertionError):
     """Something that passed breaks a rule that counts; the text is that of `lint`."""
+
+
+class ProxyFaults:
+    """The faults of a running proxy."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def list(self) -> list[dict[str, Any]]:
+        """Each fault as a table, with how often it has `matched` and `acted`."""
+        return list(self._ask({"do": "list"})["faults"])
+
+    def add(self, rule: str, name: str = "") -> str:
+        """Let a fault act on connections to come; its name. ValueError shows what is wrong."""
+        return str(self._ask({"do": "add", "rule": rule, "name": name})["added"]["name"])
+
+    def remove(self, name: str) -> None:
+        """Let a fault act no more; ValueError if there is none of that name."""
+        self._ask({"do": "remove", "name": name})
+
+    def count(self, name: str) -> int:
+        """How often a fault has acted; ValueError if there is none of that name."""
+        for fault in self.list():
+            if fault["name"] == name:
+                return int(fault["acted"])
+        raise ValueError(f"there is no fault {name}")
+
+    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        answer = self._watch.ask_about_faults(question)
+        if answer is None:
+            raise RuntimeError("the relay does not answer")
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return answer
 
 
 class Proxied:
@@ -66,6 +101,7 @@ class Proxied:
         self._first_status = status
         self._run = Run(Input(status.first, follow=True), selection)
         self._live = LiveResult(self._run)
+        self.faults = ProxyFaults(watch)
 
     @property
     def status(self) -> Status:
@@ -123,6 +159,13 @@ class Proxied:
             raise Violation("\n" + "\n".join(LintText().lines([checked])))
 
 
+def make_table(rule: str) -> dict[str, Any]:
+    """A fault as a table; ValueError shows what is wrong with it."""
+    from amqpscope.proxy.faults import parse_fault
+
+    return parse_fault(rule).table()
+
+
 @contextmanager
 def proxied(
     upstream: str,
@@ -133,11 +176,13 @@ def proxied(
     ignore: tuple[str, ...] | list[str] = (),
     selection: Selection | None = None,
     tls: TlsOptions | None = None,
+    faults: Iterable[str] = (),
     fail_on: str | None = None,
     allow_empty: bool = False,
 ) -> Iterator[Proxied]:
     """Relay to `upstream` inside the block; without `write` the recording is removed after it.
 
+    `faults` are rules as `--fault` takes them; more can be added while it runs: `proxy.faults`.
     `fail_on` is a severity (error, warning, info): the block ends with `Violation` if there is a
     finding like that, or worse. `StartError` when it cannot begin: a port in use, a host that is
     not known. `NotChecked` at the end when not all was recorded and analysed; also when no AMQP
@@ -157,7 +202,9 @@ def proxied(
     folder = None if write is not None else tempfile.mkdtemp(prefix="amqpscope-")
     path = os.fspath(write) if write is not None else os.path.join(str(folder), "proxied.pcapng")
     try:
-        process, watch, status = start_process(Settings(upstream, path, (listen,), tls=tls))
+        tables = tuple(make_table(rule) for rule in faults)
+        settings = Settings(upstream, path, (listen,), tls=tls, faults=tables)
+        process, watch, status = start_process(settings)
         scheme = "ws" if scheme_of(upstream) in ("ws", "wss") else "amqp"
         proxy = Proxied(process, watch, status, chosen, scheme + "s" * (tls.cert is not None))
         try:

@@ -21,6 +21,7 @@ from amqpscope.proxy.faults.views import view_of
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.marks import FAULT
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection
+from dissectors.notation import NotationError, parse, write
 
 if TYPE_CHECKING:
     from amqpscope.proxy.faults import FaultSet
@@ -66,7 +67,6 @@ class FaultLayer:
         self.over = False
         """The connection was ended by a fault."""
         self.closing_at = 0.0
-        self.held_by: list[Fault | None] = [None, None]
 
     def make_model(self) -> Analyzer:
         """A model of the connection under its own number."""
@@ -258,6 +258,38 @@ class FaultLayer:
             passing.clear()
             self.follow(1 - side, side, octets)
             self.connection.emit(side, octets)
+
+    # Frames that wait for a decision
+
+    def describe_held(self, side: int) -> str:
+        """The frame of a peer that waits for a decision, in our notation; empty for none."""
+        octets = self.lanes[side].held
+        if octets is None:
+            return ""
+        dialect = "" if self.view is None or self.view.version == "1.0" else self.view.dialect
+        return write(octets, 0, dialect)
+
+    def decide(self, side: int, verdict: str, notation: str) -> None:
+        """Let a frame that waits go on; ValueError if there is none, or the verdict is not known."""
+        lane = self.lanes[side]
+        octets = lane.held
+        if octets is None or self.view is None:
+            raise ValueError("no frame waits there")
+        if verdict == "edit":
+            try:
+                octets = parse(notation, self.view.dialect)
+            except NotationError as error:
+                raise ValueError(str(error)) from error
+        elif verdict == "drop":
+            octets = b""
+        elif verdict == "disconnect":
+            lane.decide(b"", time.monotonic())
+            self.disconnect()
+            return
+        elif verdict != "pass":
+            raise ValueError("expected pass, edit, drop or disconnect")
+        lane.decide(octets, time.monotonic())
+        self.pump()
 
     # Ends
 

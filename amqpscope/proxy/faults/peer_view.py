@@ -28,6 +28,8 @@ class Output(NamedTuple):
 class PeerView:
     """One connection of a family that faults know nothing special of."""
 
+    version = ""
+
     def translate(self, frame: Frame) -> list[Output]:
         """What is sent in the place of a frame that passes."""
         return [Output(1 - frame.sender, frame.raw)]

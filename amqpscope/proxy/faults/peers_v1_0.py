@@ -45,6 +45,8 @@ CONDITIONS: Final = {
 class PeersV10(PeerView):
     """Both peers of one connection."""
 
+    version = "1.0"
+
     def __init__(self) -> None:
         self.sessions: list[Session] = []
         self.gone = [False, False]

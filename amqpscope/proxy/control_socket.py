@@ -1,0 +1,189 @@
+"""A socket in the file system through which other programs reach a running proxy.
+
+Only its owner can: the socket has mode 0600, in a folder of mode 0700. A line of JSON is a
+question, and a line of JSON its answer; see `faults.commands`. Nobody who is slow, or sends
+rubbish, can hold up the traffic.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import stat
+import tempfile
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from amqpscope.proxy.connection import IN
+
+if TYPE_CHECKING:
+    from amqpscope.proxy.relay import Relay
+
+LONGEST: Final = 1 << 18
+"""Octets of a question."""
+MOST: Final = 16
+"""Programs that may be connected at a time."""
+SUFFIX: Final = ".sock"
+ANSWER_SECONDS: Final = 5.0
+
+
+class ControlError(Exception):
+    """A proxy that cannot be reached; one line says why."""
+
+
+def folder() -> str:
+    """Where the sockets of this user's proxies are."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    if base and os.path.isdir(base):
+        return os.path.join(base, "amqpscope")
+    return os.path.join(tempfile.gettempdir(), f"amqpscope-{os.getuid()}")
+
+
+def require_private(path: str) -> None:
+    """Create a folder for its owner alone; OSError if it is somebody else's, or open to others."""
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    state = os.lstat(path)
+    if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid() or state.st_mode & 0o077:
+        raise PermissionError(f"{path} is open to others")
+
+
+class ControlSocket:
+    """The proxy's end."""
+
+    def __init__(self, relay: Relay, name: str) -> None:
+        """OSError when there can be none: the proxy then goes on without."""
+        require_private(folder())
+        self.relay = relay
+        self.path = os.path.join(folder(), name + SUFFIX)
+        self.clients: dict[int, tuple[socket.socket, bytearray]] = {}
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            if is_abandoned(self.path):
+                os.unlink(self.path)
+            before = os.umask(0o177)
+            try:
+                self.listener.bind(self.path)
+            finally:
+                os.umask(before)
+            self.listener.listen(MOST)
+        except OSError:
+            self.listener.close()
+            raise
+        self.listener.setblocking(False)
+        relay.register(self.listener.fileno(), IN, self.defer_accept)
+
+    def defer_accept(self, _: int) -> None:
+        """Accept after the turn: a descriptor that was closed in it may come again."""
+        self.relay.later.append(self.accept)
+
+    def accept(self) -> None:
+        """Take a program that connects."""
+        try:
+            client, _ = self.listener.accept()
+        except OSError:
+            return
+        if len(self.clients) >= MOST:
+            client.close()
+            return
+        client.setblocking(False)
+        self.clients[client.fileno()] = client, bytearray()
+        self.relay.register(client.fileno(), IN, partial(self.event, client.fileno()))
+
+    def event(self, fd: int, _: int) -> None:
+        """A program says something: answer after the turn."""
+        self.relay.later.append(partial(self.answer, fd))
+
+    def answer(self, fd: int) -> None:
+        """Answer the questions that are whole."""
+        from amqpscope.proxy.faults.commands import answer
+
+        if fd not in self.clients:
+            return
+        client, received = self.clients[fd]
+        try:
+            octets = client.recv(LONGEST)
+        except BlockingIOError:
+            return
+        except OSError:
+            octets = b""
+        received += octets
+        *lines, rest = bytes(received).split(b"\n")
+        received[:] = rest
+        gone = not octets or len(rest) > LONGEST
+        for line in lines:
+            try:
+                question = json.loads(line)
+            except (ValueError, RecursionError):
+                question = None
+            text = json.dumps(answer(self.relay, question)).encode() + b"\n"
+            try:
+                gone = client.send(text) < len(text) or gone
+            except OSError:
+                gone = True
+        if gone:
+            self.drop(fd)
+
+    def drop(self, fd: int) -> None:
+        """Close a program's connection."""
+        client, _ = self.clients.pop(fd)
+        self.relay.handlers.pop(fd, None)
+        client.close()
+
+    def forget(self) -> None:
+        """Close it in a process that does not relay."""
+        for client, _ in self.clients.values():
+            client.close()
+        self.clients.clear()
+        self.listener.close()
+
+    def close(self) -> None:
+        """The proxy ends."""
+        self.forget()
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+
+
+def is_abandoned(path: str) -> bool:
+    """Whether a socket is there that nobody answers at."""
+    if not os.path.lexists(path):
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            return True
+        except OSError:
+            return False
+    return False
+
+
+def running() -> list[str]:
+    """The names of the proxies that can be reached."""
+    try:
+        names = sorted(os.listdir(folder()))
+    except OSError:
+        return []
+    found = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
+    return [name for name in found if not is_abandoned(os.path.join(folder(), name + SUFFIX))]
+
+
+def ask(name: str, question: dict[str, Any]) -> dict[str, Any]:
+    """Ask a proxy by its name; ControlError when it does not answer."""
+    path = os.path.join(folder(), os.path.basename(name) + SUFFIX)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
+            end.settimeout(ANSWER_SECONDS)
+            end.connect(path)
+            end.sendall(json.dumps(question).encode() + b"\n")
+            with end.makefile("rb") as file:
+                answer = json.loads(file.readline())
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it closed the connection"
+        raise ControlError(f"proxy {name}: {str(reason or error).lower()}") from error
+    if not isinstance(answer, dict):
+        raise ControlError(f"proxy {name}: it answers in another way")
+    return answer
