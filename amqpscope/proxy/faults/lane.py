@@ -103,8 +103,8 @@ class Lane:
         return Item(piece, item.comment, item.due)
 
     def hurry(self) -> list[Item]:
-        """All that waits, at once: the connection ends."""
-        items = list(self._items)
+        """All that waits, but for what nobody has decided on, at once: the connection ends."""
+        items = [item for item in self._items if item.due < FOR_EVER]
         self._items.clear()
         self.size = 0
         return items

@@ -18,6 +18,7 @@ from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.lane import FOR_EVER, Lane
 from amqpscope.proxy.faults.peer_view import Output, PeerView
 from amqpscope.proxy.faults.views import view_of
+from amqpscope.proxy.faults.websocket import WebSocket
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.marks import FAULT
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 MOST_HELD: Final = 16 << 20
 """Octets of a frame that are held until it is whole; a larger one passes as it comes."""
+HTTP: Final = b"GET "
+"""How a WebSocket begins."""
 TO_CLOSE: Final = 5.0
 """Seconds for which peers may answer when the proxy closes their connection."""
 
@@ -63,6 +66,9 @@ class FaultLayer:
         self.offsets = [[0, 0], [0, 0]]
         """Octets of each sender that each model has seen."""
         self.view: PeerView | None = None
+        self.begun = False
+        """The client has said something."""
+        self.websocket: WebSocket | None = None
         self.wake_at = FOR_EVER
         self.over = False
         """The connection was ended by a fault."""
@@ -94,6 +100,33 @@ class FaultLayer:
         """Take octets from a peer."""
         if self.over:
             return
+        if side == CLIENT and not self.begun:
+            self.begun = True
+            if octets[: len(HTTP)] == HTTP:
+                self.websocket = WebSocket()
+        if self.websocket is None:
+            self.take(side, octets)
+        else:
+            self.take_apart(self.websocket, side, octets)
+        if not self.connection.closing:
+            self.flush(side)
+            self.pump()
+
+    def take_apart(self, websocket: WebSocket, side: int, octets: bytes) -> None:
+        """Take octets of a WebSocket: what is inside its frames counts, the rest passes."""
+        for piece in websocket.cut(side, octets):
+            split = self.connection.is_split
+            if not split:
+                websocket.keep(side, piece)
+            elif not piece.plain:
+                self.lanes[side].put(piece.raw, time.monotonic())
+            if piece.plain:
+                self.take(side, piece.payload)
+            if self.connection.closing:
+                return
+
+    def take(self, side: int, octets: bytes) -> None:
+        """Take octets of AMQP, or whatever it is."""
         stream = self.streams[side]
         stream.waiting += octets
         for step in self.follow(side, side, octets):
@@ -104,8 +137,6 @@ class FaultLayer:
                 return
         if (stream.waiting and not self.is_begun(side)) or len(stream.waiting) > MOST_HELD:
             self.pass_untouched(stream, side, len(stream.waiting))
-        self.flush(side)
-        self.pump()
 
     def end(self, side: int) -> None:
         """A peer says no more."""
@@ -114,6 +145,9 @@ class FaultLayer:
             return
         self.pass_untouched(stream, side, len(stream.waiting))
         self.flush(side)
+        if self.websocket is not None and (rest := self.websocket.unpassed(side)):
+            self.lanes[side].put(rest, time.monotonic())
+            self.pump()
         if self.connection.is_split:
             self.lanes[side].put(None, time.monotonic())
             self.pump()
@@ -215,8 +249,14 @@ class FaultLayer:
         connection.split()
         for side in (CLIENT, SERVER):
             received = bytes(self.streams[side].waiting)
+            decided = self.streams[side].offset
             if side == frame.sender:
                 received = frame.raw + received
+                decided -= len(frame.raw)
+            if self.websocket is not None:
+                if rest := self.websocket.rest(side, decided):
+                    self.lanes[side].put(rest, time.monotonic())
+                received = self.websocket.unpassed(side)
             if received:
                 connection.record_received(side, received)
 
@@ -248,15 +288,24 @@ class FaultLayer:
             self.streams[side].passing += output.octets
             return
         self.follow(output.to, side, output.octets)
-        self.lanes[side].put(output.octets, time.monotonic(), delay, comment)
+        octets = self.wrap(side, output.octets)
+        self.lanes[side].put(octets, time.monotonic(), delay, comment)
+
+    def wrap(self, side: int, octets: bytes) -> bytes:
+        """Octets as they go out."""
+        websocket = self.websocket
+        return octets if websocket is None or websocket.refused else websocket.wrap(side, octets)
 
     def flush(self, side: int) -> None:
         """Pass on what came together, before a fault has acted."""
-        passing = self.streams[side].passing
-        if passing:
-            octets = bytes(passing)
-            passing.clear()
+        stream = self.streams[side]
+        octets = bytes(stream.passing)
+        stream.passing.clear()
+        if octets:
             self.follow(1 - side, side, octets)
+        if self.websocket is not None and not self.connection.is_split:
+            octets = self.websocket.release(side, stream.offset)
+        if octets:
             self.connection.emit(side, octets)
 
     # Frames that wait for a decision
@@ -270,7 +319,7 @@ class FaultLayer:
         return write(octets, 0, dialect)
 
     def decide(self, side: int, verdict: str, notation: str) -> None:
-        """Let a frame that waits go on; ValueError if there is none, or the verdict is not known."""
+        """Decide on a frame that waits; ValueError if there is none, or no such verdict."""
         lane = self.lanes[side]
         octets = lane.held
         if octets is None or self.view is None:
@@ -288,7 +337,7 @@ class FaultLayer:
             return
         elif verdict != "pass":
             raise ValueError("expected pass, edit, drop or disconnect")
-        lane.decide(octets, time.monotonic())
+        lane.decide(self.wrap(side, octets) if octets else b"", time.monotonic())
         self.pump()
 
     # Ends

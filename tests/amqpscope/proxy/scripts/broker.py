@@ -39,6 +39,9 @@ class Broker(MessagingHandler):
             while self.waiting[address] and link.credit and link.state & Endpoint.REMOTE_ACTIVE:
                 link.send(self.waiting[address].popleft())
 
+    def on_link_error(self, event):
+        event.link.close()  # and not the connection, as the base class would
+
     def on_link_closing(self, event):
         for links in self.receivers.values():
             if event.link in links:

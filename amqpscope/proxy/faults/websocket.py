@@ -1,0 +1,175 @@
+"""WebSocket around the frames: taken off for the faults, and put around what they make of them.
+
+As long as no fault has acted every octet passes as it came, so what was cut is kept until the AMQP
+frames inside are decided on. After that each AMQP frame has a WebSocket frame of its own. What
+cannot be taken apart (another protocol over HTTP, compressed messages) passes untouched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from typing import Final, NamedTuple
+
+from amqpscope.stream.types import CLIENT, SERVER
+
+HEAD_END: Final = b"\r\n\r\n"
+MOST_HEAD: Final = 64 * 1024
+MOST_FRAME: Final = 16 << 20
+"""Octets of a WebSocket frame that is held until it is whole."""
+BINARY: Final = 0x82
+CONTROL: Final = 0x08
+MASKED: Final = 0x80
+
+
+class Piece(NamedTuple):
+    """A part of the stream: a WebSocket frame, or what is none."""
+
+    raw: bytes
+    payload: bytes
+    """The octets inside; none in an HTTP head or a control frame."""
+    plain: bool
+    """It is a frame with octets inside."""
+
+
+class Direction:
+    """What one peer sends."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray()
+        """Octets that are not cut yet."""
+        self.head = bytearray()
+        self.upgraded = False
+        self.offset = 0
+        """Octets inside, up to here."""
+        self.kept: deque[tuple[int, Piece]] = deque()
+        """Pieces that have not passed, each with where its octets inside end."""
+
+
+class WebSocket:
+    """Both directions of a connection that begins with an HTTP request."""
+
+    def __init__(self) -> None:
+        self.directions = (Direction(), Direction())
+        self.refused = False
+        """It is no WebSocket, or one that cannot be taken apart: everything passes."""
+
+    def cut(self, side: int, octets: bytes) -> list[Piece]:
+        """Take octets of a peer; the pieces that are whole."""
+        direction = self.directions[side]
+        direction.buffer += octets
+        pieces: list[Piece] = []
+        if not direction.upgraded and not self.refused:
+            self._read_head(side, direction, pieces)
+        if self.refused:
+            pieces.append(Piece(bytes(direction.buffer), b"", False))
+            direction.buffer.clear()
+        elif direction.upgraded:
+            while (piece := self._frame(direction)) is not None:
+                pieces.append(piece)
+        return pieces
+
+    def _read_head(self, side: int, direction: Direction, pieces: list[Piece]) -> None:
+        """Pass an HTTP head on as it comes, and see what it says."""
+        before = len(direction.head)
+        direction.head += direction.buffer
+        end = direction.head.find(HEAD_END)
+        if end < 0:
+            self.refused = len(direction.head) > MOST_HEAD
+            pieces.append(Piece(bytes(direction.buffer), b"", False))
+            direction.buffer.clear()
+            return
+        size = end + len(HEAD_END) - before
+        pieces.append(Piece(bytes(direction.buffer[:size]), b"", False))
+        del direction.buffer[:size]
+        head = bytes(direction.head[: end + 2]).lower()
+        direction.upgraded = True
+        if side == SERVER:
+            switched = head.split(None, 2)[1:2] == [b"101"]
+            compressed = b"\r\nsec-websocket-extensions:" in head and b"deflate" in head
+            self.refused = not switched or compressed
+        else:
+            self.refused = b"upgrade: websocket" not in head
+
+    def _frame(self, direction: Direction) -> Piece | None:
+        """The next WebSocket frame (RFC 6455, 5.2), if it is whole."""
+        buffer = direction.buffer
+        if len(buffer) < 2:
+            return None
+        size, at = buffer[1] & 0x7F, 2
+        if size >= 126:
+            at += 2 if size == 126 else 8
+            if len(buffer) < at:
+                return None
+            size = int.from_bytes(buffer[2:at], "big")
+        masked = buffer[1] & MASKED
+        start = at + (4 if masked else 0)
+        if size > MOST_FRAME:
+            self.refused = True
+            return None
+        if len(buffer) < start + size:
+            return None
+        raw = bytes(buffer[: start + size])
+        del buffer[: start + size]
+        if raw[0] & CONTROL:
+            return Piece(raw, b"", False)
+        payload = raw[start:]
+        return Piece(raw, unmask(payload, raw[at:start]) if masked else payload, True)
+
+    # Before a fault has acted
+
+    def keep(self, side: int, piece: Piece) -> None:
+        """Keep a piece until what is inside it is decided on."""
+        direction = self.directions[side]
+        direction.offset += len(piece.payload)
+        direction.kept.append((direction.offset, piece))
+
+    def release(self, side: int, offset: int) -> bytes:
+        """The pieces as they came, as far as all inside them up to an offset may pass."""
+        kept = self.directions[side].kept
+        released = []
+        while kept and kept[0][0] <= offset:
+            released.append(kept.popleft()[1].raw)
+        return b"".join(released)
+
+    # When a fault acts
+
+    def rest(self, side: int, offset: int) -> bytes:
+        """What may pass of a piece that may not pass as a whole, wrapped for itself."""
+        kept = self.directions[side].kept
+        if not kept:
+            return b""
+        end, piece = kept[0]
+        part = piece.payload[: max(0, offset - (end - len(piece.payload)))]
+        return self.wrap(side, part) if part else b""
+
+    def unpassed(self, side: int) -> bytes:
+        """All octets of a peer that were received and have not passed."""
+        direction = self.directions[side]
+        octets = b"".join(piece.raw for _, piece in direction.kept) + bytes(direction.buffer)
+        direction.kept.clear()
+        return octets
+
+    def wrap(self, side: int, octets: bytes) -> bytes:
+        """Octets in one WebSocket frame from a peer."""
+        mask = MASKED if side == CLIENT else 0
+        size = len(octets)
+        if size < 126:
+            head = bytes((BINARY, mask | size))
+        elif size < 1 << 16:
+            head = bytes((BINARY, mask | 126)) + size.to_bytes(2, "big")
+        else:
+            head = bytes((BINARY, mask | 127)) + size.to_bytes(8, "big")
+        if side != CLIENT:
+            return head + octets
+        key = os.urandom(4)
+        return head + key + unmask(octets, key)
+
+
+def unmask(octets: bytes, key: bytes) -> bytes:
+    """Octets with a mask put on, or taken off."""
+    if not octets:
+        return b""
+    whole = (key * (len(octets) // 4 + 1))[: len(octets)]
+    mixed = int.from_bytes(octets, "big") ^ int.from_bytes(whole, "big")
+    return mixed.to_bytes(len(octets), "big")
