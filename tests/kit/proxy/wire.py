@@ -1,0 +1,109 @@
+"""Two peers on sockets that say what a test tells them, in notation, with a relay between."""
+
+import queue
+import socket
+import time
+
+from amqpscope.protocols.v0_9.framer import DialectGuess
+from amqpscope.protocols.v0_9.framer import Framer as FramerV09
+from amqpscope.protocols.v1_0.framer import Framer as FramerV10
+from amqpscope.stream.types import Chunk, Connection
+from dissectors.notation import parse, write
+from dissectors.v0_9.dialects import DEFAULT, dialect
+from kit.proxy.relaying import PATIENCE
+
+OPENING = """
+client: header AMQP 1.0.0
+server: header AMQP 1.0.0
+client: open container-id="c"
+server: open container-id="s"
+client: begin next-outgoing-id=0 incoming-window=100 outgoing-window=100
+server: begin remote-channel=0 next-outgoing-id=0 incoming-window=100 outgoing-window=100
+"""
+SENDING = (
+    OPENING
+    + """
+client: attach name="l" handle=3 role=sender source=source() target=target(address="q") initial-delivery-count=0
+server: attach name="l" handle=5 role=receiver source=source() target=target(address="q")
+server: flow next-incoming-id=0 incoming-window=100 next-outgoing-id=0 outgoing-window=100 handle=5 delivery-count=0 link-credit=10
+"""
+)
+"""A client that may send ten messages."""
+
+
+class End:
+    """One of the peers."""
+
+    def __init__(self, endpoint, older=False):
+        self.socket = endpoint
+        self.socket.settimeout(PATIENCE)
+        spoken = DialectGuess(dialect(DEFAULT), True)
+        self.older = older
+        self.framer = FramerV09(0, spoken) if older else FramerV10(0)
+        self.offset = 0
+        self.frames = []
+        """Received and not asked for yet."""
+
+    def say(self, *lines):
+        self.socket.sendall(b"".join(map(parse, lines)))
+
+    def hear(self):
+        """The next frame in notation; None at the end of the stream."""
+        while not self.frames:
+            octets = self.socket.recv(1 << 16)
+            if not octets:
+                return None
+            chunk = Chunk(Connection(("", 0), ("", 0), True), 0, self.offset, octets, 0, 0, -1)
+            self.offset += len(octets)
+            self.frames += self.framer.feed(chunk)
+        return write(self.frames.pop(0).raw, 0, DEFAULT if self.older else "")
+
+    def hears_nothing(self, seconds=0.3):
+        """Whether no frame comes within a time."""
+        if self.frames:
+            return False
+        self.socket.settimeout(seconds)
+        try:
+            return not self.socket.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return True
+        finally:
+            self.socket.settimeout(PATIENCE)
+
+
+class Wire:
+    """A client and a server, connected through a relay."""
+
+    def __init__(self, relay, server, *faults, older=False, **settings):
+        self.accepted = queue.Queue()
+        self.relay = relay(server(self.serve), faults=tuple(faults), **settings)
+        self.older = older
+        self.connect()
+
+    def connect(self):
+        self.client = End(self.relay.connect(), self.older)
+        self.server = End(self.accepted.get(timeout=PATIENCE), self.older)
+
+    def serve(self, peer):
+        self.accepted.put(peer.dup())
+
+    def play(self, text):
+        """Let each peer say its lines, once the other has heard the one before."""
+        for line in filter(None, map(str.strip, text.splitlines())):
+            name, _, said = line.partition(": ")
+            near, far = self.client, self.server
+            if name == "server":
+                near, far = far, near
+            near.say(said)
+            assert far.hear() == write(parse(said), 0, DEFAULT if self.older else "")
+
+
+def fault(on, action, **counts):
+    """A fault as the settings of a relay have it."""
+    return {"on": on, "action": action, **counts}
+
+
+def measured(action):
+    """What something gives, and how many seconds it takes."""
+    start = time.monotonic()
+    return action(), time.monotonic() - start
