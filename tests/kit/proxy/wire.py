@@ -20,14 +20,14 @@ server: open container-id="s"
 client: begin next-outgoing-id=0 incoming-window=100 outgoing-window=100
 server: begin remote-channel=0 next-outgoing-id=0 incoming-window=100 outgoing-window=100
 """
-SENDING = (
-    OPENING
-    + """
-client: attach name="l" handle=3 role=sender source=source() target=target(address="q") initial-delivery-count=0
-server: attach name="l" handle=5 role=receiver source=source() target=target(address="q")
-server: flow next-incoming-id=0 incoming-window=100 next-outgoing-id=0 outgoing-window=100 handle=5 delivery-count=0 link-credit=10
-"""
-)
+SENDING = OPENING + "\n".join((
+    'client: attach name="l" handle=3 role=sender source=source() target=target(address="q") '
+    "initial-delivery-count=0",
+    'server: attach name="l" handle=5 role=receiver source=source() target=target(address="q")',
+    "server: flow next-incoming-id=0 incoming-window=100 next-outgoing-id=0 outgoing-window=100 "
+    "handle=5 delivery-count=0 link-credit=10",
+    "",
+))  # fmt: skip
 """A client that may send ten messages."""
 
 

@@ -1,0 +1,119 @@
+"""Real clients and real brokers with a fault between: both go on, and no rule is broken."""
+
+import json
+import sys
+
+import pytest
+
+import amqpscope as package
+from kit.proxy.brokers import SCRIPTS, run
+
+pytest.importorskip("proton")
+
+ALL = ["m0", "m1", "m2", "m3", "m4"]
+ACCEPTED = ["accepted"] * 5
+
+
+def send(port, queue, *faults):
+    """What became of five messages; asserts that neither peer could complain."""
+    with package.proxied(f"amqp://127.0.0.1:{port}", faults=faults, fail_on="error") as proxy:
+        done = json.loads(run(sys.executable, SCRIPTS / "outcomes.py", proxy.address, queue, 5))
+        acted = [proxy.faults.count(fault["name"]) for fault in proxy.faults.list()]
+    # Neither a real peer nor the proxy in one's place has broken a rule.
+    assert [f for f in proxy.findings if f.severity == "error"] == []
+    return done, acted
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcomes", "bodies"),
+    [
+        ("transfer && from == client => drop skip=9", ACCEPTED, ALL),
+        (
+            "transfer && from == client => reject skip=1 times=2",
+            ["accepted", "rejected", "rejected", "accepted", "accepted"],
+            ["m0", "m3", "m4"],
+        ),
+        (
+            "transfer && from == client => release every=2",
+            ["accepted", "released", "accepted", "released", "accepted"],
+            ["m0", "m2", "m4"],
+        ),
+        (
+            "transfer && from == client => accept times=1",
+            ACCEPTED,
+            ["m1", "m2", "m3", "m4"],
+        ),
+        ("transfer && from == server => drop skip=1 times=1", ACCEPTED, ["m0", "m2", "m3", "m4"]),
+        ("transfer && from == server => reject times=2", ACCEPTED, ["m2", "m3", "m4"]),
+        ("@dup-delivery", ACCEPTED, ["m0", *ALL]),
+        ("transfer && from == client => duplicate times=1", ACCEPTED, ["m0", *ALL]),
+        ("transfer && from == server => delay 100ms", ACCEPTED, ALL),
+        ("transfer => slice 7", ACCEPTED, ALL),
+        (
+            "disposition && from == server => set state=released times=1",
+            ["released", *ACCEPTED[1:]],
+            ALL,
+        ),
+        (
+            'transfer && from == client => inject transfer | amqp-value("new") times=1',
+            ACCEPTED,
+            ["m0", "new", *ALL[1:]],
+        ),
+        (
+            "@detach-after-transfer",
+            ["amqp:link:detach-forced", *ACCEPTED[1:]],
+            ALL,
+        ),
+    ],
+)
+def test_proton_and_a_broker_on_proton(broker, rule, outcomes, bodies):
+    done, acted = send(broker, f"q{abs(hash(rule))}", rule)
+    assert done == {"outcomes": outcomes, "bodies": bodies, "ended": "Timeout"}
+    assert acted == [0] if "skip=9" in rule else acted > [0]
+
+
+CONFIRMED = ["confirmed"] * 5
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcomes", "bodies", "left"),
+    [
+        (
+            "basic.publish => nack skip=1 times=2",
+            ["confirmed", "nacked", "nacked", "confirmed", "confirmed"],
+            ["m0", "m3", "m4"],
+            0,
+        ),
+        (
+            "basic.publish => return skip=1 times=1",
+            ["confirmed", "returned", *CONFIRMED[2:]],
+            ["m0", *ALL[2:]],
+            0,
+        ),
+        ("basic.publish => accept times=1", CONFIRMED, ALL[1:], 0),
+        ("basic.publish => duplicate times=1", CONFIRMED, ["m0", *ALL], 0),
+        (
+            "basic.publish => channel.close skip=1 times=1",
+            ["confirmed", 406, *CONFIRMED[2:]],
+            ALL,
+            0,
+        ),
+        ("basic.deliver => duplicate times=1", CONFIRMED, ["m0", *ALL], 0),
+        ("basic.deliver => release times=1", CONFIRMED, [*ALL[1:], "m0"], 0),
+        ("basic.deliver => reject times=1", CONFIRMED, ALL[1:], 0),
+        ("basic.deliver => drop skip=1 times=1", CONFIRMED, ["m0", *ALL[2:]], 0),
+        ("basic.deliver => cancel skip=1 times=1", CONFIRMED, ALL[:2], 3),
+        ("content-body => delay 50ms", CONFIRMED, ALL, 0),
+        ('basic.deliver => set exchange="x"', CONFIRMED, ALL, 0),
+    ],
+)
+def test_pika_and_rabbitmq(rabbitmq, rule, outcomes, bodies, left):
+    upstream = f"amqp://127.0.0.1:{rabbitmq.port}"
+    with package.proxied(upstream, faults=[rule], fail_on="error") as proxy:
+        command = (sys.executable, SCRIPTS / "confirms.py", "127.0.0.1", proxy.port)
+        done = json.loads(run(*command, f"q{abs(hash(rule))}", 5))
+        assert proxy.faults.list()[0]["acted"] > 0
+    assert [f for f in proxy.findings if f.severity == "error"] == []
+    assert done["outcomes"] == outcomes
+    assert done["bodies"] == bodies
+    assert done["left"] == left

@@ -1,0 +1,167 @@
+"""What a recording says of faults: both conversations, who did what, and nobody wrongly accused."""
+
+import json
+import subprocess
+
+import pytest
+
+import amqpscope as package
+from amqpscope.capture.pieces import Pieces
+from dissectors.notation import parse
+from kit.proxy.relaying import digest, echo, noise, receive, talks
+from kit.proxy.wire import SENDING, Wire, fault
+
+SENT = [
+    f'transfer[0] handle=3 delivery-id={n} delivery-tag=b"{n}" message-format=0 settled=true '
+    f'| amqp-value("m{n}")'
+    for n in range(3)
+]
+
+
+@pytest.fixture
+def wire(relay, server):
+    def start(*faults):
+        made = Wire(relay, server, *faults)
+        made.play(SENDING)
+        return made
+
+    return start
+
+
+def lines(text, peer):
+    return b"".join(
+        parse(line.partition(": ")[2])
+        for line in map(str.strip, text.splitlines())
+        if line.startswith(peer)
+    )
+
+
+def finish(it):
+    it.client.socket.close()
+    it.server.socket.close()
+    it.relay.settle()
+    it.relay.stop()
+    return it.relay.path
+
+
+def test_without_a_match_the_recording_is_as_ever(wire):
+    it = wire(fault("delivery-id == 99", "drop"))
+    it.client.say(*SENT)
+    for _ in SENT:
+        it.server.hear()
+    (talk,) = talks(finish(it)).values()
+    assert talk.octets[0] == lines(SENDING, "client") + b"".join(map(parse, SENT))
+    assert talk.octets[1] == lines(SENDING, "server")
+
+
+def test_where_a_fault_acts_both_conversations_are_recorded_whole(wire):
+    it = wire(fault("delivery-id == 1", "set message-format=7", name="odd"))
+    it.client.say(*SENT)
+    for _ in SENT:
+        it.server.hear()
+    near, far = it.client.socket.getsockname()[1], it.server.socket.getpeername()[1]
+    recorded = talks(finish(it))
+    assert set(recorded) == {near, far}
+    opening, answers = lines(SENDING, "client"), lines(SENDING, "server")
+    changed = [SENT[0], SENT[1].replace("format=0", "format=7"), SENT[2]]
+    assert recorded[near].octets[0] == opening + b"".join(map(parse, SENT))
+    assert recorded[far].octets[0] == opening + b"".join(map(parse, changed))
+    for each in recorded.values():
+        assert each.octets[1] == answers
+        assert each.ends == ["fin", "fin"]
+
+
+def test_packet_comments_name_the_fault(wire):
+    it = wire(fault("delivery-id == 1", "drop", name="lost"))
+    it.client.say(*SENT)
+    it.server.hear(), it.server.hear()
+    path = finish(it)
+    found = []
+    with Pieces(path) as pieces:
+        for batch in pieces:
+            found += [piece.connection.marks for piece in batch]
+    marks = {id(each): each for each in found if each is not None}.values()
+    assert [[name for _, name, _ in each.faults] for each in marks] == [["lost"], ["lost"]]
+    assert sorted(each.proxy for each in marks) == [0, 1]
+
+
+@pytest.mark.tshark
+def test_wireshark_shows_the_comments_and_no_error(wire):
+    it = wire(fault("delivery-id == 1", "corrupt", name="bent"))
+    it.client.say(*SENT)
+    it.server.hear()
+    path = finish(it)
+    command = ["tshark", "-r", path, "-T", "fields", "-e", "frame.comment"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "amqpscope fault bent: corrupt on transfer" in shown
+    command = [
+        "tshark",
+        "-r",
+        path,
+        "-Y",
+        "tcp.analysis.flags",
+        "-T",
+        "fields",
+        "-e",
+        "frame.number",
+    ]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == ""
+
+
+def test_findings_that_rest_on_a_fault_name_it_and_fail_nothing(wire, amqpscope):
+    it = wire(fault("delivery-id == 1", "set handle=9", name="astray"))
+    it.client.say(*SENT)
+    for _ in SENT:
+        it.server.hear()
+    path = finish(it)
+    done = amqpscope("lint", "--format", "json", path)
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    errors = [each for each in document["findings"] if each["severity"] == "error"]
+    assert {(each["rule"], each["peer"], each["fault"]) for each in errors} >= {
+        ("LNK-005", "client", "astray")
+    }
+    assert document["summary"]["error"] == 0
+    text = amqpscope("lint", path).stdout
+    assert "because of fault astray" in text
+    assert "more because of faults" in text
+
+
+def test_what_a_peer_did_before_a_fault_is_reported_once_and_counts(wire, amqpscope):
+    it = wire(fault("delivery-id == 2", "delay 10ms"))
+    it.client.say(SENT[0].replace("handle=3", "handle=8"), SENT[1], SENT[2])
+    for _ in SENT:
+        it.server.hear()
+    done = amqpscope("lint", "--format", "json", "--select", "LNK-005", finish(it))
+    (found,) = json.loads(done.stdout)["findings"]
+    assert found["peer"] == "client"
+    assert "fault" not in found
+    assert done.returncode == 1
+
+
+def test_connections_that_no_fault_can_match_pass_bit_for_bit(relay, server):
+    it = relay(server(echo), faults=(fault("frame", "drop", connection=2),))
+    for number in (1, 3):
+        if number == 3:
+            it.connect().close()
+        with it.connect() as peer:
+            octets = noise(300_000, number)
+            peer.sendall(octets[:100_000])
+            assert digest(receive(peer, 100_000)) == digest(octets[:100_000])
+
+
+def test_the_fixture_of_pytest_takes_faults(server):
+    with package.proxied(f"amqp://{server(echo)}", faults=["open => drop"], allow_empty=True) as it:
+        assert it.faults.list()[0]["on"] == "open"
+        assert it.faults.add("@flaky") == "@flaky"
+        assert it.faults.count("@flaky") == 0
+        it.faults.remove("@flaky")
+        with pytest.raises(ValueError, match="there is no fault @flaky"):
+            it.faults.count("@flaky")
+        with pytest.raises(ValueError, match="did you mean drop"):
+            it.faults.add("open => dorp")
+    with (
+        pytest.raises(ValueError, match="expected FILTER"),
+        package.proxied("amqp://x", faults=["x"]),
+    ):
+        pass
