@@ -14,7 +14,7 @@ from amqpscope.report.look import Look
 from amqpscope.runs.lint import CheckSettings, check
 from amqpscope.stream.types import PEERS
 from dissectors.notation import parse_conversation
-from kit.proxy.brokers import broker, rabbitmq, rhea  # noqa: F401 - fixtures
+from kit.proxy.brokers import broker, carried, modules, rabbitmq, rhea  # noqa: F401 - fixtures
 from kit.proxy.fixtures import config, proxy, relay, server  # noqa: F401 - fixtures
 
 FINDING = re.compile(r" +(?:error|warning|info)\[(?P<rule>[A-Z0-9-]+)\] frame (?P<frame>\d+): ")

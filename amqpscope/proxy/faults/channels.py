@@ -5,6 +5,7 @@ from __future__ import annotations
 from amqpscope.proxy.faults.actions import Action
 from amqpscope.proxy.faults.numbers import NumberMap
 from amqpscope.proxy.faults.peer_view import Output
+from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.framing import Unit
 
@@ -45,6 +46,8 @@ class Channel:
         """What is sent when a peer's content is whole, and not within it."""
         self.gone = [False, False]
         """Which peers the proxy has sent a channel.close, and has not been answered by."""
+        self.parked: list[Frame] = []
+        """What one peer sends while the other has not answered the close."""
         self.closing: Action | None = None
         """What closes it for both peers as soon as no message is under way."""
         self.confirms = False

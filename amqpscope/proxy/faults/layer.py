@@ -73,6 +73,8 @@ class FaultLayer:
         self.over = False
         """The connection was ended by a fault."""
         self.closing_at = 0.0
+        self.noted: set[int] = set()
+        """Who sends octets that have a comment on the fault that acts now."""
 
     def make_model(self) -> Analyzer:
         """A model of the connection under its own number."""
@@ -226,6 +228,7 @@ class FaultLayer:
         view = self.view
         assert view is not None
         self.split(frame)
+        self.noted.clear()
         comment = f"{FAULT}{fault.name}: {fault.text} on {frame.unit.name}"
         try:
             ACTIONS[fault.action.kind](self, fault, frame, comment)
@@ -236,7 +239,7 @@ class FaultLayer:
             self.send_all(frame, passed, "")
             return
         if not self.over:
-            for side in (CLIENT, SERVER):
+            for side in {CLIENT, SERVER} - self.noted:
                 self.connection.mark(side, comment)
 
     def split(self, frame: Frame) -> None:
@@ -290,6 +293,8 @@ class FaultLayer:
         self.follow(output.to, side, output.octets)
         octets = self.wrap(side, output.octets)
         self.lanes[side].put(octets, time.monotonic(), delay, comment)
+        if comment:
+            self.noted.add(side)
 
     def wrap(self, side: int, octets: bytes) -> bytes:
         """Octets as they go out."""

@@ -66,6 +66,10 @@ class PeersV09(PeerView):
         channel = self.channel(unit.channel)
         if channel.gone[side]:
             return self.pass_closing(channel, side, unit)
+        if channel.gone[1 - side]:
+            # Its peer does not know that it may go on: a real one would have waited for that.
+            channel.parked.append(frame)
+            return []
         if unit.label != "method":
             return self.pass_content(channel, side, frame, unit)
         return self.pass_method(channel, side, frame, unit)
@@ -78,6 +82,9 @@ class PeersV09(PeerView):
             outputs = [Output(side, octets, forged=True)]
         if unit.name in ("channel.close", "channel.close-ok"):
             channel.gone[side] = False
+            parked, channel.parked = channel.parked, []
+            for frame in parked:
+                outputs += self.translate(frame)
         return outputs
 
     def pass_method(self, channel: Channel, side: int, frame: Frame, unit: Unit) -> list[Output]:

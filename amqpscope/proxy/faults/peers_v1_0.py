@@ -107,6 +107,10 @@ class PeersV10(PeerView):
         self, session: Session, side: int, frame: Frame, unit: Unit, body: Body
     ) -> list[Output]:
         """A frame of a session that both peers may use."""
+        attaches = isinstance(body, Attach) and session.awaits_detach(side, body.name)
+        if session.parked[side] or attaches:
+            session.parked[side].append(frame)
+            return []
         if isinstance(body, Transfer):
             return self.transfer(session, side, frame, unit, body)
         if isinstance(body, Disposition):
@@ -125,10 +129,15 @@ class PeersV10(PeerView):
                 gone.gone[side], gone.detached[side] = False, True
                 if all(gone.detached):
                     session.forget(gone)
-                return [] if swallowed else passed
+                return self.unpark(session, 1 - side) if swallowed else passed
         elif isinstance(body, End):
             self.end_side(session, side)
         return passed
+
+    def unpark(self, session: Session, side: int) -> list[Output]:
+        """What a peer sent while its partner had not answered a detach."""
+        parked, session.parked[side] = session.parked[side], []
+        return [output for frame in parked for output in self.translate(frame)]
 
     def begin(self, side: int, frame: Frame, unit: Unit, body: Begin) -> list[Output]:
         """A peer begins a session, or answers its partner's begin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amqpscope.proxy.faults.numbers import NumberMap, Serial
+from amqpscope.stream.framer import Frame
 from dissectors.v1_0.bodies import Attach, Body, Flow
 from dissectors.v1_0.values import Value
 
@@ -84,6 +85,8 @@ class Session:
         self.windows = [(0, 0), (0, 0)]
         """The incoming and outgoing windows that each peer announced last."""
         self.links: list[Link] = []
+        self.parked: list[list[Frame]] = [[], []]
+        """What each peer sends while the other has not answered a detach of the same link."""
 
     @property
     def begun(self) -> bool:
@@ -108,6 +111,10 @@ class Session:
         link.attach(side, body)
         self.links.append(link)
         return link
+
+    def awaits_detach(self, side: int, name: Value) -> bool:
+        """Whether a link that a peer attaches anew is not detached yet by its partner."""
+        return any(link.name == name and link.gone[1 - side] for link in self.links)
 
     def forget(self, link: Link) -> None:
         """A link is over."""

@@ -1,5 +1,6 @@
 """Brokers for tests, run as users run them: one on python-qpid-proton, and RabbitMQ."""
 
+import json
 import os
 import shutil
 import socket
@@ -17,6 +18,8 @@ from kit import TESTS
 from kit.proxy.relaying import PATIENCE
 from kit.proxy.tls_peers import Certified
 
+MESSAGES = 30
+"""Of an exchange with the broker on rhea."""
 SCRIPTS = TESTS / "amqpscope" / "proxy" / "scripts"
 
 
@@ -131,3 +134,70 @@ def rhea():
         if subprocess.run(command, capture_output=True, timeout=100, check=False).returncode:
             pytest.skip("npm cannot install rhea")
     return place
+
+
+@pytest.fixture(scope="module")
+def modules():
+    """Where npm has put rhea and ws."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("node and npm are not installed")
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "amqpscope-tests")
+    place = folder / "node_modules"
+    if not all((place / name).is_dir() for name in ("rhea", "ws")):
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [
+            "npm",
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            folder,
+            "rhea@3",
+            "ws@8",
+        ]
+        if subprocess.run(command, capture_output=True, timeout=100, check=False).returncode:
+            pytest.skip("npm cannot install rhea and ws")
+    return place
+
+
+class RheaBroker:
+    """A broker on rhea over TCP, TLS and WebSocket, with its ports by scheme."""
+
+    def __init__(self, folder, modules):
+        self.certified = Certified(folder, "localhost", "127.0.0.1")
+        self.modules = modules
+        self.process = subprocess.Popen(
+            ["node", SCRIPTS / "tls_broker.js", self.certified.path],
+            stdout=subprocess.PIPE, text=True, env={**os.environ, "NODE_PATH": str(modules)},
+        )  # fmt: skip
+        self.ports = json.loads(self.process.stdout.readline())
+        self.digests = {}
+
+    def direct(self, scheme):
+        """What a client gets without a proxy; the same with TLS and without."""
+        client = "amqp" if scheme.startswith("amqp") else "ws"
+        if client not in self.digests:
+            url = self.url(f"{client}s")
+            self.digests[client] = self.exchange(url, self.certified.ca, f"direct-{client}")
+        return self.digests[client]
+
+    def url(self, scheme):
+        return f"{scheme}://localhost:{self.ports[scheme]}"
+
+    def exchange(self, url, ca, queue):
+        """Send and take back messages, by the client that fits the URL; a digest of them."""
+        scheme, _, address = url.partition("://")
+        if scheme == "amqps":
+            command = (sys.executable, SCRIPTS / "tls_exchange.py", address, ca, queue, MESSAGES)
+            return run(*command)
+        web = ("node", SCRIPTS / "web_exchange.js", url, queue, MESSAGES)
+        return run(*web, NODE_PATH=str(self.modules), NODE_EXTRA_CA_CERTS=str(ca))
+
+
+@pytest.fixture(scope="module")
+def carried(tmp_path_factory, modules):
+    """The broker on rhea."""
+    made = RheaBroker(tmp_path_factory.mktemp("broker"), modules)
+    yield made
+    made.process.kill()
+    made.process.wait()

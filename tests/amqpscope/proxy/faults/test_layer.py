@@ -207,9 +207,14 @@ def test_a_link_is_detached_for_both_peers_and_their_answers_are_not_passed(wire
     )
     # What was under way when the client heard of it goes nowhere.
     assert it.server.hears_nothing()
-    it.client.say("detach[0] handle=3 closed=true")
+    attach, answer = [line.partition(": ")[2] for line in SENDING.splitlines()[-3:-1]]
+    it.client.say("detach[0] handle=3 closed=true", attach)
+    # The server still has a link of that name.
+    assert it.server.hears_nothing()
     it.server.say("detach[0] handle=5 closed=true")
-    it.play("\n".join(SENDING.splitlines()[-3:-1]))
+    assert it.server.hear() == canonical(attach)
+    it.server.say(answer)
+    assert it.client.hear() == canonical(answer)
     it.client.say(SENT[2])
     assert it.server.hear() == canonical(SENT[2].replace("delivery-id=2", "delivery-id=1"))
 

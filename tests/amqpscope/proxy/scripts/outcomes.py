@@ -29,7 +29,7 @@ def main(address, queue, count):
         except LinkDetached as error:
             outcomes.append(error.condition)
             sender = connection.create_sender(queue)
-    receiver = connection.create_receiver(queue, credit=5)
+    receiver = connection.create_receiver(queue, credit=10)
     bodies = []
     while True:
         try:

@@ -1,0 +1,106 @@
+"""Faults inside TLS and WebSocket: the same as on plain sockets."""
+
+import json
+
+import pytest
+
+from amqpscope.proxy.ca import load_or_make_ca
+from amqpscope.proxy.faults.websocket import WebSocket, unmask
+from kit.proxy.tls_peers import NOW
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+RESPONSE = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
+
+
+def upgraded():
+    made = WebSocket()
+    for side, head in enumerate((REQUEST, RESPONSE)):
+        (piece,) = made.cut(side, head)
+        assert piece.raw == head
+        assert not piece.plain
+    return made
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 65_535, 65_536, 300_000])
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_is_wrapped_is_taken_apart_again(side, size):
+    octets = bytes(n % 251 for n in range(size))
+    made = upgraded()
+    wrapped = made.wrap(side, octets)
+    for step in (1 << 20, 7):
+        if step == 7 and size > 1000:
+            continue
+        found = [
+            piece
+            for at in range(0, len(wrapped), step)
+            for piece in made.cut(side, wrapped[at : at + step])
+        ]
+        assert [(piece.raw, piece.payload) for piece in found] == [(wrapped, octets)]
+    assert bool(wrapped[1] & 0x80) == (side == 0)
+
+
+def test_pieces_pass_as_they_came_once_all_inside_them_may():
+    made = upgraded()
+    for payload in (b"abc", b"defg"):
+        for piece in made.cut(1, made.wrap(1, payload)):
+            made.keep(1, piece)
+    assert made.release(1, 2) == b""
+    assert made.release(1, 4) == made.wrap(1, b"abc")
+    assert made.rest(1, 4) == made.wrap(1, b"d")
+    assert made.unpassed(1) == made.wrap(1, b"defg")
+
+
+def test_a_ping_passes_between_frames():
+    made = upgraded()
+    ping = b"\x89\x80" + b"abcd"
+    (piece,) = made.cut(0, ping)
+    assert piece.raw == ping
+    assert not piece.plain
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"HTTP/1.1 404 Not Found\r\n\r\n",
+        RESPONSE[:-2] + b"Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n",
+    ],
+)
+def test_what_cannot_be_taken_apart_passes_untouched(response):
+    made = WebSocket()
+    made.cut(0, REQUEST)
+    octets = response + b"\x82\x05hello"
+    assert b"".join(piece.raw for piece in made.cut(1, octets)) == octets
+    assert b"".join(piece.raw for piece in made.cut(0, b"\x82\x01")) == b"\x82\x01"
+
+
+def test_a_mask_is_its_own_contrary():
+    assert unmask(unmask(b"hello", b"abcd"), b"abcd") == b"hello"
+    assert unmask(b"\x00\x00\x00\x00\x00", b"abcd") == b"abcda"
+
+
+@pytest.mark.parametrize(("near", "far"), [("amqps", "amqps"), ("ws", "ws"), ("wss", "wss")])
+@pytest.mark.parametrize(
+    ("rule", "transfers"),
+    [
+        ("transfer && from == client => delay 30ms times=3", "equal"),
+        ("transfer && from == server => duplicate times=1", "more"),
+    ],
+)
+def test_a_client_and_a_broker_go_on_behind_a_fault(
+    carried, proxy, config, amqpscope, tmp_path, near, far, rule, transfers
+):
+    recording = tmp_path / "run.pcapng"
+    ca = load_or_make_ca(config, NOW).path
+    command = proxy(
+        carried.url(far), "--cafile", carried.certified.ca, "--write", recording, "--no-tui",
+        "--fault", rule,
+    )  # fmt: skip
+    url = f"{near}://localhost:{command.address[1]}"
+    digest = carried.exchange(url, ca, f"{near}-{transfers}")
+    assert (digest == carried.direct(near)) == (transfers == "equal")
+    assert command.end() == 0
+    assert any("acted on" in line and "acted on 0" not in line for line in command.said)
+    read = amqpscope("read", "--format", "jsonl", recording)
+    frames = [json.loads(line) for line in read.stdout.splitlines()]
+    assert {frame["connection"] for frame in frames} == {1, 2}
+    assert not [frame for frame in frames if frame["kind"] == "malformed"]
