@@ -216,6 +216,8 @@ class FaultLayer:
                 self.report(fault, frame, "the frame is too large, part of it has passed")
             self.pass_untouched(stream, side, size)
             return
+        if fault is not None:
+            self.split()
         del stream.waiting[:size]
         stream.offset += size
         if fault is None:
@@ -227,7 +229,6 @@ class FaultLayer:
         """Let a fault act on a frame."""
         view = self.view
         assert view is not None
-        self.split(frame)
         self.noted.clear()
         comment = f"{FAULT}{fault.name}: {fault.text} on {frame.unit.name}"
         try:
@@ -242,8 +243,8 @@ class FaultLayer:
             for side in {CLIENT, SERVER} - self.noted:
                 self.connection.mark(side, comment)
 
-    def split(self, frame: Frame) -> None:
-        """Record both conversations from here on, this frame in its sender's."""
+    def split(self) -> None:
+        """Record both conversations from here on; what waits is in its sender's alone."""
         connection = self.connection
         if connection.is_split:
             return
@@ -251,13 +252,10 @@ class FaultLayer:
             self.flush(side)
         connection.split()
         for side in (CLIENT, SERVER):
-            received = bytes(self.streams[side].waiting)
-            decided = self.streams[side].offset
-            if side == frame.sender:
-                received = frame.raw + received
-                decided -= len(frame.raw)
+            stream = self.streams[side]
+            received = bytes(stream.waiting)
             if self.websocket is not None:
-                if rest := self.websocket.rest(side, decided):
+                if rest := self.websocket.rest(side, stream.offset):
                     self.lanes[side].put(rest, time.monotonic())
                 received = self.websocket.unpassed(side)
             if received:
