@@ -106,13 +106,23 @@ class FaultLayer:
             self.begun = True
             if octets[: len(HTTP)] == HTTP:
                 self.websocket = WebSocket()
-        if self.websocket is None:
-            self.take(side, octets)
-        else:
-            self.take_apart(self.websocket, side, octets)
+        try:
+            if self.websocket is None:
+                self.take(side, octets)
+            else:
+                self.take_apart(self.websocket, side, octets)
+        except Exception as error:
+            self.step_aside(error)
         if not self.connection.closing:
             self.flush(side)
             self.pump()
+
+    def step_aside(self, error: Exception) -> None:
+        """Something is wrong with us: this connection is lost, and no other one with it."""
+        self.connection.report(
+            f"this is a bug of amqpscope, the connection is reset: {type(error).__name__}: {error}"
+        )
+        self.reset()
 
     def take_apart(self, websocket: WebSocket, side: int, octets: bytes) -> None:
         """Take octets of a WebSocket: what is inside its frames counts, the rest passes."""

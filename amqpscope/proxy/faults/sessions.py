@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amqpscope.proxy.faults.numbers import NumberMap, Serial
+from amqpscope.proxy.faults.numbers import WRAP, NumberMap, Serial
 from amqpscope.stream.framer import Frame
 from dissectors.v1_0.bodies import Attach, Body, Flow
 from dissectors.v1_0.values import Value
@@ -52,7 +52,9 @@ class Link:
         """Messages that the receiver takes at present."""
         if self.credit is None:
             return 0
-        return self.credit[0] + self.credit[1] - (self.count - self.hidden)
+        # Delivery-counts are serial numbers (RFC 1982): the nearest way between them counts.
+        ahead = (self.credit[0] - self.count + self.hidden + WRAP // 2) % WRAP - WRAP // 2
+        return min(max(0, ahead + self.credit[1]), WRAP - 1)
 
     def attach(self, side: int, body: Attach) -> None:
         """A peer attaches."""
@@ -131,11 +133,11 @@ class Session:
         sender, receiver = link.sender, link.receiver
         incoming, outgoing = self.windows[receiver]
         return Flow(
-            next_incoming_id=self.next_outgoing[sender] % (1 << 32),
+            next_incoming_id=self.next_outgoing[sender] % WRAP,
             incoming_window=incoming,
-            next_outgoing_id=(self.next_outgoing[receiver] - self.hidden[receiver]) % (1 << 32),
+            next_outgoing_id=(self.next_outgoing[receiver] - self.hidden[receiver]) % WRAP,
             outgoing_window=outgoing,
             handle=link.handles[receiver],
-            delivery_count=link.count % (1 << 32),
-            link_credit=max(0, link.remaining),
+            delivery_count=link.count % WRAP,
+            link_credit=link.remaining,
         )

@@ -1,0 +1,115 @@
+"""Faults on real traffic of all kinds: nothing raises, and what no fault acts on is unchanged."""
+
+import itertools
+
+import pytest
+
+from amqpscope.capture.pieces import Pieces
+from amqpscope.proxy.faults import FaultSet, parse_fault
+from amqpscope.proxy.faults.actions import FORMS
+from amqpscope.proxy.faults.layer import FaultLayer
+from amqpscope.stream.types import Chunk
+from kit import CAPTURES
+
+WRITTEN = {
+    "delay": "delay 1ms",
+    "set": "set handle=1 delivery-tag=0x00",
+    "replace": 'replace transfer | amqp-value("x")',
+    "inject": "inject empty",
+    "slice": "slice 3",
+    "rate": "rate 1000kB/s",
+}
+SMALL = 40_000
+"""Octets of a capture that is played with every action."""
+CARRIED = sorted(path.name for path in CAPTURES.glob("*.pcap*") if path.stat().st_size <= SMALL)[
+    ::3
+]
+
+
+class Outside:
+    """The connection around a layer: keeps what goes out, and lets time stand still."""
+
+    def __init__(self):
+        self.number = 1
+        self.client_address, self.server_address = ("10.0.0.1", 1), ("10.0.0.2", 2)
+        self.sent = [bytearray(), bytearray()]
+        self.reports = []
+        self.is_split = self.closing = False
+
+    def emit(self, side, octets, comment=""):
+        self.sent[side] += octets
+
+    def split(self):
+        self.is_split = True
+
+    def close_both(self):
+        self.closing = True
+
+    reset_both = close_both
+
+    def report(self, text):
+        self.reports.append(text)
+
+    def pass_end(self, side):
+        pass
+
+    def record_received(self, side, octets):
+        pass
+
+    def mark(self, side, comment):
+        pass
+
+    def call_later(self, seconds):
+        pass
+
+
+def conversations(name):
+    """The octets of each connection of a capture, in order: who sent them, and which."""
+    found = {}
+    with Pieces(str(CAPTURES / name)) as pieces:
+        for batch in pieces:
+            for piece in batch:
+                if isinstance(piece, Chunk) and piece.connection.complete:
+                    found.setdefault(piece.connection, []).append((piece.sender, piece.data))
+    return list(found.values())
+
+
+def played(conversation, *rules):
+    outside = Outside()
+    faults = FaultSet([parse_fault(rule) for rule in rules])
+    layer = FaultLayer(faults, outside)
+    for side, octets in conversation:
+        layer.feed(side, octets)
+    for side in (0, 1):
+        layer.end(side)
+    assert not [text for text in outside.reports if "bug" in text], outside.reports
+    return outside, faults
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_what_no_fault_acts_on_passes_as_it_is(name):
+    for conversation in conversations(name):
+        outside, _ = played(conversation, "frame => drop skip=1000000000")
+        for side in (0, 1):
+            assert outside.sent[side] == b"".join(o for s, o in conversation if s == side)
+
+
+@pytest.mark.parametrize("action", sorted(FORMS))
+def test_no_traffic_makes_an_action_fail(action):
+    text = WRITTEN.get(action, action)
+    for name, chance in itertools.product(CARRIED[::4], ("0.1", "1")):
+        for seed, conversation in enumerate(conversations(name)[:3]):
+            played(conversation, f"frame => {text} chance={chance} seed={seed}")
+
+
+def test_octet_by_octet_the_same_frames_are_met():
+    (conversation, *_) = conversations("demo.pcapng")
+    pieces = [
+        (side, octets[n : n + 1]) for side, octets in conversation for n in range(len(octets))
+    ]
+    rule = "transfer => set message-format=5 every=2"
+    whole, faults = played(conversation, rule)
+    cut, same = played(pieces, rule)
+    assert faults.describe() == same.describe()
+    assert faults.faults[0].acted > 0
+    assert whole.sent == cut.sent
