@@ -131,8 +131,11 @@ class TextLines:
 
 
 def findings(step: Step) -> str:
-    """The rules that this frame was known to break for sure when it passed."""
-    broken = [
+    """The fault behind this frame, and the rules that it was known to break when it passed."""
+    marks = step.conversation.connection.marks
+    fault = "" if marks is None else printable(marks.fault_at(step.frame.packet))
+    broken = [f"fault {fault}"] if fault else []
+    broken += [
         found.rule
         for found in step.findings
         if found.severity != "info" and found.certainty == "sure"

@@ -39,6 +39,13 @@ class Marks:
         kind = action.partition(" ")[0]
         self.faults.append((packet, name, kind in LEGAL))
 
+    def fault_at(self, packet: int) -> str:
+        """The fault that made or changed a packet; empty for none."""
+        for first, name, _ in self.faults:
+            if first == packet:
+                return name
+        return ""
+
     def fault_behind(self, packet: int, peer: int) -> str:
         """The fault that what a peer does in a packet may rest on; empty for none.
 

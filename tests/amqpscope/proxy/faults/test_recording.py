@@ -85,6 +85,15 @@ def test_packet_comments_name_the_fault(wire):
     assert sorted(each.proxy for each in marks) == [0, 1]
 
 
+def test_the_list_of_frames_shows_where_a_fault_acted(wire, amqpscope):
+    it = wire(fault("delivery-id == 1", "set message-format=7", name="odd"))
+    it.client.say(*SENT)
+    for _ in SENT:
+        it.server.hear()
+    shown = amqpscope("read", finish(it)).stdout.splitlines()
+    assert [line.split()[2] for line in shown if "[fault odd]" in line] == ["2"]
+
+
 @pytest.mark.tshark
 def test_wireshark_shows_the_comments_and_no_error(wire):
     it = wire(fault("delivery-id == 1", "corrupt", name="bent"))
