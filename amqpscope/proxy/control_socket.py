@@ -144,6 +144,7 @@ class ControlSocket:
         self.forget()
         with contextlib.suppress(OSError):
             os.unlink(self.path)
+            os.rmdir(os.path.dirname(self.path))  # unless another proxy runs
 
 
 def is_abandoned(path: str) -> bool:
