@@ -303,7 +303,7 @@ def fault_counts(relay: Relay) -> list[str]:
     """How often each fault has matched and acted: one that never did was written wrong."""
     faults = [] if relay.faults is None else relay.faults.faults
     return [
-        f"fault {fault.name}: matched {counted(fault.matched, 'frame')}, acted on {fault.acted:,}"
+        f"fault {fault.name}: matched {plural(fault.matched, 'frame')}, acted on {fault.acted:,}"
         for fault in faults
     ]
 

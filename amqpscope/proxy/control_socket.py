@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from amqpscope.proxy.connection import IN
+from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
     from amqpscope.proxy.relay import Relay
@@ -183,8 +184,8 @@ def ask(name: str, question: dict[str, Any]) -> dict[str, Any]:
             with end.makefile("rb") as file:
                 answer = json.loads(file.readline())
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it closed the connection"
-        raise ControlError(f"proxy {name}: {str(reason or error).lower()}") from error
+        reason = reason_of(error) if isinstance(error, OSError) else "it closed the connection"
+        raise ControlError(f"proxy {name}: {reason}") from error
     if not isinstance(answer, dict):
         raise ControlError(f"proxy {name}: it answers in another way")
     return answer

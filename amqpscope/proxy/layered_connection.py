@@ -26,6 +26,7 @@ from amqpscope.proxy.lines import Repeats
 from amqpscope.proxy.record import END, RESET, TLS_REMOVED, Address, Flow, Recording, flows
 from amqpscope.proxy.tls import TlsError
 from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
     from amqpscope.proxy.clock import Clock, Limits
@@ -200,7 +201,7 @@ class LayeredConnection(Connection):
             return
         except OSError as error:
             # Not of the sockets: no descriptors or no memory for a certificate.
-            self.fail(TlsError(f"no TLS: {(error.strerror or str(error)).lower()}", CLIENT))
+            self.fail(TlsError(f"no TLS: {reason_of(error)}", CLIENT))
             return
         if self.client.alive:
             self.pass_on()

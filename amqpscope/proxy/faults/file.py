@@ -8,6 +8,7 @@ from typing import Final
 from amqpscope.proxy.faults.errors import FaultError
 from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.parser import parse_table
+from amqpscope.wording import reason_of
 
 LARGEST: Final = 1 << 20
 """Octets of a file."""
@@ -23,7 +24,7 @@ def read_faults(path: str) -> list[Fault]:
             raise ValueError(f"{path}: larger than {LARGEST:,} octets")
         tables = tomllib.loads(octets.decode("utf-8"))
     except OSError as error:
-        raise ValueError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise ValueError(f"{path}: {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not UTF-8 at octet {error.start}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
