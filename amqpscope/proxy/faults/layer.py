@@ -178,6 +178,8 @@ class FaultLayer:
                     self.connection.pass_end(side)
                 else:
                     self.connection.emit(side, item.octets, item.comment)
+                if lane.slice:
+                    self.connection.write_now(1 - side)
         if self.closing_at and (now >= self.closing_at or (self.view and self.view.is_over)):
             self.disconnect()
         due = min(self.lanes[CLIENT].due(), self.lanes[SERVER].due())

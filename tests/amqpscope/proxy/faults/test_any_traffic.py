@@ -62,6 +62,9 @@ class Outside:
     def call_later(self, seconds):
         pass
 
+    def write_now(self, side):
+        pass
+
 
 def conversations(name):
     """The octets of each connection of a capture, in order: who sent them, and which."""
