@@ -13,6 +13,7 @@ import pytest
 from amqpscope.proxy.ca import load_or_make_ca
 from amqpscope.proxy.sniff import IN_BAND_TLS_HEADER
 from amqpscope.proxy.tls_policy import TlsOptions
+from dissectors.notation import parse
 from kit.proxy import tls_peers
 from kit.proxy.relaying import PATIENCE, digest, echo, memory, noise, receive, receive_all, talks
 from kit.proxy.tls_peers import NOW, VERSIONS, Certified
@@ -185,6 +186,30 @@ def test_in_band_tls_on_both_sides(relay, secured, wrapped, broker, version, giv
             assert receive(peer, 8) == HEADER
     talk = only_talk(relayed)
     assert talk.octets == [IN_BAND_TLS_HEADER + HEADER] * 2
+
+
+def test_a_fault_acts_inside_in_band_tls(relay, secured, wrapped, broker):
+    changed = parse('open container-id="c" hostname="h"')
+    fault = {"on": "open && from == client", "action": 'set hostname="h"', "name": "other-host"}
+    tls = upstream(broker, upstream_tls=False)
+    relayed = relay(secured(tls_echo, in_band=True), tls=tls, faults=(fault,))
+    with relayed.connect() as plain:
+        near = plain.getsockname()[1]
+        plain.sendall(IN_BAND_TLS_HEADER)
+        assert receive(plain, 8) == IN_BAND_TLS_HEADER
+        with wrapped(plain) as peer:
+            peer.sendall(HEADER + OPEN)
+            assert receive(peer, 8 + len(changed)) == HEADER + changed
+    relayed.settle()
+    relayed.stop()
+    recorded = talks(relayed.path)
+    first = recorded.pop(near)
+    (second,) = recorded.values()
+    assert first.octets == [
+        IN_BAND_TLS_HEADER + HEADER + OPEN,
+        IN_BAND_TLS_HEADER + HEADER + changed,
+    ]
+    assert second.octets == [IN_BAND_TLS_HEADER + HEADER + changed] * 2
 
 
 def test_in_band_tls_upstream_from_a_plain_client(relay, secured, broker):
