@@ -25,7 +25,7 @@ import re
 from functools import partial
 from typing import NamedTuple
 
-from dissectors.notation_scanner import NotationError, Scanner
+from dissectors.notation_scanner import NAME, NotationError, Scanner
 from dissectors.notation_units import is_header, read_header, read_line
 from dissectors.v0_9 import dialects
 from dissectors.v0_9 import notation as v0_9
@@ -33,7 +33,10 @@ from dissectors.v0_9.dialects import DEFAULT
 from dissectors.v1_0 import notation as v1_0
 from dissectors.v1_0.notation_text import text_value
 
-__all__ = ["Line", "NotationError", "parse", "parse_conversation", "text_value", "write"]
+__all__ = [
+    "DEFAULT", "Line", "NotationError", "family_of", "parse", "parse_conversation", "text_value",
+    "write",
+]  # fmt: skip
 
 _START = re.compile(r"[ \t]*(?:@(?P<time>\d+(?:\.\d+)?)s[ \t]+)?(?P<peer>client|server):")
 _COMMENT_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|(?:^|(?<=\s))#')
@@ -64,6 +67,17 @@ def write(raw: bytes, limit: int = 0, dialect: str = "") -> str:
         return v1_0.write(raw, limit)
     spoken = dialects.dialect(dialect)
     return v0_9.write(raw, spoken, limit, spoken.heads[0])
+
+
+def family_of(text: str) -> str:
+    """The package of the family that a line is written in: `v1_0` or `v0_9`."""
+    scanner = Scanner(text)
+    scanner.space()
+    found = NAME.match(text, scanner.at)
+    if found is None:
+        return "v1_0"
+    scanner.at = found.end()
+    return "v0_9" if v0_9.begins_unit(scanner, found[0]) else "v1_0"
 
 
 def parse(text: str, dialect: str = DEFAULT) -> bytes:

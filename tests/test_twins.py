@@ -54,6 +54,23 @@ ELSEWHERE = (
     ("amqpscope/protocols/**", "templates", "amqpscope/spark/test_state_templates.py"),
     ("amqpscope/protocols/**", "tree", "amqpscope/report/test_tree.py"),
     ("amqpscope/protocols/**", "protocol registry talk versions", "amqpscope/test_analysis.py"),
+    # Faults are tested by what they do to frames between two sockets, and to real peers.
+    ("amqpscope/cli", "faults", "amqpscope/proxy/faults/test_commands.py"),
+    ("amqpscope/protocols", "peers_numbers", "amqpscope/proxy/faults/test_numbers.py"),
+    ("amqpscope/protocols/**", "peers peers_*", "amqpscope/proxy/faults/test_layer.py"),
+    (
+        "amqpscope/proxy",
+        "bridge history layered_connection",
+        "amqpscope/proxy/faults/test_layer.py",
+    ),
+    ("amqpscope/proxy/faults", "__init__ acting lane", "amqpscope/proxy/faults/test_layer.py"),
+    (
+        "amqpscope/proxy/faults",
+        "actions errors fault notation presets quantities",
+        "amqpscope/proxy/faults/test_parser.py",
+    ),
+    ("amqpscope/proxy/faults", "websocket", "amqpscope/proxy/faults/test_carriers.py"),
+    ("amqpscope/stream", "marks", "amqpscope/proxy/faults/test_recording.py"),
     # The relay is one process, tested between real sockets.
     ("amqpscope/proxy", "clock lines", "amqpscope/proxy/test_limits.py"),
     ("amqpscope/proxy", "connection dial entrance flow process", "amqpscope/proxy/test_relay.py"),

@@ -6,6 +6,7 @@ import sys
 from functools import partial
 from typing import Any, Final
 
+from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.sketch import Notes, Records, Sketcher
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.voice import Voice
@@ -64,6 +65,10 @@ class Protocol:
     def starts(self, data: bytes) -> bool:
         """Whether a connection begins with a whole frame, and no header."""
         return False
+
+    def setting_readers(self) -> list[SettingReader]:
+        """What reads `FIELD=VALUE ...` of each kind of frame, for faults that set fields."""
+        return []
 
     def talk(
         self, number: int, connection: Connection, protocol: str, version: bytes, holes: list[bool]

@@ -13,6 +13,7 @@ from amqpscope.model.event import Event
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Ended, Level, Place
 from amqpscope.protocols.ending_words import ended_words
+from amqpscope.protocols.peers import PeerView
 from amqpscope.protocols.state import ENDED, TITLE, KnownNodes, StateNode, StateRow, ended_row
 from amqpscope.protocols.stuck import NO_LINK, Bound, Held, Refused
 from amqpscope.rules.registry import Dispatcher, Reporter, RuleSet
@@ -128,6 +129,10 @@ class Talk:
 
     def hear_header(self, asked: Frame) -> None:
         """Learn the header of a client that asked for another family, which a server answers."""
+
+    def peer_view(self) -> PeerView:
+        """What keeps the conversations of both peers legal, where a proxy changes them."""
+        return PeerView()
 
     # what the model knows
 

@@ -32,7 +32,7 @@ from amqpscope.rules.registry import Reporter, RuleSet
 from amqpscope.spark import deliveries as rows_of_deliveries
 from amqpscope.spark import gather, replay
 from amqpscope.spark.work import Work
-from amqpscope.stream import flow, ordering, reassembly
+from amqpscope.stream import flow, marks, ordering, reassembly
 from amqpscope.stream import framer as frames
 from amqpscope.stream import types as stream
 from dissectors import wire
@@ -55,6 +55,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(stream.Window, _TCP, 0, False, 0, 0),
     partial(flow.Waiting, 0, b"", 0, 0, 0, 0),
     partial(flow.Flow, b"", _TCP, 0),
+    partial(marks.Marks),
     partial(ordering.Order),
     partial(reassembly.Reassembler),
     partial(layers._Flow, 0),

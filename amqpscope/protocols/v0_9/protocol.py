@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.protocol import Protocol
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.v0_9.talk import UNKNOWN
@@ -59,6 +60,12 @@ class Amqp09(Protocol):
     ) -> Talk:
         """A connection of 0-9; without a header its dialect is taken from the name."""
         return Talk09(number, connection, protocol, version, holes, self.voice)
+
+    def setting_readers(self) -> list[SettingReader]:
+        """What reads the fields of each kind of frame."""
+        from amqpscope.protocols.v0_9.peers_edit import setting_readers
+
+        return setting_readers()
 
     def state_templates(self) -> list[partial[Any]]:
         """How to make each object of the model, of the framers and of the talk."""

@@ -13,6 +13,7 @@ from amqpscope.model.v0_9.ending import connection_ending, over_at
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.tracker import Tracker
 from amqpscope.protocols import talk
+from amqpscope.protocols.peers import PeerView
 from amqpscope.protocols.state import KnownNodes, StateNode
 from amqpscope.protocols.stuck import Bound, Held, Refused
 from amqpscope.protocols.v0_9.framer import DialectGuess, Framer
@@ -83,6 +84,12 @@ class Talk(talk.Talk):
         self.reporter = Reporter(number, connection.guessed)
         self.fitting = 0
         """Methods in a row that fit a dialect which was guessed."""
+
+    def peer_view(self) -> PeerView:
+        """What keeps the conversations of both peers legal, where a proxy changes them."""
+        from amqpscope.protocols.v0_9.peers import Peers
+
+        return Peers(self.spoken)
 
     def chunk(self, chunk: Chunk) -> list[Frame]:
         """The frames that octets complete."""

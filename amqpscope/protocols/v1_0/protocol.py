@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.protocol import Protocol
 from amqpscope.protocols.sketch import Records
 from amqpscope.protocols.talk import Talk
@@ -66,6 +67,12 @@ class Amqp10(Protocol):
     ) -> Talk:
         """A connection of 1.0."""
         return Talk10(number, connection, protocol, holes, self.voice)
+
+    def setting_readers(self) -> list[SettingReader]:
+        """What reads the fields of each kind of frame."""
+        from amqpscope.protocols.v1_0.peers_edit import setting_readers
+
+        return setting_readers()
 
     def state_templates(self) -> list[partial[Any]]:
         """How to make each object of the model, of the framers and of the talk."""

@@ -13,6 +13,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.message import look_into
 from amqpscope.model.v1_0.tracker import Tracker
 from amqpscope.protocols import talk
+from amqpscope.protocols.peers import PeerView
 from amqpscope.protocols.state import KnownNodes, StateNode
 from amqpscope.protocols.stuck import Bound, Held, Refused
 from amqpscope.protocols.v1_0.framer import Framer, frame_of
@@ -51,6 +52,12 @@ class Talk(talk.Talk):
             # A peer whose beginning was not captured may have said anything.
             end.anchored = connection.anchored[end.peer] and not holes[end.peer]
         self.reporter = Reporter(number, connection.guessed)
+
+    def peer_view(self) -> PeerView:
+        """What keeps the conversations of both peers legal, where a proxy changes them."""
+        from amqpscope.protocols.v1_0.peers import Peers
+
+        return Peers()
 
     def chunk(self, chunk: Chunk) -> list[Frame]:
         """The frames that octets complete; behind a header of another family nothing is read."""

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.proxy.faults.errors import CannotApplyError
+from amqpscope.protocols.peers import CannotApplyError, Output, PeerView
 from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.lane import FOR_EVER
 from amqpscope.proxy.faults.notation import read_frames
-from amqpscope.proxy.faults.peer_view import Output, PeerView
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import PEERS
+from dissectors.notation import DEFAULT
 from dissectors.notation_scanner import NotationError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def write(layer: FaultLayer, fault: Fault, frame: Frame, to: int) -> list[Output
     try:
         written = read_frames(fault.action.notation, peers.dialect)
     except NotationError as error:
-        raise CannotApplyError(f"{peers.dialect}: {error.reason}") from error
+        raise CannotApplyError(f"{peers.dialect or DEFAULT}: {error.reason}") from error
     for each in written:
         outputs += peers.write(frame, each, to)
     return outputs

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from amqpscope.filter.errors import did_you_mean
+from amqpscope.protocols.peers import Action
 from amqpscope.proxy.faults.errors import FaultError
 from amqpscope.proxy.faults.notation import check_notation, check_settings
 from amqpscope.proxy.faults.quantities import parse_count, parse_rate, parse_seconds
@@ -22,24 +22,6 @@ class Word(NamedTuple):
 
     text: str
     position: int
-
-
-@dataclass(frozen=True)
-class Action:
-    """What happens to a frame that matches."""
-
-    kind: str
-    seconds: float = 0.0
-    """Of a delay, a stall or the pause of a slice; 0: for ever, or none."""
-    jitter: float = 0.0
-    number: float = 0
-    """Octets of a slice or to corrupt; octets a second."""
-    notation: str = ""
-    """A frame, or the fields to set."""
-    to: str = ""
-    when: str = "after"
-    values: dict[str, str] = field(default_factory=dict)
-    """`condition`, `description` and the like."""
 
 
 class Form(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from amqpscope.filter import Filter
-from amqpscope.proxy.faults.actions import Action
+from amqpscope.protocols.peers import Action
 
 if TYPE_CHECKING:
     from amqpscope.analysis import Step

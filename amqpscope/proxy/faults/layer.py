@@ -11,18 +11,16 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Analyzer, Numbering, Step
+from amqpscope.protocols.peers import CannotApplyError, Output, PeerView
 from amqpscope.protocols.registry import may_become_header
 from amqpscope.proxy.faults.acting import ACTIONS
-from amqpscope.proxy.faults.errors import CannotApplyError
 from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.lane import FOR_EVER, Lane
-from amqpscope.proxy.faults.peer_view import Output, PeerView
-from amqpscope.proxy.faults.views import view_of
 from amqpscope.proxy.faults.websocket import WebSocket
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.marks import FAULT
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection
-from dissectors.notation import NotationError, parse, write
+from dissectors.notation import DEFAULT, NotationError, parse, write
 
 if TYPE_CHECKING:
     from amqpscope.proxy.faults import FaultSet
@@ -143,7 +141,7 @@ class FaultLayer:
         stream.waiting += octets
         for step in self.follow(side, side, octets):
             if self.view is None:
-                self.view = view_of(step.talk)
+                self.view = step.talk.peer_view()
             self.handle(stream, step)
             if self.connection.closing:
                 return
@@ -330,8 +328,7 @@ class FaultLayer:
         octets = self.lanes[side].held
         if octets is None:
             return ""
-        dialect = "" if self.view is None or self.view.version == "1.0" else self.view.dialect
-        return write(octets, 0, dialect)
+        return write(octets, 0, "" if self.view is None else self.view.dialect)
 
     def decide(self, side: int, verdict: str, notation: str) -> None:
         """Decide on a frame that waits; ValueError if there is none, or no such verdict."""
@@ -341,7 +338,7 @@ class FaultLayer:
             raise ValueError("no frame waits there")
         if verdict == "edit":
             try:
-                octets = parse(notation, self.view.dialect)
+                octets = parse(notation, self.view.dialect or DEFAULT)
             except NotationError as error:
                 raise ValueError(str(error)) from error
         elif verdict == "drop":

@@ -34,12 +34,12 @@ SENDING = OPENING + "\n".join((
 class End:
     """One of the peers."""
 
-    def __init__(self, endpoint, older=False):
+    def __init__(self, endpoint, v0_9=False):
         self.socket = endpoint
         self.socket.settimeout(PATIENCE)
         spoken = DialectGuess(dialect(DEFAULT), True)
-        self.older = older
-        self.framer = FramerV09(0, spoken) if older else FramerV10(0)
+        self.v0_9 = v0_9
+        self.framer = FramerV09(0, spoken) if v0_9 else FramerV10(0)
         self.offset = 0
         self.frames = []
         """Received and not asked for yet."""
@@ -56,7 +56,7 @@ class End:
             chunk = Chunk(Connection(("", 0), ("", 0), True), 0, self.offset, octets, 0, 0, -1)
             self.offset += len(octets)
             self.frames += self.framer.feed(chunk)
-        return write(self.frames.pop(0).raw, 0, DEFAULT if self.older else "")
+        return write(self.frames.pop(0).raw, 0, DEFAULT if self.v0_9 else "")
 
     def hears_nothing(self, seconds=0.3):
         """Whether no frame comes within a time."""
@@ -74,15 +74,15 @@ class End:
 class Wire:
     """A client and a server, connected through a relay."""
 
-    def __init__(self, relay, server, *faults, older=False, **settings):
+    def __init__(self, relay, server, *faults, v0_9=False, **settings):
         self.accepted = queue.Queue()
         self.relay = relay(server(self.serve), faults=tuple(faults), **settings)
-        self.older = older
+        self.v0_9 = v0_9
         self.connect()
 
     def connect(self):
-        self.client = End(self.relay.connect(), self.older)
-        self.server = End(self.accepted.get(timeout=PATIENCE), self.older)
+        self.client = End(self.relay.connect(), self.v0_9)
+        self.server = End(self.accepted.get(timeout=PATIENCE), self.v0_9)
 
     def serve(self, peer):
         self.accepted.put(peer.dup())
@@ -95,7 +95,7 @@ class Wire:
             if name == "server":
                 near, far = far, near
             near.say(said)
-            assert far.hear() == write(parse(said), 0, DEFAULT if self.older else "")
+            assert far.hear() == write(parse(said), 0, DEFAULT if self.v0_9 else "")
 
 
 def fault(on, action, **counts):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqpscope.proxy.faults.numbers import NumberMap, Serial
+from amqpscope.protocols.peers_numbers import NumberMap, Serial
 
 PASS, HIDE, INSERT = range(3)
 

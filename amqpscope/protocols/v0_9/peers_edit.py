@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from amqpscope.proxy.faults.errors import CannotApplyError
+from functools import partial
+
+from amqpscope.protocols.peers import NO_FIELD, CannotApplyError, SettingReader
+from dissectors.notation_scanner import NAME, Scanner
+from dissectors.v0_9.dialects import DEFAULT, dialect
 from dissectors.v0_9.encode import content_payload, encode_frame, encode_method, method_payload
 from dissectors.v0_9.framing import HEADER, METHOD, Unit
+from dissectors.v0_9.notation_parser import read_argument
 from dissectors.v0_9.plans import Dialect
+from dissectors.v0_9.rows import Field
 from dissectors.v0_9.values import Value
 
 
@@ -41,3 +47,28 @@ def make_method(dialect: Dialect, name: str, channel: int, **fields: Value) -> b
 def with_channel(raw: bytes, channel: int) -> bytes:
     """A frame on another channel."""
     return raw[:1] + channel.to_bytes(2, "big") + raw[3:]
+
+
+def read_settings(text: str, owned: tuple[Field, ...]) -> dict[str, Value]:
+    """The values of a method's arguments or a content's properties."""
+    fields = {field.name: field for field in owned}
+    scanner = Scanner(text)
+    given: dict[str, Value] = {}
+    while scanner.peek():
+        start = scanner.at
+        name = scanner.take(NAME, "FIELD=VALUE")[0]
+        if name not in fields:
+            scanner.fail(f"{NO_FIELD}{name}", start)
+        scanner.expect("=")
+        given[name] = read_argument(scanner, fields[name])
+    if not given:
+        scanner.fail("expected FIELD=VALUE")
+    return given
+
+
+def setting_readers() -> list[SettingReader]:
+    """Reads settings of each method, and of each class's properties."""
+    usual = dialect(DEFAULT)
+    owners = [plan.row.fields for plan in usual.by_name.values()]
+    owners += [row.properties for row in usual.classes]
+    return [partial(read_settings, owned=fields) for fields in owners]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from amqpscope.protocols.peers import NO_FIELD, SettingReader
+from dissectors.notation_scanner import NAME
 from dissectors.v1_0.body import Body
 from dissectors.v1_0.encode import encode
 from dissectors.v1_0.encodings import DESCRIBED
 from dissectors.v1_0.framing import Unit
-from dissectors.v1_0.notation_parser import compound, fits_short
-from dissectors.v1_0.tables import primitive
+from dissectors.v1_0.notation_parser import Parser, compound, fits_short
+from dissectors.v1_0.rows import Composite
+from dissectors.v1_0.tables import COMPOSITE, COMPOSITES, primitive
 from dissectors.v1_0.values import Ulong, Value
 
 NULL = b"\x40"
@@ -47,3 +52,34 @@ def field_changes(body: Body, values: dict[str, Value]) -> dict[int, bytes]:
 def with_channel(raw: bytes, channel: int) -> bytes:
     """A frame on another channel."""
     return raw[:6] + channel.to_bytes(2, "big") + raw[8:]
+
+
+def read_settings(text: str, row: Composite) -> dict[int, bytes]:
+    """The encoded values of a performative's fields by position; NotationError if not its own."""
+    places = {field.name: place for place, field in enumerate(row.fields)}
+    parser = Parser(text)
+    given: dict[int, bytes] = {}
+    while parser.peek():
+        start = parser.at
+        name = parser.take(NAME, "FIELD=VALUE")[0]
+        if name not in places:
+            parser.fail(f"{NO_FIELD}{name} in {row.name}", start)
+        parser.expect("=")
+        field = row.fields[places[name]]
+        parser.space()
+        word = NAME.match(text, parser.at)
+        if word is not None and word[0] in COMPOSITE and text[word.end() : word.end() + 1] != "(":
+            # `state=released` is short for `state=released()`.
+            given[places[name]] = Parser(f"{word[0]}()").value()
+            parser.at = word.end()
+        else:
+            given[places[name]] = parser.value(field.type, field.multiple)
+    if not given:
+        parser.fail("expected FIELD=VALUE")
+    return given
+
+
+def setting_readers() -> list[SettingReader]:
+    """Reads settings of each performative and SASL frame."""
+    rows = [row for row in COMPOSITES if {"frame", "sasl-frame"} & set(row.provides)]
+    return [partial(read_settings, row=row) for row in rows]

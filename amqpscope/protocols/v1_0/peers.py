@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from amqpscope.proxy.faults.actions import Action
-from amqpscope.proxy.faults.edit_v1_0 import field_changes, rebuild, with_channel
-from amqpscope.proxy.faults.errors import CannotApplyError
-from amqpscope.proxy.faults.notation import Written, read_settings
-from amqpscope.proxy.faults.peer_view import Output, PeerView
-from amqpscope.proxy.faults.sessions import Link, Session
+from amqpscope.protocols.peers import Action, CannotApplyError, Output, PeerView, Written
+from amqpscope.protocols.v1_0.peers_edit import field_changes, read_settings, rebuild, with_channel
+from amqpscope.protocols.v1_0.peers_sessions import Link, Session
 from amqpscope.stream.framer import Frame
 from dissectors.notation_scanner import NotationError
 from dissectors.v1_0.bodies import (
@@ -42,10 +39,8 @@ CONDITIONS: Final = {
 """The error of an action that names none."""
 
 
-class PeersV10(PeerView):
+class Peers(PeerView):
     """Both peers of one connection."""
-
-    version = "1.0"
 
     def __init__(self) -> None:
         self.sessions: list[Session] = []
@@ -349,7 +344,7 @@ class PeersV10(PeerView):
 
     def write(self, frame: Frame, written: Written, to: int) -> list[Output]:
         """Put in a frame; its channel, handle and delivery-id default to what is right there."""
-        if written.older:
+        if written.family != "v1_0":
             raise CannotApplyError(f"{written.name} is no frame of AMQP 1.0")
         raw = written.octets
         unit = decode_unit(raw)

@@ -7,13 +7,49 @@ or ends in somebody's place.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from amqpscope.proxy.faults.actions import Action
-from amqpscope.proxy.faults.errors import CannotApplyError
-from amqpscope.proxy.faults.notation import Written
 from amqpscope.stream.framer import Frame
-from dissectors.v0_9.dialects import DEFAULT
+from dissectors.notation_scanner import NotationError
+
+NO_FIELD: Final = "no field "
+"""How a text is refused that names a field which a frame does not have."""
+
+SettingReader = Callable[[str], object]
+"""Reads `FIELD=VALUE ...` of one kind of frame; NotationError if the fields are not its own."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """What happens to a frame that a fault matches."""
+
+    kind: str
+    seconds: float = 0.0
+    """Of a delay, a stall or the pause of a slice; 0: for ever, or none."""
+    jitter: float = 0.0
+    number: float = 0
+    """Octets of a slice or to corrupt; octets a second."""
+    notation: str = ""
+    """A frame, or the fields to set."""
+    to: str = ""
+    when: str = "after"
+    values: dict[str, str] = field(default_factory=dict)
+    """`condition`, `description` and the like."""
+
+
+class Written(NamedTuple):
+    """A frame as a fault has it."""
+
+    text: str
+    name: str
+    """`transfer`, `basic.deliver`, `octets`."""
+    octets: bytes
+    channelled: bool
+    """It names its channel."""
+    family: str
+    """The package of dissectors that its words are of."""
 
 
 class Output(NamedTuple):
@@ -25,10 +61,17 @@ class Output(NamedTuple):
     """The proxy made it, or took something out of it."""
 
 
+class CannotApplyError(Exception):
+    """A fault that cannot act on this frame: the frame passes, and the reason is reported."""
+
+    def __init__(self, reason: str, passed: list[Output] | None = None) -> None:
+        super().__init__(reason)
+        self.passed = passed
+        """What is to be sent in the frame's place; None where it was not translated yet."""
+
+
 class PeerView:
     """One connection of a family that faults know nothing special of."""
-
-    version = ""
 
     def translate(self, frame: Frame) -> list[Output]:
         """What is sent in the place of a frame that passes."""
@@ -67,5 +110,20 @@ class PeerView:
 
     @property
     def dialect(self) -> str:
-        """The dialect of frames of 0-9 that do not name their own."""
-        return DEFAULT
+        """The dialect that frames are written in which do not name their own; empty for none."""
+        return ""
+
+
+def furthest(readers: list[SettingReader], text: str) -> NotationError | None:
+    """The error of the reader that came furthest, who is likely meant; None where one succeeds."""
+    errors: list[NotationError] = []
+    for read in readers:
+        try:
+            read(text)
+        except NotationError as error:
+            errors.append(error)
+        except RecursionError:
+            errors.append(NotationError(1, 1, "values are nested too deep"))
+        else:
+            return None
+    return max(errors, key=lambda error: error.column)

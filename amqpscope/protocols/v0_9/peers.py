@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from amqpscope.protocols.peers import Action, CannotApplyError, Output, PeerView, Written
 from amqpscope.protocols.v0_9.framer import DialectGuess
-from amqpscope.proxy.faults.actions import Action
-from amqpscope.proxy.faults.channels import Channel, Content, owner_of_answer
-from amqpscope.proxy.faults.edit_v0_9 import make_method, rebuild, with_channel
-from amqpscope.proxy.faults.errors import CannotApplyError
-from amqpscope.proxy.faults.notation import Written, read_older_settings
-from amqpscope.proxy.faults.peer_view import Output, PeerView
+from amqpscope.protocols.v0_9.peers_channels import Channel, Content, owner_of_answer
+from amqpscope.protocols.v0_9.peers_edit import make_method, read_settings, rebuild, with_channel
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.notation_scanner import NotationError
@@ -24,7 +21,7 @@ CONNECTION: Final = 0
 TEXT: Final = "a fault of amqpscope proxy"
 
 
-class PeersV09(PeerView):
+class Peers(PeerView):
     """Both peers of one connection."""
 
     def __init__(self, spoken: DialectGuess) -> None:
@@ -287,7 +284,7 @@ class PeersV09(PeerView):
         if unit.content is not None and unit.content.plan is not None:
             fields = unit.content.plan.row.properties
         try:
-            changes = read_older_settings(notation, fields)
+            changes = read_settings(notation, fields)
         except NotationError as error:
             raise CannotApplyError(f"{error.reason} of {unit.name}") from error
         rebuild(unit, changes)  # fails before anything is counted
@@ -301,7 +298,7 @@ class PeersV09(PeerView):
 
     def write(self, frame: Frame, written: Written, to: int) -> list[Output]:
         """Put in a frame; its channel and delivery-tag default to what is right there."""
-        if not written.older and written.name != "octets":
+        if written.family != "v0_9" and written.name != "octets":
             raise CannotApplyError(f"{written.name} is no frame of {self.dialect}")
         raw, speaker = written.octets, 1 - to
         if written.name == "octets":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amqpscope.proxy.faults.numbers import WRAP, NumberMap, Serial
+from amqpscope.protocols.peers_numbers import WRAP, NumberMap, Serial
 from amqpscope.stream.framer import Frame
 from dissectors.v1_0.bodies import Attach, Body, Flow
 from dissectors.v1_0.values import Value

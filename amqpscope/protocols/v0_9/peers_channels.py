@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from amqpscope.proxy.faults.actions import Action
-from amqpscope.proxy.faults.numbers import NumberMap
-from amqpscope.proxy.faults.peer_view import Output
+from amqpscope.protocols.peers import Action, Output
+from amqpscope.protocols.peers_numbers import NumberMap
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.framing import Unit
