@@ -51,6 +51,10 @@ class Finding:
     """Other frames that matter to it, each with why."""
     fault: str = ""
     """The fault of a proxy that it rests on: then nobody is to blame."""
+    related_connections: tuple[int, ...] = ()
+    """The connection of each of these frames; empty: they are of the same one."""
+    related_captures: tuple[int, ...] = ()
+    """The place among the captures of one run of each; empty: they are in the same one."""
 
     def __str__(self) -> str:
         return self.rule

@@ -19,6 +19,7 @@ ELSEWHERE = (
     ("amqpscope/check", "result", "amqpscope/runs/test_lint.py"),
     # The command line is tested as users run it.
     ("amqpscope/cli", "__init__ inputs options output progress", "amqpscope/cli/test_read.py"),
+    ("amqpscope/cli", "trace", "amqpscope/cli/test_broker.py"),
     ("amqpscope/cli", "pipeline", "amqpscope/spark/test_remote.py"),
     ("amqpscope/cli", "rules", "amqpscope/cli/test_lint.py"),
     ("amqpscope/cli", "tls_options", "amqpscope/proxy/test_tls_peers.py"),
@@ -28,12 +29,16 @@ ELSEWHERE = (
     ("amqpscope/insight", "counters", "amqpscope/insight/test_statistics.py"),
     ("amqpscope/insight", "state", "amqpscope/cli/test_state.py"),
     ("amqpscope/insight", "stuck", "amqpscope/insight/test_refusals.py"),
+    ("amqpscope/insight/journeys", "profile trace", "amqpscope/cli/test_broker.py"),
+    ("amqpscope/insight/journeys", "*", "amqpscope/insight/journeys/test_journeys.py"),
     ("amqpscope/insight/series", "*", "amqpscope/insight/test_series.py"),
     # State that frames change is tested by the exchanges that change it.
     ("amqpscope/model/v0_9", "*", "amqpscope/rules/v0_9/test_examples.py"),
     ("amqpscope/model/v1_0", "*", "amqpscope/rules/v1_0/test_examples.py"),
+    ("amqpscope/model/broker", "*", "amqpscope/rules/broker/test_examples_broker.py"),
     ("amqpscope/model", "*", "amqpscope/rules/v1_0/test_examples.py"),
     # What a family says of its frames is tested where it is shown.
+    ("amqpscope/protocols/**", "broker", "amqpscope/insight/journeys/test_journeys.py"),
     ("amqpscope/protocols", "ending_words", "amqpscope/report/test_endings.py"),
     (
         "amqpscope/protocols/**",
@@ -76,10 +81,13 @@ ELSEWHERE = (
     ("amqpscope/proxy", "connection dial entrance flow process", "amqpscope/proxy/test_relay.py"),
     ("amqpscope/proxy", "files", "amqpscope/proxy/test_record.py"),
     ("amqpscope/report", "formats look", "amqpscope/cli/test_read.py"),
+    ("amqpscope/report", "broker* trace", "amqpscope/cli/test_broker.py"),
     ("amqpscope/report", "illustration", "amqpscope/report/test_html.py"),
     ("amqpscope/report", "stuck", "amqpscope/cli/test_stuck.py"),
     # A rule is tested by the exchanges of its own docstring.
     ("amqpscope/rules", "coverage", "amqpscope/report/test_catalogue.py"),
+    ("amqpscope/rules/broker", "declarations", "amqpscope/insight/journeys/test_journeys.py"),
+    ("amqpscope/rules/broker/**", "*", "amqpscope/rules/broker/test_examples_broker.py"),
     ("amqpscope/rules/v0_9/**", "*", "amqpscope/rules/v0_9/test_examples.py"),
     ("amqpscope/rules/**", "*", "amqpscope/rules/v1_0/test_examples.py"),
     ("amqpscope/runs", "collector input", "amqpscope/runs/test_run.py"),

@@ -45,6 +45,8 @@ class CaptureResult:
 
     path: str
     """As it was given."""
+    place: int = 0
+    """Which it is, of captures that are checked together."""
     packets: int = 0
     connections: int = 0
     frames: int = 0
@@ -89,6 +91,15 @@ class CaptureResult:
             f"{protocol} is not checked beyond its protocol header"
             for protocol in filter(is_header_only, self.protocols)
         ]
+
+    def frames_of(self, finding: Finding) -> set[int]:
+        """The frames of this capture that a finding is about."""
+        others = finding.related_captures
+        frames = {finding.frame}
+        for place, (frame, _) in enumerate(finding.related):
+            if not others or others[place] == self.place:
+                frames.add(frame)
+        return frames
 
     def keep(self, finding: Finding, limit: int) -> bool:
         """Keep a finding; only count it if `limit` (0: any number) of its kind are kept already."""

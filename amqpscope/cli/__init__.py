@@ -15,6 +15,7 @@ from typing import Any, Final
 import click
 
 import amqpscope
+from amqpscope.cli.broker import broker
 from amqpscope.cli.ca import ca
 from amqpscope.cli.faults import faults
 from amqpscope.cli.ladder import ladder
@@ -26,6 +27,7 @@ from amqpscope.cli.read import demo, read
 from amqpscope.cli.rules import explain, rules
 from amqpscope.cli.state import state, stats
 from amqpscope.cli.stuck import stuck
+from amqpscope.cli.trace import trace
 from amqpscope.runs.collector import calm_collector
 
 CAPTURES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst")
@@ -78,6 +80,7 @@ def cli() -> None:
 
 
 for command in (
-    read, proxy, faults, demo, lint, explain, rules, stats, state, stuck, ladder, ca, pipeline,
+    read, proxy, faults, demo, lint, broker, trace, stuck, ladder, state, stats, explain, rules,
+    ca, pipeline,
 ):  # fmt: skip
     cli.add_command(command)

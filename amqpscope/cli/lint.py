@@ -56,6 +56,16 @@ FORMATS: Final = (*FINDING_FORMATS, "html")
     type=click.Choice(("error", "warning", "info", "never")),
     help="From which severity on the exit code is 1.  [default: error]",
 )
+@click.option(
+    "--closed-world",
+    is_flag=True,
+    help="All connections to the broker are in the captures: what it did wrong is certain.",
+)
+@click.option(
+    "--together",
+    is_flag=True,
+    help="The captures are of one time and one clock: follow messages from one to another.",
+)
 @click.option("--baseline", metavar="FILE", help="Findings that are known and pass.")
 @click.option("--write-baseline", metavar="FILE", help="Keep all findings of this run as known.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
@@ -117,6 +127,8 @@ class LintOptions(ReaderOptions):
     ignore: tuple[str, ...]
     strict: bool
     fail_on: str | None
+    closed_world: bool
+    together: bool
     baseline: str | None
     write_baseline: str | None
     statistics: bool
@@ -210,7 +222,11 @@ class Lint:
         # Known findings have to be compared one by one.
         known = options.baseline or options.write_baseline
         limit = 0 if known else options.max_findings
-        settings = CheckSettings(self.selection, excerpts, limit)
+        settings = CheckSettings(self.selection, excerpts, limit, options.closed_world)
+        if options.together:
+            from amqpscope.runs.together import check_together
+
+            return check_together(sources, settings)
         if len(sources) == 1:
             with CaptureBar(sources[0].name) as bar:
                 return [check(sources[0], settings, bar.update)]

@@ -36,7 +36,7 @@ def document(captures: Sequence[CaptureResult]) -> dict[str, Any]:
         "version": VERSION,
         "captures": [capture_object(checked) for checked in captures],
         "findings": [
-            finding_object(finding, checked.path)
+            finding_object(finding, checked.path, [each.path for each in captures])
             for checked in captures
             for finding in checked.findings
         ],
@@ -65,8 +65,23 @@ def capture_object(checked: CaptureResult) -> dict[str, Any]:
     }
 
 
-def finding_object(finding: Finding, capture: str) -> dict[str, Any]:
-    """One finding."""
+def related_objects(finding: Finding, capture: str, captures: Sequence[str]) -> list[Any]:
+    """The frames that matter to a finding, with what is not the finding's own."""
+    found: list[dict[str, Any]] = []
+    for place, (frame, why) in enumerate(finding.related):
+        entry: dict[str, Any] = {"frame": frame, "why": why}
+        if finding.related_connections:
+            entry["connection"] = finding.related_connections[place]
+        if finding.related_captures and captures:
+            other = captures[finding.related_captures[place]]
+            if other != capture:
+                entry["capture"] = other
+        found.append(entry)
+    return found
+
+
+def finding_object(finding: Finding, capture: str, captures: Sequence[str] = ()) -> dict[str, Any]:
+    """One finding; `captures` are those that were read together, by their places."""
     fault = {"fault": finding.fault} if finding.fault else {}
     return {
         "rule": finding.rule,
@@ -84,7 +99,7 @@ def finding_object(finding: Finding, capture: str) -> dict[str, Any]:
         "link": finding.link or None,
         "path": finding.path or None,
         "section": finding.section,
-        "related": [{"frame": frame, "why": why} for frame, why in finding.related],
+        "related": related_objects(finding, capture, captures),
         **fault,
     }
 

@@ -50,6 +50,7 @@ class LintText:
             # Those that rest on a fault come last: they are nobody's.
             for finding in sorted(checked.findings, key=lambda each: bool(each.fault)):
                 yield from self.finding(finding, checked)
+                yield from self.elsewhere(finding, checked, captures)
                 yield ""
             if checked.more:
                 yield from self.rest(checked)
@@ -84,6 +85,15 @@ class LintText:
         text = f"{path}section {finding.section}; amqpscope explain {finding.rule}"
         yield from self.headed("=", text, " " * (digits + 3))
 
+    def elsewhere(
+        self, finding: Finding, checked: CaptureResult, captures: Sequence[CaptureResult]
+    ) -> Iterator[str]:
+        """The frames in other captures that a finding is about."""
+        for (frame, why), place in zip(finding.related, finding.related_captures, strict=False):
+            if place != checked.place:
+                path = escaped(captures[place].path)
+                yield from self.headed("=", f"{path}: frame {frame}: {printable(why)}", "     ")
+
     def headed(self, sign: str, text: str, indent: str) -> Iterator[str]:
         """A text behind a sign."""
         first, *more = wrap(f"{sign} {text}", self.width, indent, f"{indent}{'':{len(sign)}} ")
@@ -92,8 +102,8 @@ class LintText:
 
     def shown(self, finding: Finding, checked: CaptureResult) -> dict[int, Excerpt]:
         """The frames that a finding rests on, in their order."""
-        frames = {finding.frame, *(frame for frame, _ in finding.related)}
-        return {n: checked.excerpts[n] for n in sorted(frames) if n in checked.excerpts}
+        frames = sorted(checked.frames_of(finding))
+        return {n: checked.excerpts[n] for n in frames if n in checked.excerpts}
 
     def excerpt(self, finding: Finding, shown: dict[int, Excerpt], digits: int) -> Iterator[str]:
         """These frames as lines, with what each shows below it."""

@@ -40,6 +40,8 @@ class CheckSettings:
     """Whether the frames behind the findings are wanted as text."""
     limit: int = 0
     """How many findings of one rule, peer and connection are kept, others being counted; 0: all."""
+    closed_world: bool = False
+    """Whether all connections to the brokers are in the captures."""
 
 
 def captures_in(folder: str) -> list[str]:
@@ -154,10 +156,10 @@ def check(
     source = as_input(given)
     result = CaptureResult(source.name)
     try:
-        faulty = FaultySteps()
-        with Run(source, settings.selection, sink=faulty, watch=watch) as run:
+        faulty, world = FaultySteps(), settings.closed_world
+        with Run(source, settings.selection, sink=faulty, watch=watch, closed_world=world) as run:
             _read(run, faulty, result, settings)
-        _look_up(source, result, settings)
+        look_up(source, result, settings)
     except CaptureError as error:
         result.error, result.unreadable = error.message, True
     except Exception as error:
@@ -174,23 +176,24 @@ def _read(run: Run, faulty: FaultySteps, result: CaptureResult, settings: CheckS
         for batch in run:
             for step in faulty.drain():
                 found = adjusted(step.findings, result.path)
-                if _keep(result, found, settings) and settings.excerpts:
+                if keep(result, found, settings) and settings.excerpts:
                     result.excerpts[step.frame.number] = excerpt(step)
-            _keep(result, batch.findings, settings)
+            keep(result, batch.findings, settings)
     finally:
         run.fill(result)
         result.findings.sort(key=lambda f: (f.frame, f.rule))
 
 
-def _keep(result: CaptureResult, found: list[Finding], settings: CheckSettings) -> bool:
+def keep(result: CaptureResult, found: list[Finding], settings: CheckSettings) -> bool:
     """Take findings; whether one of them was kept."""
     kept = [result.keep(finding, settings.limit) for finding in found]
     return any(kept)
 
 
-def _look_up(source: Input, result: CaptureResult, settings: CheckSettings) -> None:
+def look_up(source: Input, result: CaptureResult, settings: CheckSettings) -> None:
     """Read the capture once more for frames that turned out to matter after they had passed."""
-    missing = _frames_of(result.findings).difference(result.excerpts)
+    mentioned = [result.frames_of(finding) for finding in result.findings]
+    missing = set().union(*mentioned).difference(result.excerpts)
     if not missing or not settings.excerpts or not source.repeatable:
         return
     with Run(source, until=max(missing)) as run:
@@ -198,12 +201,6 @@ def _look_up(source: Input, result: CaptureResult, settings: CheckSettings) -> N
             for step in batch.steps:
                 if step.frame.number in missing:
                     result.excerpts[step.frame.number] = excerpt(step)
-
-
-def _frames_of(findings: list[Finding]) -> set[int]:
-    frames = {finding.frame for finding in findings}
-    frames.update(frame for finding in findings for frame, _ in finding.related)
-    return frames
 
 
 def excerpt(step: Step, show_secrets: bool = False) -> Excerpt:

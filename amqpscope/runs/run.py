@@ -17,6 +17,7 @@ from amqpscope.analysis import Analyzer, Batch, StepSink
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
+from amqpscope.insight.journeys import FollowingSteps, Journeys
 from amqpscope.runs.input import Input, as_input
 
 
@@ -31,6 +32,8 @@ class Run:
         until: int = 0,
         sink: StepSink | None = None,
         watch: Callable[[Run], None] | None = None,
+        closed_world: bool = False,
+        follow_messages: bool = True,
     ) -> None:
         self.input = as_input(given)
         self.selection = selection
@@ -41,6 +44,13 @@ class Run:
         """Called now and then, to show how far reading is."""
         rules = None if selection is None else selection.rules()
         self.analyzer = Analyzer(self.input.decode_as, rules, until)
+        self.journeys: Journeys | None = None
+        """What follows messages from one connection to another, for the rules about brokers."""
+        if rules is not None and follow_messages:
+            journeys = Journeys(rules, closed_world=closed_world)
+            self.journeys = journeys if journeys.is_wanted else None
+        if self.journeys is not None and sink is not None:
+            self.sink = FollowingSteps(self.journeys, sink)
         self.pieces = self.input.open()
         self._batches = self._read()
 
@@ -103,12 +113,29 @@ class Run:
                 if not batch.pieces:
                     return
                 at += batch.pieces
+                self._follow(batch)
                 self._adjust(batch)
                 yield batch
             if not pieces:
                 yield Batch()
             if self.watch is not None:
                 self.watch(self)
+        last = Batch()
+        if self.journeys is not None:
+            last.findings = self.journeys.finish()
+        if last.findings:
+            self._adjust(last)
+            yield last
+
+    def _follow(self, batch: Batch) -> None:
+        """Follow the messages of a batch, and add what is found."""
+        journeys = self.journeys
+        if journeys is None:
+            return
+        journeys.follow(batch.steps)
+        batch.findings = batch.findings + journeys.late_findings()
+        if batch.end is not None:
+            journeys.end(batch.end.conversation)
 
     def _adjust(self, batch: Batch) -> None:
         """Leave the findings that are wanted, with the severity that they have for this user."""

@@ -10,6 +10,7 @@ from amqpscope.model.v0_9.event import Event
 from amqpscope.protocols import voice
 from amqpscope.protocols.names import Known, one_or_all
 from amqpscope.protocols.v0_9 import filter_names, ladder, tree
+from amqpscope.protocols.v0_9.broker import View
 from amqpscope.protocols.v0_9.json import put_content
 from amqpscope.protocols.v0_9.summary import colour, summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
@@ -115,3 +116,4 @@ class Voice(voice.Voice):
 
 
 VOICE: Final = Voice(LONG_NAME, filter_names.KINDS)
+VOICE.broker = View()

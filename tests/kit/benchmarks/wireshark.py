@@ -23,6 +23,7 @@ from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.findings import Finding
 from amqpscope.rules.all import load
+from amqpscope.rules.broker import FAMILY
 from amqpscope.rules.documents import documents
 from amqpscope.rules.registry import RuleSet
 from kit.conversation import record
@@ -54,6 +55,8 @@ def write_cases(path: Path) -> list[Case]:
     with path.open("wb") as file:
         writer = CaptureWriter(file)
         for rule in load().values():
+            if rule.family.name == FAMILY:
+                continue  # over several connections
             for exchange in documents()[rule.id].exchanges:
                 said = script(exchange.text, exchange.scene)
                 if any(each.end in {"END", "GAP"} for each in said):

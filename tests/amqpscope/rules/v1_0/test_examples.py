@@ -10,12 +10,12 @@ from amqpscope.rules.documents import Exchange, documents
 from amqpscope.rules.registry import RULES
 from kit.exchange import play
 
-V0_9 = "A09"
-"""Rules of AMQP 0-9, which have tests of their own."""
+OTHERS = ("A09", "BRK")
+"""Rules of AMQP 0-9 and about brokers, which have tests of their own."""
 CASES = [
     pytest.param(id, exchange, id=f"{id}-{'good' if exchange.good else 'bad'}-{place}")
     for id, document in documents().items()
-    if not id.startswith(V0_9)
+    if not id.startswith(OTHERS)
     for place, exchange in enumerate(document.exchanges)
 ]
 

@@ -20,7 +20,7 @@ def test_all_examples_in_one_capture_are_judged_as_one_by_one(tmp_path):
     with path.open("wb") as file:
         writer = CaptureWriter(file)
         for document in documents().values():
-            if document.id.startswith("A09"):
+            if document.id.startswith(("A09", "BRK")):
                 continue
             for exchange in document.exchanges:
                 said = script(exchange.text, exchange.scene)

@@ -1,0 +1,413 @@
+"""Follows every message of a capture through the broker that it goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from amqpscope.analysis import Conversation, Step, StepSink
+from amqpscope.findings import Finding
+from amqpscope.insight.journeys import facts
+from amqpscope.insight.journeys.declarations import FRAMES, Declarations
+from amqpscope.insight.journeys.nodes import is_private
+from amqpscope.insight.journeys.parties import Party
+from amqpscope.insight.journeys.trace import Wanted
+from amqpscope.model.broker.broker import MAX_FINISHED, Broker
+from amqpscope.model.broker.envelope import ACCEPTED, DEFAULT_PRIORITY, DISCHARGED, OPEN, PENDING
+from amqpscope.model.broker.journey import MAX_LEGS, Journey, Leg
+from amqpscope.model.broker.moment import DISORDERED, DRAINED, Moment, kinds_of, pair_of
+from amqpscope.model.delivery import Delivery
+from amqpscope.model.event import Event
+from amqpscope.model.mark import NOWHERE
+from amqpscope.rules.broker import Reporter, doubted
+from amqpscope.rules.registry import RuleSet
+from amqpscope.stream.types import CLIENT, SERVER
+
+ENDINGS: Final = frozenset((
+    "detach", "end", "close", "channel.close", "channel.close-ok", "basic.cancel-ok",
+))  # fmt: skip
+"""Frames that may end a link, consumer or channel."""
+INTRODUCTIONS: Final = frozenset(("open", "connection.start", "connection.open"))
+CONTROL: Final = ("$coordinator",)
+"""Where messages go that are none."""
+PAIRED_PORTS: Final = {5671: 5672}
+"""Ports on which a broker usually offers the same over TLS."""
+
+
+class Journeys:
+    """Takes Steps; has, at the end, what brokers did with messages, and what is wrong with it."""
+
+    def __init__(
+        self,
+        rules: RuleSet | None = None,
+        *,
+        closed_world: bool = False,
+        window: int = MAX_FINISHED,
+        wanted: Sequence[Wanted] = (),
+    ) -> None:
+        self.closed_world = closed_world
+        """All connections to the brokers are in the captures, by the user's word."""
+        self.window = window
+        self.wanted = wanted
+        """What chooses messages to be kept to the end."""
+        self.brokers: dict[tuple[str, int], Broker] = {}
+        self.containers: dict[str, Broker] = {}
+        self.parties: dict[Conversation, Party] = {}
+        self.numbered: dict[tuple[int, int], Party] = {}
+        """The same by capture and connection number."""
+        self.declared: dict[Broker, Declarations] = {}
+        self.reporter = Reporter(rules)
+        self.late: list[Finding] = []
+        self.found: list[tuple[int, Finding]] = []
+        """What is held back until it is known that no octets are missing."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a rule about brokers is to be reported."""
+        return self.reporter.checks.wanted
+
+    # what passes
+
+    def follow(self, steps: list[Step]) -> None:
+        """Take units, and add to each what it shows to be wrong with it."""
+        for step in steps:
+            for finding in self.take(step):
+                if finding.frame == step.frame.number:
+                    step.findings = [*step.findings, finding]
+                else:
+                    self.late.append(finding)
+
+    def late_findings(self) -> list[Finding]:
+        """What was found about units that were handed over before, since this was last asked."""
+        found = self.late
+        if found:
+            self.late = []
+        return found
+
+    def take(self, step: Step, capture: int = 0) -> list[Finding]:
+        """Take one unit; returns what it shows to be wrong."""
+        event = step.event
+        if event.message is not None:
+            carried = event.carries
+            if carried is not None:
+                self.complete(step, carried, capture)
+        elif event.frame.unit.header is None:
+            self.other(step, event, capture)
+        if event.peer == SERVER:
+            party = self.parties.get(step.conversation)
+            if party is not None and party.pending:
+                party.prove()
+        return self.findings() if self.reporter.findings else []
+
+    def other(self, step: Step, event: Event, capture: int) -> None:
+        """A frame that completes no message."""
+        covers = event.covers
+        if covers:
+            party = self.parties.get(step.conversation)
+            if party is not None:
+                for delivery in covers:
+                    leg = party.legs.get(delivery)
+                    if leg is not None:
+                        self.answer(party, leg, delivery, event)
+            return
+        name = event.name
+        if name == "flow":
+            party = self.parties.get(step.conversation)
+            if party is not None:
+                self.flow(party, event)
+        elif name in ENDINGS:
+            party = self.parties.get(step.conversation)
+            if party is not None:
+                for ended in step.talk.ended(event):
+                    party.end(ended.place, event.mark)
+                    if party.broker in self.declared:
+                        number, channel = party.conversation.number, ended.place.channel
+                        declared = self.declared[party.broker]
+                        declared.end_consumers(number, party.capture, channel)
+        elif name in INTRODUCTIONS:
+            self.introduce(step, event, capture)
+        elif name in FRAMES:
+            self.declare(self.party(step, capture), event)
+        returned = event.returns
+        if returned is not None:
+            party = self.parties.get(step.conversation)
+            leg = None if party is None else party.legs.get(returned)
+            if party is not None and leg is not None:
+                self.answer(party, leg, returned, event)
+
+    def declare(self, party: Party, event: Event) -> None:
+        """A client declares or uses something, or the broker answers."""
+        said = party.view.declares(event)
+        if said is not None and not party.copied:
+            said.connection, said.capture = party.conversation.number, party.capture
+            self.declarations_of(party).take(said, party.suffix, self.reporter)
+
+    def declarations_of(self, party: Party) -> Declarations:
+        """What was declared at the broker of a connection."""
+        found = self.declared.get(party.broker)
+        if found is None:
+            found = self.declared[party.broker] = Declarations()
+        return found
+
+    def end(self, conversation: Conversation) -> None:
+        """A direction of a connection is over, or the capture is."""
+        party = self.parties.get(conversation)
+        if party is None:
+            return
+        party.look_for_loss()
+        newest = conversation.last[CLIENT]
+        event = conversation.current.ends[CLIENT].last_mark if newest is not None else NOWHERE
+        party.end_all(event)
+        self.declarations_of(party).end(conversation.number, party.capture)
+        if all(end.finished for end in conversation.current.ends):
+            del self.parties[conversation]
+            del self.numbered[(party.capture, conversation.number)]
+
+    def findings(self) -> list[Finding]:
+        """What was found since this was last asked; nothing yet of what may turn out otherwise."""
+        found = self.reporter.take()
+        if self.closed_world:
+            self.found += found
+            return []
+        return [finding for _, finding in found]
+
+    def finish(self) -> list[Finding]:
+        """All has passed: what is left to report."""
+        return [finding for _, finding in self.placed()]
+
+    def placed(self) -> list[tuple[int, Finding]]:
+        """What is left to report, each with the number of its capture."""
+        self.found += self.reporter.take()
+        for party in self.parties.values():
+            party.look_for_loss()
+        broken = any(broker.broken for broker in self.brokers.values())
+        found, self.found = self.found, []
+        return [(capture, doubted(each) if broken else each) for capture, each in found]
+
+    # connections
+
+    def introduce(self, step: Step, event: Event, capture: int) -> None:
+        """A server says who it is, or a client which part of it it wants."""
+        party = self.party(step, capture)
+        if event.peer == CLIENT:
+            party.virtual_host = party.view.virtual_host(event) or party.virtual_host
+            return
+        identity, broker = event.identifies, party.broker
+        if identity is None:
+            return
+        if identity.product:
+            broker.product = identity.product
+        if event.name == "open" and identity.name:
+            known = self.containers.setdefault(identity.name, broker)
+            if known is not broker and is_same(known, broker):
+                party.broker = self.brokers[self.server_of(step)] = known
+                known.connections += 1
+                known.broken += int(party.broken)
+            party.broker.container = identity.name
+
+    def party(self, step: Step, capture: int) -> Party:
+        """A connection and its broker."""
+        found = self.parties.get(step.conversation)
+        if found is None:
+            server = self.server_of(step)
+            broker = self.brokers.get(server)
+            if broker is None:
+                broker = self.brokers[server] = Broker(f"{server[0]}:{server[1]}", self.window)
+            found = self.parties[step.conversation] = Party(step.conversation, capture, broker)
+            found.copied = self.is_copy(found)
+            self.numbered[(capture, step.conversation.number)] = found
+        return found
+
+    def server_of(self, step: Step) -> tuple[str, int]:
+        """Where a broker listens."""
+        host, port = step.conversation.connection.server
+        return host, PAIRED_PORTS.get(port, port)
+
+    def is_copy(self, party: Party) -> bool:
+        """Whether another capture has the same connection: its messages would come twice."""
+        ours = party.conversation.connection
+        for other in self.parties.values():
+            theirs = other.conversation.connection
+            if other.capture != party.capture and (ours.client, ours.server) == (
+                theirs.client, theirs.server,
+            ):  # fmt: skip
+                return True
+        return False
+
+    # messages
+
+    def complete(self, step: Step, delivery: Delivery, capture: int) -> None:
+        """A message has passed."""
+        party = self.party(step, capture)
+        if party.copied:
+            return
+        if step.conversation.gaps:
+            party.look_for_loss()
+        if step.conversation.connection.marks is not None:
+            # What a fault of a proxy made of it says nothing about a broker.
+            party.look_for_loss()
+            party.broker.facts["not followed"] += 1
+            return
+        envelope = party.view.envelope(step.event)
+        if envelope is None:
+            if delivery.place.address not in CONTROL:
+                party.broker.facts["not followed"] += 1
+            return
+        leg = party.leg(step.event, delivery, envelope)
+        if is_private(leg.node):
+            party.legs.pop(delivery, None)
+            leg.lane.open.pop(leg.mark.frame, None)
+        elif step.event.peer == CLIENT:
+            self.publish(party, leg, delivery)
+        else:
+            self.deliver(party, leg, delivery)
+
+    def publish(self, party: Party, leg: Leg, delivery: Delivery) -> None:
+        """A client hands a message to the broker."""
+        broker = party.broker
+        journey = leg.journey = broker.publish(leg.envelope)
+        journey.add_publish(leg)
+        leg.commitment = party.view.commitment(delivery)
+        leg.node.published += 1
+        facts.published(broker, journey, leg)
+        for wanted in self.wanted:
+            wanted.look(journey, leg)
+        if leg.outcome and not leg.commitment.state:
+            leg.delivery = None
+
+    def deliver(self, party: Party, leg: Leg, delivery: Delivery) -> None:
+        """The broker hands a message to a client."""
+        broker = party.broker
+        journey, leg.level = broker.find(leg.envelope)
+        leg.journey = journey
+        journey.add_delivery(leg)
+        for wanted in self.wanted:
+            wanted.look(journey, leg)
+        node = leg.node
+        node.delivered += 1
+        cause = leg.cause = party.cause(leg.lane, delivery)
+        if cause is not None and party.pending:
+            # What came before the frame that it answers was read before that.
+            party.prove_to(cause.end, leg.mark)
+        moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
+        earlier = journey.before(leg) if journey.delivered > 1 else []
+        if earlier:
+            moment.earlier = earlier[-1]
+            for each in earlier:
+                self.refresh(each, leg)
+        publish = moment.publish = pair_of(broker, journey, leg)
+        if publish is not None:
+            self.refresh(publish, leg)
+            publish.node.waiting.pop(journey, None)
+        kinds = kinds_of(moment)
+        if publish is not None and not earlier and self.is_overtaken(leg, publish):
+            kinds |= DISORDERED
+            broker.facts["overtaken"] += 1
+        facts.delivered(moment, kinds)
+        self.reporter.check(moment, kinds)
+        if leg.outcome:
+            leg.delivery = None
+            self.close(broker, journey)
+
+    def is_overtaken(self, leg: Leg, publish: Leg) -> bool:
+        """Whether a message that was published later, the same way, came to this consumer before.
+
+        Keeps, for each way, the newest publish of which the message has come.
+        """
+        envelope = publish.envelope
+        priority = DEFAULT_PRIORITY
+        if envelope.head:
+            stated = envelope.open().priority
+            priority = DEFAULT_PRIORITY if stated is None else stated
+        way = (publish.lane, publish.node, priority)
+        newest = leg.lane.newest
+        before = newest.get(way)
+        if before is None or before.last.frame < publish.last.frame:
+            newest[way] = publish
+            return False
+        return before is not publish
+
+    def refresh(self, leg: Leg, now: Leg) -> None:
+        """Look at what had become of a message when another passed, if it is not known for good."""
+        delivery = leg.delivery
+        party = self.numbered.get((leg.lane.capture, leg.lane.connection))
+        if party is not None:
+            party.look_for_loss()
+        if delivery is None or party is None or leg.lane.capture != now.lane.capture:
+            return
+        if leg.commitment.state in (PENDING, DISCHARGED):
+            leg.commitment = party.view.commitment(delivery)
+        party.look(leg, delivery, now.mark)
+
+    def answer(self, party: Party, leg: Leg, delivery: Delivery, event: Event) -> None:
+        """Somebody says what became of a message."""
+        if event.peer == SERVER and leg.read is None and event.knew(leg.verdict.mark):
+            leg.read = event.mark  # the broker answers the consumer's word
+        verdict = party.view.verdict(delivery)
+        if verdict.word == OPEN:
+            return
+        journey, broker = leg.journey, party.broker
+        if verdict.word != leg.outcome:
+            leg.verdict = verdict
+            leg.lane.open.pop(leg.mark.frame, None)
+            facts.answered(broker, leg, journey)
+            for wanted in self.wanted:
+                if journey is not None:
+                    wanted.look_at_answer(journey, leg)
+            if verdict.word == ACCEPTED and journey is not None:
+                if leg.is_publish:
+                    if self.closed_world and journey.publish is leg and not journey.delivered:
+                        leg.node.waiting[journey] = leg
+                else:
+                    party.pending.append(leg)
+        if delivery.settled is not None:
+            party.legs.pop(delivery, None)
+            if not leg.commitment.state:
+                leg.delivery = None
+        if journey is not None:
+            self.close(broker, journey)
+
+    def close(self, broker: Broker, journey: Journey) -> None:
+        """See whether a journey is over."""
+        if journey.published <= MAX_LEGS and journey.delivered <= MAX_LEGS and journey.is_over:
+            broker.finish(journey)
+
+    def flow(self, party: Party, event: Event) -> None:
+        """A consumer asks for more, or the broker has nothing more for it."""
+        if event.peer == CLIENT:
+            party.grant(event)
+            return
+        if not self.closed_world:
+            return
+        place = party.view.drained(event)
+        lane = None if place is None else party.lanes.get(place)
+        if lane is None or lane.node.lanes != [lane]:
+            return
+        for journey, publish in list(lane.node.waiting.items()):
+            moment = Moment(party.broker, journey, publish, not party.broker.broken)
+            moment.publish = publish
+            self.reporter.lane, self.reporter.mark = lane, event.mark
+            self.reporter.check(moment, DRAINED)
+
+
+def is_same(known: Broker, broker: Broker) -> bool:
+    """Whether two servers with one container-id are one broker.
+
+    RabbitMQ calls all nodes of a cluster the same; others use any name that suits them.
+    """
+    if known.product != broker.product:
+        return False
+    return known.is_rabbit or known.name.rpartition(":")[0] == broker.name.rpartition(":")[0]
+
+
+class FollowingSteps(StepSink):
+    """Follows all Steps, and hands them on."""
+
+    def __init__(self, journeys: Journeys, sink: StepSink) -> None:
+        self.journeys = journeys
+        self.sink = sink
+
+    def take(self, steps: list[Step]) -> None:
+        """Follow the Steps of the next piece, and hand them on with what was found."""
+        self.journeys.follow(steps)
+        self.sink.take(steps)

@@ -1,0 +1,200 @@
+"""The connections to brokers: their links and consumers, and the messages on them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from amqpscope.analysis import Conversation
+from amqpscope.insight.journeys.nodes import source_node, target_node
+from amqpscope.model.broker.broker import Broker
+from amqpscope.model.broker.envelope import Envelope, Route
+from amqpscope.model.broker.journey import Lane, Leg
+from amqpscope.model.delivery import Delivery
+from amqpscope.model.event import Event
+from amqpscope.model.mark import Mark
+from amqpscope.model.peer import PeerEnd
+from amqpscope.model.place import CHANNEL, Place
+from amqpscope.protocols.broker import BrokerView
+from amqpscope.stream.types import CLIENT, SERVER
+
+DEFAULT_HOST: Final = "/"
+MAX_PENDING: Final = 1024
+"""Outcomes of a connection of which it is watched whether the broker has read them."""
+MAX_GRANTS: Final = 32
+"""Grants of a link that are kept, to find the one that a delivery needed."""
+
+
+class Party:
+    """One connection to a broker."""
+
+    def __init__(self, conversation: Conversation, capture: int, broker: Broker) -> None:
+        self.conversation = conversation
+        self.capture = capture
+        self.broker = broker
+        self.view: BrokerView = conversation.talk.voice.broker
+        self.server: PeerEnd = conversation.talk.ends[SERVER]
+        self.virtual_host = DEFAULT_HOST
+        self.lanes: dict[Place, Lane] = {}
+        self.legs: dict[Delivery, Leg] = {}
+        """Messages whose outcome is not known."""
+        self.pending: deque[Leg] = deque(maxlen=MAX_PENDING)
+        """Messages that a consumer has accepted, and the broker may not know it."""
+        self.broken = False
+        """Octets of it are missing, or its beginning."""
+        self.holed = False
+        """Octets of it are missing, or a fault of a proxy has acted on it."""
+        self.copied = False
+        """Another capture has the same connection."""
+        broker.connections += 1
+        self.look_for_loss()
+
+    @property
+    def suffix(self) -> str:
+        """What tells its nodes from those of the same name on another virtual host."""
+        host = self.virtual_host
+        return "" if host == DEFAULT_HOST else f" (virtual host {host})"
+
+    def look_for_loss(self) -> None:
+        """Notice that not all of the connection is in view."""
+        conversation, connection = self.conversation, self.conversation.connection
+        touched = connection.marks is not None
+        if (conversation.gaps or touched) and not self.holed:
+            self.holed = True
+            for lane in self.lanes.values():
+                lane.holed = True
+        if not self.broken and (conversation.gaps or touched or not connection.complete):
+            self.broken = True
+            self.broker.broken += 1
+
+    def leg(self, event: Event, delivery: Delivery, envelope: Envelope) -> Leg:
+        """The passage that a frame completes."""
+        place = delivery.lane
+        if place is None:
+            place = delivery.place
+        lane = self.lanes.get(place)
+        if lane is None:
+            lane = self.open_lane(event, delivery, place)
+        lane.count += 1
+        leg = Leg(lane, delivery, envelope, event.mark, event.peer == CLIENT)
+        if lane.route.varies:
+            leg.node = target_node(self.broker, self.route_of(delivery, envelope), self.suffix)
+        self.look(leg, delivery, event.mark)
+        if not leg.outcome:
+            self.legs[delivery] = leg
+            lane.open[leg.mark.frame] = leg
+        return leg
+
+    def look(self, leg: Leg, delivery: Delivery, now: Mark) -> None:
+        """See what became of a message, by the frames up to now.
+
+        The model may be ahead: all frames of a packet are applied before the first is handed on.
+        """
+        verdict = self.view.verdict(delivery)
+        mark = verdict.mark
+        if verdict.word != leg.outcome and mark is not None and mark.frame <= now.frame:
+            leg.verdict = verdict
+
+    def route_of(self, delivery: Delivery, envelope: Envelope) -> Route:
+        """Where one message goes, on a link without an address or by its routing key."""
+        route = self.view.route(delivery)
+        if not route.address and not route.exchange:
+            route.address = envelope.open().to
+        return route
+
+    def open_lane(self, event: Event, delivery: Delivery, place: Place) -> Lane:
+        """A link, consumer or channel over which a first message passes."""
+        route = self.view.route(delivery)
+        number = self.conversation.number
+        if event.peer == CLIENT:
+            node = target_node(self.broker, route, self.suffix)
+        else:
+            private = f"connection {number}, {place.name or place.key}"
+            node = source_node(self.broker, route, self.suffix, private)
+        lane = Lane(number, self.capture, place.key, route, node)
+        lane.channel = place.channel
+        lane.holed = self.holed
+        lane.name = place.name if place.kind not in (CHANNEL,) else ""
+        if event.peer == SERVER:
+            node.lanes.append(lane)
+        self.lanes[place] = lane
+        return lane
+
+    def grant(self, event: Event) -> None:
+        """A consumer asks for more."""
+        granted = self.view.grant(event)
+        if granted is None:
+            return
+        place, limit = granted
+        lane = self.lanes.get(place)
+        if lane is None:
+            return
+        grants = lane.grants
+        if not grants or limit > grants[-1][0]:
+            grants.append((limit, event.mark))
+            if len(grants) > MAX_GRANTS:
+                del grants[0]
+
+    def cause(self, lane: Lane, delivery: Delivery) -> Mark | None:
+        """The consumer's frame without which a delivery could not have been sent.
+
+        Its attach or consume; or, where the credit known before did not reach so far, a flow.
+        """
+        since = lane.route.since
+        grants = lane.grants
+        if len(grants) < 2:
+            return since
+        position = self.view.first_position(delivery)
+        if position < 0:
+            return since
+        position += lane.count - 1
+        before = -1
+        for limit, mark in grants:
+            if 0 <= before <= position < limit:
+                return mark
+            before = limit
+        return since
+
+    def prove(self) -> None:
+        """See which outcomes the broker has read, by its frames so far."""
+        # The model may be ahead of the frame at hand: its newest is then the proof.
+        self.prove_to(self.server.proved, self.server.last_mark)
+
+    def prove_to(self, end: int, proof: Mark) -> None:
+        """The broker has read the client's octets up to here, as one of its frames shows."""
+        pending = self.pending
+        while pending:
+            mark = pending[0].verdict.mark
+            if mark is None or mark.end > end:
+                return
+            pending.popleft().read = proof
+
+    def end(self, place: Place, mark: Mark) -> None:
+        """A place ends, with its messages that have no outcome."""
+        if place.kind == CHANNEL:
+            for each, lane in list(self.lanes.items()):
+                if lane.channel == place.channel:
+                    self.end_lane(each, mark)
+        else:
+            self.end_lane(place, mark)
+
+    def end_lane(self, place: Place, mark: Mark) -> None:
+        """A link or consumer ends."""
+        lane = self.lanes.pop(place, None)
+        if lane is None:
+            return
+        lane.ended = mark
+        for leg in lane.open.values():
+            leg.lost = mark
+            if leg.delivery is not None:
+                self.legs.pop(leg.delivery, None)
+        lane.open = {}
+        if lane in lane.node.lanes:
+            lane.node.lanes.remove(lane)
+
+    def end_all(self, mark: Mark) -> None:
+        """The connection is over."""
+        for place in list(self.lanes):
+            self.end_lane(place, mark)
+        self.legs = {}
+        self.pending.clear()

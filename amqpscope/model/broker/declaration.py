@@ -1,0 +1,35 @@
+"""What clients declare at a broker, and use: queues, exchanges and consumers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.mark import Mark
+from dissectors.values import Value
+
+# fmt: off
+ASKED:   Final = "asked"    # a client declares it
+MADE:    Final = "made"     # the broker says that it is there
+DELETED: Final = "deleted"  # a client deletes it, so that it may be gone
+USED:    Final = "used"     # the broker lets a client consume from it
+# fmt: on
+
+
+class Declaration:
+    """One declare, delete or consume of a client, or the broker's answer to it."""
+
+    def __init__(self, action: str, kind: str, name: str, mark: Mark) -> None:
+        self.action = action
+        self.kind = kind
+        """`queue` or `exchange`."""
+        self.name = name
+        self.mark = mark
+        self.facts: dict[str, Value] = {}
+        """What it is to be like, by the names of fields."""
+        self.exclusive = False
+        """One connection, or one consumer, is to have it alone."""
+        self.fleeting = False
+        """It may be gone at any time, unseen."""
+        self.connection = 0
+        self.capture = 0
+        self.channel = 0

@@ -1,0 +1,201 @@
+"""What a message says of itself, in the words that all protocol families share.
+
+An envelope is made for every message, so it starts with what tells messages apart. The rest is
+read from the octets when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+from amqpscope.model.mark import Mark
+from dissectors.native import mypyc_attr
+from dissectors.values import Value
+
+MAX_KEY: Final = 192
+"""Octets that are their own key; longer ones are known by a digest."""
+MAX_OCTETS: Final = 2048
+"""Octets of a message that are kept, to be read and compared later."""
+DIGEST: Final = 24
+
+DEFAULT_PRIORITY: Final = 4
+"""What a message without a priority has (3.2.1)."""
+
+
+def key_of(octets: bytes) -> bytes:
+    """What octets are known by: themselves where they are few, else a digest."""
+    if len(octets) <= MAX_KEY:
+        return octets
+    return blake2b(octets, digest_size=DIGEST).digest()
+
+
+class Content:
+    """What header, annotations and properties of a message say; read when somebody asks."""
+
+    def __init__(self) -> None:
+        self.durable: bool | None = None
+        self.priority: int | None = None
+        self.ttl: int | None = None
+        """Milliseconds that it may live."""
+        self.first_acquirer: bool | None = None
+        self.delivery_count: int | None = None
+        """None where the family does not count."""
+        self.annotations: dict[str, Value] = {}
+        """Message annotations, or headers."""
+        self.delivery_annotations: dict[str, Value] = {}
+        self.expiry: int | None = None
+        """When it expires by its own word, in milliseconds since the Unix epoch."""
+        self.to = ""
+        self.group = ""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Envelope:
+    """One message, as one peer sent it on one connection."""
+
+    __slots__ = (
+        "body_key", "family", "has_header", "head", "key", "message_id", "octets", "opened",
+        "sections", "size",
+    )  # fmt: skip
+
+    def __init__(self, family: str, key: bytes, message_id: bytes, octets: bytes) -> None:
+        self.family = family
+        """The protocol family: messages of another one are the same in other octets."""
+        self.key = key
+        """The same for messages whose immutable octets are the same."""
+        self.message_id = message_id
+        """Its message-id with the type before it; empty where it has none."""
+        size = len(octets)
+        self.octets = octets if size <= MAX_OCTETS else octets[:MAX_OCTETS]
+        self.size = size
+        self.head = b""
+        """The octets before the immutable ones: what a broker may change."""
+        self.body_key = b""
+        """The same for messages with the same application data, in whatever sections."""
+        self.sections = b""
+        """The descriptors of its sections, in order."""
+        self.opened: Content | None = None
+        self.has_header = False
+        """Brokers may change what is before its immutable octets, and count attempts there."""
+
+    @property
+    def id_text(self) -> str:
+        """Its message-id for people; empty where it has none."""
+        return id_text(self.message_id)
+
+    @property
+    def has_strong_id(self) -> bool:
+        """Its message-id is long enough not to be anybody else's by accident."""
+        kind, _, value = self.message_id.partition(b" ")
+        return kind == b"uuid" or (kind != b"ulong" and len(value) >= 16)
+
+    def open(self) -> Content:
+        """What it says beside its octets; read once."""
+        opened = self.opened
+        if opened is None:
+            opened = self.opened = self.read()
+        return opened
+
+    def read(self) -> Content:
+        """Read what the family's octets say."""
+        return Content()
+
+    def says_the_same(self, other: Envelope) -> bool:
+        """Whether another message has the same values in its immutable part, in other octets."""
+        return False
+
+
+def id_text(message_id: bytes) -> str:
+    """A typed id for people: `m1`, `0x00ff`."""
+    kind, _, value = message_id.partition(b" ")
+    if kind == b"string" or kind == b"ulong":
+        return value.decode("utf-8", "backslashreplace")
+    if kind == b"uuid":
+        h = value.hex()
+        return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+    return "0x" + value.hex() if value else ""
+
+
+# What became of a passage, in the words that both families share.
+# fmt: off
+OPEN:        Final = ""
+ACCEPTED:    Final = "accepted"
+REJECTED:    Final = "rejected"
+RELEASED:    Final = "released"
+MODIFIED:    Final = "modified"
+RETURNED:    Final = "returned"
+PROVISIONAL: Final = "accepted in a transaction"
+SETTLED:     Final = "settled without an outcome"
+PRESETTLED:  Final = "presettled"
+# fmt: on
+REFUSALS: Final = (REJECTED, RELEASED, MODIFIED, RETURNED)
+"""What a broker answers to a publish that it does not take."""
+
+
+NO_ANNOTATIONS: Final[dict[str, Value]] = {}
+"""What nearly all outcomes have; shared, so never added to."""
+
+
+class Verdict:
+    """What became of a delivery, as far as the wire shows."""
+
+    def __init__(self, word: str, mark: Mark | None) -> None:
+        self.word = word
+        self.mark = mark
+        """The frame that says so first."""
+        self.failed = False
+        """`modified` with delivery-failed: the attempt counts."""
+        self.here = False
+        """`modified` with undeliverable-here."""
+        self.annotations = NO_ANNOTATIONS
+        """What `modified` adds to the message."""
+
+
+NO_VERDICT: Final = Verdict(OPEN, None)
+"""What became of a delivery that is open; shared, so never changed."""
+
+# How far the transaction of a delivery is.
+# fmt: off
+NONE:        Final = ""
+PENDING:     Final = "pending"
+DISCHARGED:  Final = "discharged"
+COMMITTED:   Final = "committed"
+ROLLED_BACK: Final = "rolled back"
+IN_DOUBT:    Final = "in doubt"
+# fmt: on
+
+
+class Commitment:
+    """The transaction that a delivery is part of."""
+
+    def __init__(self, state: str, mark: Mark | None) -> None:
+        self.state = state
+        self.mark = mark
+        """The frame that ends it: the client's discharge, commit or rollback."""
+
+
+NO_COMMITMENT: Final = Commitment(NONE, None)
+"""Of a delivery outside of transactions; shared, so never changed."""
+
+
+class Route:
+    """Where a delivery goes at the broker, or comes from."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        """As it is on the wire; empty where it is not known."""
+        self.exchange = ""
+        """The exchange of 0-9, where the address is a routing key for it."""
+        self.is_queue = False
+        """It is a queue for sure, by the protocol or by what the link says of it."""
+        self.copy = False
+        """It is browsed: what is sent stays there."""
+        self.filtered = False
+        """Only some messages are asked for."""
+        self.unseen = False
+        """How the link or consumer began was not seen."""
+        self.since: Mark | None = None
+        """The client's frame that asked for messages."""
+        self.varies = False
+        """Each message on the link or channel has a way of its own."""

@@ -1,0 +1,200 @@
+"""The journey of one message: every passage of it between a client and the broker."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.broker.envelope import (
+    ACCEPTED,
+    NO_COMMITMENT,
+    NO_VERDICT,
+    OPEN,
+    Envelope,
+    Route,
+)
+from amqpscope.model.delivery import Delivery
+from amqpscope.model.mark import Mark
+
+# How a delivery was recognised as a message that was published.
+# fmt: off
+UNMATCHED: Final = 0  # no publish of it was captured
+EXACT:     Final = 1  # its immutable octets are the same, and no other message has them
+SAME_ID:   Final = 2  # its message-id is the same, its octets are not
+SAME_BODY: Final = 3  # its application data is the same, in another protocol
+# fmt: on
+LEVELS: Final = ("not published in view", "the same octets", "the same message-id", "the same body")
+
+MAX_LEGS: Final = 64
+"""Passages of one message that are kept; later ones are only counted."""
+
+
+class Node:
+    """Where messages wait at a broker, or what routes them."""
+
+    def __init__(self, name: str, is_queue: bool) -> None:
+        self.name = name
+        self.is_queue = is_queue
+        """For sure a queue: what one consumer takes no other gets."""
+        self.is_exchange = False
+        self.published = 0
+        self.delivered = 0
+        self.lanes: list[Lane] = []
+        """The consumers that it has now."""
+        self.waiting: dict[Journey, Leg] = {}
+        """Messages that the broker has taken and not delivered; kept where all is in view."""
+
+
+class Lane:
+    """One link, consumer or channel over which messages pass, on one connection."""
+
+    def __init__(self, connection: int, capture: int, key: str, route: Route, node: Node) -> None:
+        self.connection = connection
+        self.capture = capture
+        self.key = key
+        self.name = ""
+        self.channel = 0
+        self.route = route
+        self.node = node
+        self.count = 0
+        self.holed = False
+        """Octets of its connection are missing, so that an outcome or a copy may be."""
+        self.open: dict[int, Leg] = {}
+        """Passages without an outcome, by the frame that began them."""
+        self.ended: Mark | None = None
+        """The frame after which nothing more passes."""
+        self.newest: dict[tuple[Lane, Node, int], Leg] = {}
+        """The publish of the newest message that came, by where and how it was published."""
+        self.grants: list[tuple[int, Mark]] = []
+        """Up to how many messages may pass, and the frames that said so, each more than before."""
+
+
+class Leg:
+    """One passage of a message: from a client to the broker, or from the broker to a client."""
+
+    __slots__ = (
+        "cause", "commitment", "delivery", "envelope", "is_publish", "journey", "lane", "last",
+        "level", "lost", "mark", "node", "read", "redelivered", "verdict",
+    )  # fmt: skip
+
+    def __init__(
+        self, lane: Lane, delivery: Delivery, envelope: Envelope, last: Mark, is_publish: bool
+    ) -> None:
+        self.lane = lane
+        self.delivery: Delivery | None = delivery
+        """None once its outcome is known for good."""
+        self.envelope = envelope
+        self.mark = delivery.mark
+        """The frame that began it."""
+        self.last = last
+        """The frame that completed it."""
+        self.redelivered = delivery.redelivered
+        self.journey: Journey | None = None
+        self.is_publish = is_publish
+        self.level = UNMATCHED
+        self.cause: Mark | None = None
+        """The client's newest frame without which the broker could not have sent it."""
+        self.verdict = NO_VERDICT
+        self.read: Mark | None = None
+        """The broker's frame that shows that it has read the outcome."""
+        self.lost: Mark | None = None
+        """Its link, channel or connection ended before it had an outcome."""
+        self.commitment = NO_COMMITMENT
+        self.node = lane.node
+
+    @property
+    def outcome(self) -> str:
+        """What became of it; empty while that is not known."""
+        return self.verdict.word
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more is to be said about it."""
+        return self.verdict.word != OPEN or self.lost is not None
+
+
+class Journey:
+    """All that is known of one message at one broker."""
+
+    __slots__ = (
+        "accepted",
+        "delivered",
+        "deliveries",
+        "doubtful",
+        "envelope",
+        "over",
+        "published",
+        "publishes",
+        "queued",
+        "reported",
+    )  # fmt: skip
+
+    def __init__(self, envelope: Envelope) -> None:
+        self.envelope = envelope
+        self.publishes: list[Leg] = []
+        self.deliveries: list[Leg] = []
+        self.published = 0
+        """How often it was published, also where the passage is not kept."""
+        self.delivered = 0
+        self.accepted = 0
+        """How often a consumer accepted it."""
+        self.doubtful = ""
+        """Why nothing can be concluded from what became of it; empty: something can."""
+        self.reported: tuple[str, ...] = ()
+        """The rules that were reported about it."""
+        self.queued = False
+        """It waits to be folded into counters."""
+        self.over = False
+        """It is not followed any more."""
+
+    def add_publish(self, leg: Leg) -> None:
+        """One more publish; of a message that is published twice nothing can be concluded."""
+        self.published += 1
+        if len(self.publishes) < MAX_LEGS:
+            self.publishes.append(leg)
+        if self.published > 1:
+            self.doubtful = "it was published more than once"
+        elif self.delivered:
+            self.doubtful = "it was delivered before it was published in view"
+
+    def add_delivery(self, leg: Leg) -> None:
+        """One more delivery."""
+        self.delivered += 1
+        if len(self.deliveries) < MAX_LEGS:
+            self.deliveries.append(leg)
+        else:
+            self.doubtful = self.doubtful or "it was delivered very often"
+
+    @property
+    def publish(self) -> Leg | None:
+        """The one publish of it; None where there is none or several."""
+        return self.publishes[0] if self.published == 1 else None
+
+    def before(self, leg: Leg) -> list[Leg]:
+        """The deliveries from the same node that came before one."""
+        node = leg.node
+        return [each for each in self.deliveries if each is not leg and each.node is node]
+
+    @property
+    def is_over(self) -> bool:
+        """Every passage of it has its outcome, and a consumer has taken it."""
+        if not self.deliveries:
+            return False
+        for leg in self.deliveries:
+            if not leg.is_over:
+                return False
+        return all(leg.is_over for leg in self.publishes)
+
+    @property
+    def legs(self) -> list[Leg]:
+        """All passages in the order of their frames."""
+        return sorted([*self.publishes, *self.deliveries], key=_moment)
+
+    @property
+    def is_accepted(self) -> bool:
+        """The broker took it: it accepted or confirmed the one publish."""
+        publish = self.publish
+        return publish is not None and publish.outcome == ACCEPTED
+
+
+def _moment(leg: Leg) -> tuple[int, int, int]:
+    return leg.mark.time, leg.lane.capture, leg.mark.frame

@@ -1,0 +1,51 @@
+"""What a family's frames say of a broker's work with messages: one object a family."""
+
+from __future__ import annotations
+
+from amqpscope.model.broker.declaration import Declaration
+from amqpscope.model.broker.envelope import Commitment, Envelope, Route, Verdict
+from amqpscope.model.delivery import Delivery
+from amqpscope.model.event import Event
+from amqpscope.model.place import Place
+from dissectors.native import mypyc_attr
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class BrokerView:
+    """What `insight.journeys` asks; what is not overridden says nothing."""
+
+    def virtual_host(self, event: Event) -> str | None:
+        """The part of the broker that a client asks for; None where the frame does not say."""
+        return None
+
+    def envelope(self, event: Event) -> Envelope | None:
+        """The message that a frame completes; None where its octets are in doubt."""
+        return None
+
+    def route(self, delivery: Delivery) -> Route:
+        """Where a message goes at the broker, or comes from."""
+        return Route("")
+
+    def verdict(self, delivery: Delivery) -> Verdict:
+        """What became of a message that was handed over."""
+        return Verdict("", None)
+
+    def commitment(self, delivery: Delivery) -> Commitment:
+        """The transaction that a message was handed over in."""
+        return Commitment("", None)
+
+    def grant(self, event: Event) -> tuple[Place, int] | None:
+        """The place of a flow, and how many messages it lets pass there, from the first on."""
+        return None
+
+    def first_position(self, delivery: Delivery) -> int:
+        """What the first message over its place is counted as; -1: not known."""
+        return -1
+
+    def declares(self, event: Event) -> Declaration | None:
+        """What a frame declares, deletes or uses at the broker."""
+        return None
+
+    def drained(self, event: Event) -> Place | None:
+        """The place for which a broker says that it has nothing more, where all was asked for."""
+        return None

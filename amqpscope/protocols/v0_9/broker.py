@@ -1,0 +1,209 @@
+"""What a broker does with messages of 0-9, in the words of `model.broker`."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from amqpscope.model import event as shared
+from amqpscope.model.broker import envelope as words
+from amqpscope.model.broker.declaration import ASKED, DELETED, MADE, USED, Declaration
+from amqpscope.model.broker.envelope import (
+    NO_COMMITMENT,
+    NO_VERDICT,
+    Commitment,
+    Content,
+    Envelope,
+    Route,
+    Verdict,
+    key_of,
+)
+from amqpscope.model.delivery import Delivery as AnyDelivery
+from amqpscope.model.v0_9.deliveries import Delivery
+from amqpscope.model.v0_9.event import ENTANGLED, Event
+from amqpscope.model.v0_9.publishes import Publish
+from amqpscope.protocols.broker import BrokerView
+from dissectors.v0_9.codec import Method
+from dissectors.v0_9.message import ContentHeader
+from dissectors.v0_9.values import Table, Value
+
+FAMILY: Final = "amqp-0-9-1"
+PERSISTENT: Final = 2
+CONFIRMS: Final = {"ack": words.ACCEPTED, "nack": words.REJECTED}
+EXPIRES: Final = "x-expires"
+"""The argument of a queue that goes when it is not used."""
+STREAM_OFFSET: Final = "x-stream-offset"
+
+
+class ContentEnvelope(Envelope):
+    """A content of 0-9."""
+
+    __slots__ = ("header",)
+
+    def __init__(self, header: ContentHeader, key: bytes, message_id: bytes, body: bytes) -> None:
+        super().__init__(FAMILY, key, message_id, body)
+        self.header = header
+
+    def read(self) -> Content:
+        """Take over the properties."""
+        content = Content()
+        get = self.header.get
+        mode, priority = get("delivery-mode"), get("priority")
+        content.durable = mode == PERSISTENT
+        content.priority = priority if isinstance(priority, int) else None
+        expiration, headers = get("expiration"), get("headers")
+        if isinstance(expiration, str) and expiration.isdecimal():
+            content.ttl = int(expiration)
+        if isinstance(headers, Table):
+            content.annotations = {str(name): value for name, value in headers}
+        return content
+
+
+def text(value: Value) -> str:
+    """A short string; empty where there is none."""
+    return value if isinstance(value, str) else ""
+
+
+def envelope(event: Event) -> Envelope | None:
+    """The content that a frame completes; None where its octets are in doubt."""
+    content, body = event.content, event.message
+    if content is None or body is None or event.kinds & ENTANGLED:
+        return None
+    header = content.header
+    if header is None or content.method is None or header.class_name != "basic":
+        return None
+    id = text(header.get("message-id"))
+    message_id = b"string " + id.encode("utf-8", "surrogatepass") if id else b""
+    body_key = key_of(body)
+    found = ContentEnvelope(header, message_id + b"\0" + body_key, message_id, body)
+    found.body_key = body_key
+    return found
+
+
+def route(delivery: AnyDelivery) -> Route:
+    """Where a publish goes, or a delivery comes from."""
+    if isinstance(delivery, Publish):
+        found = Route(delivery.routing_key)
+        found.exchange = delivery.exchange
+        found.is_queue = not delivery.exchange
+        found.varies = True
+        return found
+    if not isinstance(delivery, Delivery):
+        return Route("")
+    found = Route(delivery.queue)
+    found.is_queue = bool(delivery.queue)
+    consumer = delivery.consumer
+    if consumer is not None:
+        found.unseen = consumer.assumed
+        found.since = None if consumer.assumed else consumer.mark
+        arguments = consumer.arguments
+        found.copy = arguments is not None and any(name == STREAM_OFFSET for name, _ in arguments)
+    return found
+
+
+def verdict(delivery: AnyDelivery) -> Verdict:
+    """What became of a publish or a delivery."""
+    if isinstance(delivery, Publish):
+        if delivery.returned is not None:
+            return Verdict(words.RETURNED, delivery.returned)
+        if not delivery.number:
+            return Verdict(words.PRESETTLED, delivery.mark)
+        word = CONFIRMS.get(delivery.outcome)
+        return NO_VERDICT if word is None else Verdict(word, delivery.settled)
+    if not isinstance(delivery, Delivery) or not delivery.outcome:
+        return NO_VERDICT
+    return Verdict(consumed(delivery), delivery.settled)
+
+
+def consumed(delivery: Delivery) -> str:
+    """What a consumer made of a delivery."""
+    if delivery.outcome == "no-ack":
+        return words.PRESETTLED
+    if delivery.transaction:
+        return words.PROVISIONAL
+    if delivery.outcome == "ack":
+        return words.ACCEPTED
+    if delivery.requeue or delivery.outcome == "recover":
+        return words.RELEASED
+    return words.REJECTED
+
+
+def commitment(delivery: AnyDelivery) -> Commitment:
+    """The transaction in which a message was published."""
+    work = delivery.work if isinstance(delivery, Publish) else None
+    if work is None:
+        return NO_COMMITMENT
+    if work.end is None:
+        return Commitment(words.PENDING, None)
+    return Commitment(words.ROLLED_BACK if work.rollback else words.DISCHARGED, work.end)
+
+
+def declares(event: Event) -> Declaration | None:
+    """What a method declares, deletes or uses; versions before 0-9-1 have other rules."""
+    method, request, channel = event.unit.method, event.request, event.channel
+    if method is None or channel is None or not event.connection.dialect.name.startswith("0-9-1"):
+        return None
+    name, found = event.name, None
+    if name in ("queue.declare", "exchange.declare"):
+        found = declared(ASKED, event, method, "")
+    elif name == "queue.declare-ok" and request is not None:
+        found = declared(MADE, event, request.method, text(method.get("queue")))
+    elif name == "exchange.declare-ok" and request is not None:
+        found = declared(MADE, event, request.method, "")
+    elif name in ("queue.delete", "exchange.delete"):
+        kind = name.partition(".")[0]
+        found = Declaration(DELETED, kind, text(method.get(kind)), event.mark)
+    elif name == "basic.consume-ok" and event.consumer is not None:
+        found = Declaration(USED, "queue", event.consumer.queue, event.mark)
+        found.exclusive = event.consumer.exclusive
+    if found is not None:
+        found.channel = channel.number
+    return found
+
+
+def declared(action: str, event: Event, method: Method, name: str) -> Declaration | None:
+    """What a declare says; None where it only asks whether something is there."""
+    if method.get("passive"):
+        return None
+    kind = method.name.partition(".")[0]
+    found = Declaration(action, kind, name or text(method.get(kind)), event.mark)
+    arguments = method.get("arguments")
+    table: dict[str, Value] = {}
+    if isinstance(arguments, Table):
+        table = {str(key): value for key, value in arguments}
+    found.facts = {"durable": bool(method.get("durable")), "arguments": table}
+    if kind == "exchange":
+        found.facts["type"] = text(method.get("type"))
+    found.exclusive = bool(method.get("exclusive"))
+    found.fleeting = bool(method.get("auto-delete")) or EXPIRES in table
+    return found
+
+
+class View(BrokerView):
+    """What a broker does with messages of 0-9."""
+
+    def virtual_host(self, event: shared.Event) -> str | None:
+        """The virtual-host of connection.open."""
+        method = cast(Event, event).unit.method
+        if method is None or event.name != "connection.open":
+            return None
+        return text(method.get("virtual-host"))
+
+    def envelope(self, event: shared.Event) -> Envelope | None:
+        """The content that a frame completes; None where its octets are in doubt."""
+        return envelope(cast(Event, event))
+
+    def route(self, delivery: AnyDelivery) -> Route:
+        """The exchange and key of a publish, or the queue of a delivery."""
+        return route(delivery)
+
+    def verdict(self, delivery: AnyDelivery) -> Verdict:
+        """How a publish was confirmed, or a delivery acknowledged."""
+        return verdict(delivery)
+
+    def declares(self, event: shared.Event) -> Declaration | None:
+        """A queue or exchange that is declared, deleted or used."""
+        return declares(cast(Event, event))
+
+    def commitment(self, delivery: AnyDelivery) -> Commitment:
+        """The transaction in which a message was published."""
+        return commitment(delivery)

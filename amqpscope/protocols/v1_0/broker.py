@@ -1,0 +1,335 @@
+"""What a broker does with messages of 1.0, in the words of `model.broker`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from amqpscope.model import event as shared
+from amqpscope.model.broker import envelope as words
+from amqpscope.model.broker.envelope import (
+    MAX_OCTETS,
+    NO_COMMITMENT,
+    NO_VERDICT,
+    Commitment,
+    Content,
+    Envelope,
+    Route,
+    Verdict,
+    key_of,
+)
+from amqpscope.model.delivery import Delivery as AnyDelivery
+from amqpscope.model.place import Place
+from amqpscope.model.v1_0 import transaction as states
+from amqpscope.model.v1_0.delivery import Delivery
+from amqpscope.model.v1_0.event import FIRST, MALFORMED, Event
+from amqpscope.model.v1_0.message import (
+    DATA,
+    DELIVERY_ANNOTATIONS,
+    FOOTER,
+    HEADER,
+    MESSAGE_ANNOTATIONS,
+    PROPERTIES,
+)
+from amqpscope.model.v1_0.outcomes import outcome
+from amqpscope.protocols.broker import BrokerView
+from amqpscope.stream.types import CLIENT
+from dissectors.errors import Malformed
+from dissectors.v1_0.bodies import (
+    Flow,
+    Header,
+    Modified,
+    Open,
+    Properties,
+    Source,
+    TransactionalState,
+)
+from dissectors.v1_0.codec import Reader
+from dissectors.v1_0.message import Section, read_section, skip, walk
+from dissectors.v1_0.values import Array, Map, Symbol, Ulong, Uuid, Value, same
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+FAMILY: Final = "amqp-1.0"
+STATE_OF: Final = {
+    states.LIVE: words.PENDING,
+    states.DISCHARGING: words.DISCHARGED,
+    states.COMMITTED: words.COMMITTED,
+    states.ROLLED_BACK: words.ROLLED_BACK,
+}
+
+
+class MessageEnvelope(Envelope):
+    """A message of 1.0; what is behind its first octets is not read again."""
+
+    __slots__ = ()
+
+    def read(self) -> Content:
+        """Decode header, annotations and properties."""
+        content = Content()
+        content.delivery_count = 0
+        for section in walk(self.octets)[0]:
+            code = section.code
+            if code > PROPERTIES:
+                break
+            value, faults = read_section(self.octets, section)
+            if faults:
+                continue
+            if isinstance(value, Header):
+                read_header(content, value)
+            elif isinstance(value, Properties):
+                read_properties(content, value)
+            elif code == MESSAGE_ANNOTATIONS:
+                content.annotations = named(value)
+            elif code == DELIVERY_ANNOTATIONS:
+                content.delivery_annotations = named(value)
+        return content
+
+    def says_the_same(self, other: Envelope) -> bool:
+        """Whether another message has the same values in its immutable part, in other octets."""
+        ours, theirs = bare_values(self), bare_values(other)
+        return ours is not None and theirs is not None and same(ours, theirs)
+
+
+def read_header(content: Content, header: Header) -> None:
+    """Take over what the header says."""
+    content.durable, content.priority, content.ttl = header.durable, header.priority, header.ttl
+    content.first_acquirer = header.first_acquirer
+    content.delivery_count = header.delivery_count or 0
+
+
+def read_properties(content: Content, properties: Properties) -> None:
+    """Take over what the properties say of the message's way."""
+    content.to = address_text(properties.to)
+    expiry = properties.absolute_expiry_time
+    content.expiry = int(expiry) if isinstance(expiry, int) and expiry > 0 else None
+    content.group = properties.group_id or ""
+
+
+def bare_values(envelope: Envelope) -> list[Value] | None:
+    """The values of the immutable sections; None where not all of them are kept, or readable."""
+    if envelope.size > len(envelope.octets):
+        return None
+    found: list[Value] = []
+    for section in walk(envelope.octets)[0]:
+        if PROPERTIES <= section.code < FOOTER:
+            value, faults = read_section(envelope.octets, section)
+            if faults:
+                return None
+            if isinstance(value, Properties):
+                value = [*value.values, *[None] * (13 - len(value.values))]
+            found.append([section.code, value])
+    return found
+
+
+def address_text(address: Value) -> str:
+    """An address, where it is text."""
+    return address if isinstance(address, str) else ""
+
+
+def typed(value: Value) -> bytes:
+    """An id with its type before it; empty for null."""
+    if value is None:
+        return b""
+    if isinstance(value, Uuid):
+        return b"uuid " + bytes(value)
+    if isinstance(value, bytes):
+        return b"binary " + value
+    if isinstance(value, str):
+        return b"string " + value.encode("utf-8", "surrogatepass")
+    return b"ulong %d" % int(value) if isinstance(value, int) else b""
+
+
+def envelope(event: Event) -> Envelope | None:
+    """The message that a transfer completes; None where its octets are in doubt."""
+    octets, delivery, link = event.message, event.delivery, event.link
+    if not octets or delivery is None or link is None or event.kinds & MALFORMED:
+        return None
+    sending = link.sending
+    unsure = link.attach is None and sending.delivery_total < 2
+    if unsure or delivery.resumed or link.terms.coordinator:
+        return None
+    if sending.lost and event.kinds & FIRST:
+        return None
+    if delivery.message_format is not None and delivery.message_format > 0xFF:
+        return None
+    parts = event.parts
+    sections = walk(octets)[0] if parts is None else parts.sections
+    return envelope_of(octets, sections)
+
+
+def envelope_of(octets: bytes, sections: list[Section]) -> Envelope | None:
+    """A message by its sections; None where it is none."""
+    start: i64 = -1
+    stop: i64 = 0
+    id = b""
+    codes: list[int] = []
+    for section in sections:
+        code = section.code
+        if code < HEADER:
+            return None
+        codes.append(code)
+        if PROPERTIES <= code < FOOTER:
+            if start < 0:
+                start = section.start
+            stop = section.stop
+            if code == PROPERTIES:
+                id = message_id(octets, section)
+    if start < 0:
+        return None
+    found = MessageEnvelope(FAMILY, key_of(octets[start:stop]), id, octets)
+    found.has_header = True
+    found.sections = bytes(codes)
+    found.head = octets[:start] if start <= MAX_OCTETS else b""
+    found.body_key = body_key(octets, sections)
+    return found
+
+
+def message_id(octets: bytes, section: Section) -> bytes:
+    """The first of the properties, with its type before it."""
+    at: i64 = section.content
+    code: i64 = octets[at]
+    at += 3 if code == 0xC0 else 9
+    if code == 0x45 or at >= section.stop or octets[at] == 0x40:
+        return b""
+    if octets[at] == 0xA1:
+        size: i64 = octets[at + 1]
+        return b"string " + octets[at + 2 : at + 2 + size]
+    try:
+        return typed(plain_id(Reader(octets, at).value(skip(octets, at, section.stop))))
+    except Malformed:
+        return b""
+
+
+def plain_id(value: Value) -> Value:
+    """An id that has one of the types of ids; else null."""
+    return value if isinstance(value, Ulong | Uuid | bytes | str) else None
+
+
+def body_key(octets: bytes, sections: list[Section]) -> bytes:
+    """What application data is known by, whether it is in data sections or a value."""
+    parts: list[bytes] = []
+    for section in sections:
+        if DATA <= section.code < FOOTER:
+            at: i64 = section.content
+            code: i64 = octets[at]
+            if 0xA0 <= code < 0xC0:
+                at += 2 if code < 0xB0 else 5
+            parts.append(octets[at : section.stop])
+    return key_of(parts[0] if len(parts) == 1 else b"".join(parts))
+
+
+def route(delivery: Delivery) -> Route:
+    """Where a delivery goes at the broker, or comes from."""
+    link = delivery.link
+    if link.session.owner.peer == CLIENT:
+        found = Route(link.node())
+        found.unseen = link.attach is None
+        found.varies = link.terms.anonymous
+        return found
+    sources = [end.attach.source for end in (link, link.pair) if end and end.attach is not None]
+    sources = [source for source in sources if isinstance(source, Source)]
+    addresses = [source.address for source in sources if isinstance(source.address, str)]
+    found = Route(addresses[0] if addresses else "")
+    found.copy = any(source.distribution_mode == "copy" for source in sources)
+    found.filtered = any(bool(source.filter) for source in sources)
+    found.is_queue = any(is_named(source.capabilities, "queue") for source in sources)
+    found.unseen = link.attach is None or link.pair is None or link.pair.attach is None
+    found.since = None if link.pair is None or link.pair.attach is None else link.pair.mark
+    return found
+
+
+def is_named(names: Value, name: str) -> bool:
+    """Whether a capability is stated, alone or among others."""
+    return name == names or (isinstance(names, Array) and name in [str(each) for each in names])
+
+
+def verdict(delivery: Delivery) -> Verdict:
+    """What became of a delivery; the sender's own word counts most."""
+    if delivery.sent_settled and delivery.complete:
+        return Verdict(words.PRESETTLED, delivery.mark)
+    for state, mark in (
+        (delivery.snd_terminal, delivery.snd_terminal_mark),
+        (delivery.rcv_terminal, delivery.rcv_terminal_mark),
+    ):
+        if state is not None:
+            found = Verdict(outcome(state), mark)
+            if isinstance(state, Modified):
+                found.failed = bool(state.delivery_failed)
+                found.here = bool(state.undeliverable_here)
+                found.annotations = named(state.message_annotations)
+            return found
+    if isinstance(delivery.rcv_state, TransactionalState):
+        return Verdict(words.PROVISIONAL, delivery.rcv_state_mark)
+    if delivery.settled is not None:
+        return Verdict(words.SETTLED, delivery.settled)
+    return NO_VERDICT
+
+
+def named(annotations: Value) -> dict[str, Value]:
+    """Annotations by their keys."""
+    if not isinstance(annotations, Map):
+        return {}
+    return {str(key): value for key, value in annotations if isinstance(key, Symbol)}
+
+
+def commitment(delivery: Delivery) -> Commitment:
+    """The transaction under which a delivery was posted."""
+    work = delivery.work
+    if work is None or work.id is None:
+        return NO_COMMITMENT
+    transaction = work.transaction
+    if transaction is None:
+        return Commitment(words.IN_DOUBT, None)
+    return Commitment(STATE_OF.get(transaction.state, words.IN_DOUBT), transaction.discharge)
+
+
+class View(BrokerView):
+    """What a broker does with messages of 1.0."""
+
+    def virtual_host(self, event: shared.Event) -> str | None:
+        """What RabbitMQ takes a hostname for that begins with `vhost:`."""
+        body = cast(Event, event).unit.body
+        name = body.hostname if isinstance(body, Open) else None
+        return name.removeprefix("vhost:") if name and name.startswith("vhost:") else None
+
+    def envelope(self, event: shared.Event) -> Envelope | None:
+        """The message that a transfer completes; None where its octets are in doubt."""
+        return envelope(cast(Event, event))
+
+    def route(self, delivery: AnyDelivery) -> Route:
+        """The address and the terms of the link."""
+        return route(cast(Delivery, delivery))
+
+    def verdict(self, delivery: AnyDelivery) -> Verdict:
+        """The outcome, as far as the wire shows."""
+        return verdict(cast(Delivery, delivery))
+
+    def commitment(self, delivery: AnyDelivery) -> Commitment:
+        """The transaction under which a message was posted."""
+        return commitment(cast(Delivery, delivery))
+
+    def grant(self, event: shared.Event) -> tuple[Place, int] | None:
+        """The delivery-count up to which a flow lets the sender of its link go."""
+        found = cast(Event, event)
+        body, link = found.unit.body, found.link
+        if not isinstance(body, Flow) or link is None or not link.role:
+            return None
+        credit, count = body.link_credit, body.delivery_count
+        return None if credit is None or count is None else (link.place, count + credit)
+
+    def first_position(self, delivery: AnyDelivery) -> int:
+        """The delivery-count with which its link began."""
+        link = cast(Delivery, delivery).link
+        count = link.sending.initial_count
+        return -1 if count is None or link.again else count
+
+    def drained(self, event: shared.Event) -> Place | None:
+        """A sender has used up what its receiver asked it to drain."""
+        found = cast(Event, event)
+        body, link = found.unit.body, found.link
+        if not isinstance(body, Flow) or link is None or link.role or link.pair is None:
+            return None
+        if not link.pair.receiving.drain or not body.drain or body.link_credit:
+            return None
+        return link.place

@@ -1,0 +1,159 @@
+"""One message, one consumer, until it is accepted (BRK-116, 117, 125; spec 3.3, 3.5.2)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.broker.envelope import ACCEPTED
+from amqpscope.model.broker.journey import Leg
+from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.model.mark import Mark
+from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
+
+SHORTEST_LOCK: Final = 4_000_000_000
+"""Nanoseconds for which a broker surely keeps a message locked for a consumer."""
+GRACE: Final = 1_000_000_000
+"""Nanoseconds after which a frame has surely reached the broker, and what it does the capture."""
+
+
+def earlier_of(moment: Moment) -> Leg | None:
+    """The delivery before from the same node, where a second one needs a reason."""
+    earlier, leg, journey = moment.earlier, moment.leg, moment.journey
+    if earlier is None or not moment.identified or journey.doubtful or journey.published != 1:
+        return None
+    if leg.lane.route.copy or earlier.lane.route.copy or hopped(leg.envelope) or moment.holed:
+        return None
+    return earlier
+
+
+@rule("BRK-116", "3.3", IMPLIED, WARNING, on="delivered again")
+def message_acquired_twice(moment: Moment, report: Reporter) -> None:
+    """A queue gives a message to one consumer at a time.
+
+    A broker may take a message back on its own, so that this is never certain; within four seconds
+    it is not likely.
+
+    Bad (competing):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        @1s C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                      | properties(message-id="m1") data(b"x")   # <- BRK-116
+
+    Good (competing):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        @1s B.client: disposition[0] role=receiver first=0 settled=true state=released()
+        C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+    """
+    earlier = earlier_of(moment)
+    if earlier is None or not moment.is_queue or earlier.lane is moment.leg.lane:
+        return
+    if earlier.is_over or earlier.lane.ended is not None:
+        return
+    passed = moment.leg.mark.time - earlier.mark.time
+    if 0 <= passed < SHORTEST_LOCK:
+        text = "delivered to a second consumer while another one has it, not settled"
+        report.find(moment, text)
+
+
+@rule("BRK-117", "3.5.2", MUST, WARNING, on="delivered again")
+def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
+    """A message that a consumer has accepted is not delivered again from that node.
+
+    The broker must have read the acceptance before, by its own frames; until then it may rightly
+    deliver again what it takes for lost.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        B.client: disposition[0] role=receiver first=0 state=accepted()
+        B.server: disposition[0] role=sender first=0 settled=true state=accepted()
+        @2s B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+                      | properties(message-id="m1") data(b"x")   # <- BRK-117
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        B.client: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.client: FIN
+        @2s C.client: attach[0] name="late" handle=0 role=receiver source=source(address="q")
+                      target=target()
+        C.server: attach[0] name="late" handle=0 role=sender source=source(address="q")
+                  target=target() initial-delivery-count=0
+        C.client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | header(delivery-count=1) properties(message-id="m1") data(b"x")
+    """
+    earlier = earlier_of(moment)
+    if earlier is None or earlier.outcome != ACCEPTED:
+        return
+    leg, read = moment.leg, earlier.read
+    if earlier.lane is not leg.lane and not moment.is_queue:
+        return
+    if read is None:
+        return
+    ordered = is_after(leg, earlier, read)
+    if ordered or leg.mark.time - read.time > GRACE:
+        text = "delivered again after a consumer had accepted it and the broker had read that"
+        report.find(moment, text, sure=ordered)
+
+
+def is_after(leg: Leg, earlier: Leg, read: Mark) -> bool:
+    """Whether a broker sent a delivery after another frame of it, for sure.
+
+    On one connection frames have an order. On another one it must answer what the consumer sent
+    when the other frame had passed.
+    """
+    ours, theirs = leg.lane, earlier.lane
+    if (ours.capture, ours.connection) == (theirs.capture, theirs.connection):
+        return leg.mark.frame >= read.frame
+    return leg.cause is not None and ours.capture == theirs.capture and leg.cause.time > read.time
+
+
+@rule("BRK-125", "3.3", IMPLIED, WARNING, on="delivered again")
+def message_duplicated_on_node(moment: Moment, report: Reporter) -> None:
+    """What was published once is there once: not a second time while the first is not settled.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+                  | properties(message-id="m1") data(b"x")   # <- BRK-125
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 last=1 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+                  | properties(message-id="m1") data(b"x")
+    """
+    earlier = earlier_of(moment)
+    if earlier is None or earlier.lane is not moment.leg.lane or moment.publish is None:
+        return
+    # A link on which nothing is settled may serve two nodes that both got a copy.
+    if earlier.is_over or moment.publish.node is not moment.leg.node:
+        return
+    if 0 <= moment.leg.mark.time - earlier.mark.time < SHORTEST_LOCK:
+        text = "delivered twice over one link, which has settled neither; it was published once"
+        report.find(moment, text)

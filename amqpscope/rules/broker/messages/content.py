@@ -1,0 +1,164 @@
+"""What a broker must not change in a message (BRK-101 to 103, 132; spec 3.2)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.broker.envelope import Envelope
+from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
+
+NAMES: Final = {
+    0x73: "properties",
+    0x74: "application-properties",
+    0x75: "data",
+    0x76: "amqp-sequence",
+    0x77: "amqp-value",
+}
+BODIES: Final = b"\x75\x76\x77"
+
+
+def bare(envelope: Envelope) -> bytes:
+    """The descriptors of the immutable sections."""
+    return bytes(code for code in envelope.sections if code in NAMES)
+
+
+def listed(codes: bytes) -> str:
+    """Sections by their names."""
+    return ", ".join(NAMES[code] for code in codes) or "none"
+
+
+@rule("BRK-101", "3.2", MUST, WARNING, on="matched changed")
+def bare_message_changed(moment: Moment, report: Reporter) -> None:
+    """A broker hands on the bare message octet by octet.
+
+    Properties, application-properties and body are the sender's; an intermediary neither changes
+    nor re-encodes them. The message is recognised by its message-id, on a way that messages with
+    the same body are known to take.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1" subject="a") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1" subject="b") data(b"x")   # <- BRK-101
+        B.client: disposition[0] role=receiver first=0 settled=true state=accepted()
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1" subject="a") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | header(delivery-count=0) properties(message-id="m1" subject="a") data(b"x")
+        B.client: disposition[0] role=receiver first=0 settled=true state=accepted()
+    """
+    publish = moment.publish
+    if publish is None or hopped(moment.leg.envelope):
+        return
+    ours, theirs = moment.leg.envelope, publish.envelope
+    if bare(ours) != bare(theirs):
+        return  # BRK-102 or BRK-103
+    where = difference(theirs, ours)
+    how = "is re-encoded, with the same values" if ours.says_the_same(theirs) else "is changed"
+    text = f"message {ours.id_text} {how}{where}"
+    report.find(moment, text, sure=True, once=True)
+
+
+def difference(theirs: Envelope, ours: Envelope) -> str:
+    """Where two messages begin to differ, as far as their octets are kept."""
+    before, after = theirs.octets[len(theirs.head) :], ours.octets[len(ours.head) :]
+    for place, (one, other) in enumerate(zip(before, after, strict=False)):
+        if one != other:
+            return f": octet {place} of the bare message was 0x{one:02x} and is 0x{other:02x}"
+    had, has = theirs.size - len(theirs.head), ours.size - len(ours.head)
+    return "" if had == has else f": it had {had} octets and has {has}"
+
+
+@rule("BRK-102", "3.2", MUST, WARNING, on="matched changed")
+def bare_section_added(moment: Moment, report: Reporter) -> None:
+    """A broker adds no section to the bare message.
+
+    Typical are empty properties or application-properties where the publisher had none.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") application-properties({}) data(b"x")   # <- BRK-102
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | message-annotations({:x-opt-a=1}) properties(message-id="m1") data(b"x")
+    """
+    publish = moment.publish
+    if publish is None or hopped(moment.leg.envelope):
+        return
+    before, after = bare(publish.envelope), bare(moment.leg.envelope)
+    added = bytes(code for code in after if code not in before and code not in BODIES)
+    if added:
+        text = f"message {moment.leg.envelope.id_text} is delivered with a section more: "
+        report.find(moment, text + listed(added), sure=True, once=True)
+
+
+@rule("BRK-103", "3.2", MUST, WARNING, on="matched changed")
+def body_kind_changed(moment: Moment, report: Reporter) -> None:
+    """A broker keeps the kind of the body, and how it is split into sections.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") amqp-value("x")   # <- BRK-103
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") amqp-value("x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") amqp-value("x")
+    """
+    publish = moment.publish
+    if publish is None or hopped(moment.leg.envelope):
+        return
+    before = bytes(code for code in publish.envelope.sections if code in BODIES)
+    after = bytes(code for code in moment.leg.envelope.sections if code in BODIES)
+    if before != after:
+        id = moment.leg.envelope.id_text
+        text = (
+            f"message {id} is delivered with another body: {listed(after)}, it had {listed(before)}"
+        )
+        report.find(moment, text, sure=True, once=True)
+
+
+@rule("BRK-132", "3.2", IMPLIED, WARNING, on="matched changed")
+def message_format_or_size_changed(moment: Moment, report: Reporter) -> None:
+    """A message is delivered with as many octets as it was published with.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="4f1c9a52-0000-0001") data(b"a longer body")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="4f1c9a52-0000-0001")
+                    data(b"a longer")   # <- BRK-132, BRK-101
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="4f1c9a52-0000-0001") data(b"a longer body")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="4f1c9a52-0000-0001") data(b"a longer body")
+    """
+    publish = moment.publish
+    if publish is None or hopped(moment.leg.envelope):
+        return
+    before, after = publish.envelope.body_key, moment.leg.envelope.body_key
+    if len(after) < len(before) and before.startswith(after):
+        id = moment.leg.envelope.id_text
+        text = f"of the body of message {id} only the first {len(after)} octets are delivered"
+        report.find(moment, text, sure=True, once=True)

@@ -1,0 +1,123 @@
+"""What was not to be delivered at all (BRK-124, 128, 129; spec 3.4, 4.4.1)."""
+
+from __future__ import annotations
+
+from amqpscope.model.broker.envelope import PENDING, REFUSALS, ROLLED_BACK
+from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.rules.broker import IMPLIED, WARNING, Reporter, also, rule
+
+
+@rule("BRK-124", "3.4.3", IMPLIED, WARNING, on="matched refused")
+def refused_message_delivered(moment: Moment, report: Reporter) -> None:
+    """A message that the broker refused is not delivered.
+
+    Of a message that an exchange or topic hands to many, one may have refused it and others not;
+    so only what was published to the very node that it comes from is meant.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=rejected()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")   # <- BRK-124
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=released()
+        A.client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=1 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+    """
+    publish, leg = moment.publish, moment.leg
+    if publish is None or publish.outcome not in REFUSALS or not moment.identified:
+        return
+    if publish.node is not leg.node or not moment.is_queue or hopped(leg.envelope):
+        return
+    if moment.holed:
+        return
+    mark = publish.verdict.mark
+    if mark is not None and mark.time <= leg.mark.time:
+        text = f"delivered, but the broker had answered its publish with {publish.outcome}"
+        report.find(moment, text)
+
+
+@rule("BRK-128", "4.4.1", IMPLIED, WARNING, on="matched posted")
+def uncommitted_message_delivered(moment: Moment, report: Reporter) -> None:
+    """What is posted in a transaction is not delivered before it is discharged.
+
+    Bad (posting):
+        A.client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1"
+                  state=transactional-state(txn-id=b"t")
+                  | properties(message-id="m1") data(b"x")
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")   # <- BRK-128
+
+    Good (posting):
+        A.client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1"
+                  state=transactional-state(txn-id=b"t")
+                  | properties(message-id="m1") data(b"x")
+        A.client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
+                  | amqp-value(discharge(txn-id=b"t" fail=false))
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=1 settled=true
+                  state=transactional-state(txn-id=b"t" outcome=accepted())
+        A.server: disposition[0] role=receiver first=2 settled=true state=accepted()
+    """
+    if moment.leg.envelope.has_header and is_posted(moment, PENDING):
+        text = "delivered although the transaction in which it was posted is not discharged"
+        report.find(moment, text, sure=True)
+
+
+@rule("BRK-129", "4.4.1", IMPLIED, WARNING, on="matched posted")
+def rolled_back_message_delivered(moment: Moment, report: Reporter) -> None:
+    """What was posted in a transaction that was rolled back is not delivered.
+
+    Bad (posting):
+        A.client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1"
+                  state=transactional-state(txn-id=b"t")
+                  | properties(message-id="m1") data(b"x")
+        A.client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
+                  | amqp-value(discharge(txn-id=b"t" fail=true))
+        A.server: disposition[0] role=receiver first=2 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")   # <- BRK-129
+
+    Good (posting):
+        A.client: transfer[0] handle=1 delivery-id=1 delivery-tag=b"1"
+                  state=transactional-state(txn-id=b"t")
+                  | properties(message-id="m1") data(b"x")
+        A.client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" message-format=0
+                  | amqp-value(discharge(txn-id=b"t" fail=false))
+        A.server: disposition[0] role=receiver first=1 settled=true
+                  state=transactional-state(txn-id=b"t" outcome=accepted())
+        A.server: disposition[0] role=receiver first=2 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+    """
+    if moment.leg.envelope.has_header and is_posted(moment, ROLLED_BACK):
+        text = "delivered although the transaction in which it was posted was rolled back"
+        report.find(moment, text, sure=True)
+
+
+@also("A09-TX-07", on="matched posted")
+def tx_publish_delivered_early(moment: Moment, report: Reporter) -> None:
+    """The same for a consumer on another connection than the publisher's."""
+    publish, leg = moment.publish, moment.leg
+    if publish is None or leg.envelope.has_header or publish.lane.connection == leg.lane.connection:
+        return
+    for state, word in ((PENDING, "not committed"), (ROLLED_BACK, "rolled back")):
+        if is_posted(moment, state):
+            text = f"delivered although the transaction in which it was published is {word}"
+            report.find(moment, text)
+
+
+def is_posted(moment: Moment, state: str) -> bool:
+    """Whether a message was surely published in a transaction that is so far."""
+    publish = moment.publish
+    if publish is None or not moment.identified or moment.holed:
+        return False
+    return publish.commitment.state == state

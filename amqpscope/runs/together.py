@@ -1,0 +1,91 @@
+"""Captures that are read together: several places of one clock, at which one broker was seen.
+
+Each keeps its own numbers of frames and connections; messages are followed from one to another.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
+
+from amqpscope.analysis import Batch
+from amqpscope.capture.source import CaptureError
+from amqpscope.check.result import CaptureResult
+from amqpscope.check.selection import Selection
+from amqpscope.findings import Finding
+from amqpscope.insight.journeys import Journeys
+from amqpscope.runs.input import Input
+from amqpscope.runs.lint import CheckSettings, excerpt, keep, look_up
+from amqpscope.runs.run import Run
+
+Report = Callable[[int, CaptureResult], None]
+"""Called with the place of a capture, and how reading it went."""
+
+
+def read_together(
+    inputs: Sequence[Input], selection: Selection | None, report: Report
+) -> Iterator[tuple[int, Batch]]:
+    """The batches of several captures in the order of time, each with the place of its capture."""
+    streams = [timed(place, source, selection, report) for place, source in enumerate(inputs)]
+    for _, place, batch in heapq.merge(*streams, key=itemgetter(0)):
+        yield place, batch
+
+
+def timed(
+    place: int, source: Input, selection: Selection | None, report: Report
+) -> Iterator[tuple[int, int, Batch]]:
+    """The batches of one capture, with a time that never goes back."""
+    latest = 0
+    try:
+        with Run(source, selection, follow_messages=False) as run:
+            for batch in run:
+                if batch.steps:
+                    latest = max(latest, batch.steps[0].frame.time)
+                yield latest, place, batch
+            report(place, run.result())
+    except CaptureError as error:
+        report(place, CaptureResult(source.name, error=error.message, unreadable=True))
+
+
+def follow_together(
+    inputs: Sequence[Input], selection: Selection | None, journeys: Journeys, report: Report
+) -> list[tuple[int, Finding]]:
+    """Follow the messages of several captures; what is wrong with them, by capture."""
+    found: list[tuple[int, Finding]] = []
+    for place, batch in read_together(inputs, selection, report):
+        for step in batch.steps:
+            found += [(place, finding) for finding in journeys.take(step, place)]
+        if batch.end is not None:
+            journeys.end(batch.end.conversation)
+    return found + journeys.placed()
+
+
+def check_together(inputs: Sequence[Input], settings: CheckSettings) -> list[CaptureResult]:
+    """Check captures in the order of time, and follow messages from one to another."""
+    results = [CaptureResult(source.name, place=place) for place, source in enumerate(inputs)]
+    journeys = Journeys(settings.selection.rules(), closed_world=settings.closed_world)
+
+    def fill(place: int, read: CaptureResult) -> None:
+        read.place, read.findings = place, results[place].findings
+        read.counts, read.more = results[place].counts, results[place].more
+        read.excerpts = results[place].excerpts
+        results[place] = read
+
+    for place, batch in read_together(inputs, settings.selection, fill):
+        result = results[place]
+        for step in batch.steps:
+            followed = settings.selection.adjust_all(journeys.take(step, place), result.path)
+            if keep(result, [*step.findings, *followed], settings) and settings.excerpts:
+                result.excerpts[step.frame.number] = excerpt(step)
+        keep(result, batch.findings, settings)
+        if batch.end is not None:
+            journeys.end(batch.end.conversation)
+    for place, finding in journeys.placed():
+        adjusted = settings.selection.adjust_all([finding], results[place].path)
+        keep(results[place], adjusted, settings)
+    for source, result in zip(inputs, results, strict=True):
+        result.findings.sort(key=lambda found: (found.frame, found.rule))
+        if not result.unreadable:
+            look_up(source, result, settings)
+    return results

@@ -1,0 +1,265 @@
+"""How messages are recognised and followed over connections, nodes and protocols."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqpscope.insight.journeys import Journeys
+from amqpscope.insight.journeys.nodes import target_node
+from amqpscope.insight.journeys.profile import profile
+from amqpscope.model.broker.broker import Broker
+from amqpscope.model.broker.envelope import Envelope, Route, key_of
+from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, UNMATCHED
+from amqpscope.stream.marks import Marks
+from kit.exchange_broker import play
+
+OLD_PUBLISH = """
+A.client: basic.publish[1] routing-key="q"
+A.client: content-header[1] class=basic body-size=2 message-id="m1"
+A.client: content-body[1] "aa"
+A.server: basic.ack[1] delivery-tag=1
+"""
+OLD_DELIVER = """
+B.server: basic.deliver[1] consumer-tag="t" delivery-tag={tag} routing-key="q" redelivered={again}
+B.server: content-header[1] class=basic body-size=2 message-id="m1"
+B.server: content-body[1] "aa"
+"""
+
+
+def rules_of(played):
+    return [finding.rule for finding in played.findings]
+
+
+@pytest.mark.parametrize(
+    ("product", "address", "exchange", "name", "is_queue"),
+    [
+        ("RabbitMQ", "/queues/a%2Fb", "", "a/b", True),
+        ("RabbitMQ", "/queue/q", "", "q", True),
+        ("RabbitMQ", "/amq/queue/q", "", "q", True),
+        ("RabbitMQ", "q", "", "q", True),
+        ("RabbitMQ", "/exchanges/amq.topic/a.b", "", "exchange amq.topic/a.b", False),
+        ("RabbitMQ", "/exchange/amq.default/q", "", "q", True),
+        ("RabbitMQ", "/topic/a.b", "", "exchange amq.topic/a.b", False),
+        ("RabbitMQ", "k", "amq.direct", "exchange amq.direct/k", False),
+        ("", "address::queue", "", "queue", True),
+        ("", "/queue/q", "", "/queue/q", False),
+        ("", "somewhere", "", "somewhere", False),
+    ],
+)
+def test_addresses_that_mean_one_node(product, address, exchange, name, is_queue):
+    broker = Broker("b")
+    broker.product = product
+    route = Route(address)
+    route.exchange = exchange
+    node = target_node(broker, route, "")
+    assert (node.name, node.is_queue) == (name, is_queue)
+
+
+def envelope(octets, id="", body=b"", family="amqp-1.0"):
+    made = Envelope(family, key_of(octets), id.encode(), octets)
+    made.body_key = key_of(body or octets)
+    return made
+
+
+def test_a_message_is_recognised_by_octets_then_id_then_body():
+    broker = Broker("b")
+    published = broker.publish(envelope(b"one", "string m1", b"body"))
+    published.published = 1
+    assert broker.find(envelope(b"one", "string m1")) == (published, EXACT)
+    assert broker.find(envelope(b"other", "string m1")) == (published, SAME_ID)
+    assert broker.find(envelope(b"body", family="amqp-0-9-1")) == (published, SAME_BODY)
+    assert broker.find(envelope(b"body"))[1] == UNMATCHED
+
+
+def test_an_id_that_two_messages_have_recognises_neither():
+    broker = Broker("b")
+    for octets in (b"one", b"two"):
+        broker.publish(envelope(octets, "string m1")).published = 1
+    assert broker.find(envelope(b"three", "string m1"))[1] == UNMATCHED
+
+
+def test_long_messages_are_known_by_a_digest():
+    assert key_of(bytes(1000)) != key_of(bytes(1001))
+    assert len(key_of(bytes(1_000_000))) < 64
+
+
+def test_settled_messages_are_forgotten_and_still_counted():
+    """Memory does not grow with the number of messages."""
+    text = "".join(
+        f"""
+        A.client: transfer[0] handle=0 delivery-id={n} delivery-tag=b"{n}" settled=true
+                  | properties(message-id="m{n}") data(b"x")
+        B.server: transfer[0] handle=0 delivery-id={n} delivery-tag=b"{n}" settled=true
+                  | properties(message-id="m{n}") data(b"x")
+        """
+        for n in range(10)
+    )
+    played = play(text, "through")
+    [broker] = played.journeys.brokers.values()
+    assert broker.facts["delivered"] == 10
+    assert len(broker.exact) == 10
+    broker.window = 3
+    for journey in list(broker.exact.values()):
+        journey.queued = False
+        broker.finish(journey)
+    assert len(broker.exact) <= 4
+    assert broker.facts["delivered"] == 10
+
+
+def test_a_queue_of_0_9_1_is_followed_from_confirm_to_ack():
+    played = play(OLD_PUBLISH + OLD_DELIVER.format(tag=1, again="false") + """
+    B.client: basic.ack[1] delivery-tag=1
+    """, "confirming")  # fmt: skip
+    assert rules_of(played) == []
+    [broker] = played.journeys.brokers.values()
+    found = profile(broker)
+    assert found.counts["publish accepted"] == 1
+    assert found.counts["delivery accepted"] == 1
+    assert [(way.source, way.target) for way in found.ways] == [("q", "q")]
+    assert found.ledgers == []
+
+
+@pytest.mark.parametrize(("again", "expected"), [("false", ["A09-BAS-28"]), ("true", [])])
+def test_what_was_requeued_is_marked_as_redelivered(again, expected):
+    played = play(OLD_PUBLISH + OLD_DELIVER.format(tag=1, again="false") + """
+    B.client: basic.nack[1] delivery-tag=1 requeue=true
+    """ + OLD_DELIVER.format(tag=2, again=again), "confirming")  # fmt: skip
+    assert rules_of(played) == expected
+
+
+def test_the_order_of_one_channel_is_kept_on_the_way_to_another_connection():
+    def publish(id):
+        return f"""
+        A.client: basic.publish[1] routing-key="q"
+        A.client: content-header[1] class=basic body-size=1 message-id="{id}"
+        A.client: content-body[1] "a"
+        """
+
+    def deliver(tag, id):
+        return f"""
+        B.server: basic.deliver[1] consumer-tag="t" delivery-tag={tag} routing-key="q"
+        B.server: content-header[1] class=basic body-size=1 message-id="{id}"
+        B.server: content-body[1] "a"
+        """
+
+    kept = publish("m1") + publish("m2") + deliver(1, "m1") + deliver(2, "m2")
+    broken = publish("m1") + publish("m2") + deliver(1, "m2") + deliver(2, "m1")
+    assert rules_of(play(kept, "confirming")) == []
+    assert rules_of(play(broken, "confirming")) == ["A09-BAS-37"]
+
+
+def test_what_is_published_in_a_transaction_waits_for_its_commit():
+    def talk(commit):
+        return f"""
+        A.client: tx.select[1]
+        A.server: tx.select-ok[1]
+        A.client: basic.publish[1] routing-key="q"
+        A.client: content-header[1] class=basic body-size=2 message-id="m1"
+        A.client: content-body[1] "aa"
+        {commit}
+        """ + OLD_DELIVER.format(tag=1, again="false")
+
+    scene = "publishing"
+    assert rules_of(play(talk("A.client: tx.commit[1]"), scene)) == []
+    assert rules_of(play(talk(""), scene)) == ["A09-TX-07"]
+    assert rules_of(play(talk("A.client: tx.rollback[1]"), scene)) == ["A09-TX-07"]
+
+
+def test_a_message_is_followed_from_1_0_to_0_9_1():
+    played = play("""
+    A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" | data(b"aa")
+    A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    B.server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+    B.server: content-header[1] class=basic body-size=2
+    B.server: content-body[1] "aa"
+    """, "mixed")  # fmt: skip
+    assert rules_of(played) == []
+    [broker] = played.journeys.brokers.values()
+    assert broker.facts["recognised by the same body"] == 1
+
+
+def test_one_name_on_two_virtual_hosts_is_two_queues():
+    other = """
+    C.client: basic.consume[1] queue="q" consumer-tag="t"
+    C.server: basic.consume-ok[1] consumer-tag="t"
+    C.server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+    C.server: content-header[1] class=basic body-size=2 message-id="m1"
+    C.server: content-body[1] "aa"
+    """
+    text = OLD_PUBLISH + OLD_DELIVER.format(tag=1, again="false") + other
+    assert rules_of(play(text, "confirming")) == ["BRK-116"]
+    assert rules_of(play(text, "hosts")) == []
+
+
+DECLARED = """
+B.client: queue.declare[1] queue="orders" durable=true exclusive={exclusive}
+          arguments={{x-max-length=5}}
+B.server: queue.declare-ok[1] queue="orders"
+{between}
+C.client: queue.declare[1] queue="orders" durable={durable} arguments={{x-max-length=5}}
+C.server: queue.declare-ok[1] queue="orders"
+"""
+
+
+@pytest.mark.parametrize(
+    ("exclusive", "durable", "between", "expected"),
+    [
+        ("false", "true", "", []),
+        ("false", "false", "", ["A09-QUE-06"]),
+        ("true", "true", "", ["A09-QUE-05"]),
+        ("true", "true", "B.client: FIN", []),
+        ("false", "false", 'B.client: queue.delete[1] queue="orders"', []),
+    ],
+)
+def test_two_connections_agree_on_a_queue(exclusive, durable, between, expected):
+    text = DECLARED.format(exclusive=exclusive, durable=durable, between=between)
+    assert rules_of(play(text, "confirming")) == expected
+    assert rules_of(play(text, "hosts")) == []
+
+
+def test_two_connections_agree_on_the_type_of_an_exchange():
+    text = """
+    B.client: exchange.declare[1] exchange="x" type="topic"
+    B.server: exchange.declare-ok[1]
+    C.client: exchange.declare[1] exchange="x" type="direct"
+    """
+    [finding] = play(text, "confirming").findings
+    assert (finding.rule, finding.peer, finding.certainty) == ("A09-EXC-03", "client", "suspect")
+    assert finding.related_connections == (2,)
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ("", ["A09-BAS-34"]),
+        ("B.client: FIN", []),
+        ("""B.client: basic.cancel[1] consumer-tag="u"
+        B.server: basic.cancel-ok[1] consumer-tag="u" """, []),
+    ],
+)  # fmt: skip
+def test_an_only_consumer_is_the_only_one_on_all_connections(between, expected):
+    text = f"""
+    B.client: basic.consume[1] queue="p" consumer-tag="u" exclusive=true
+    B.server: basic.consume-ok[1] consumer-tag="u"
+    {between}
+    C.client: basic.consume[1] queue="p" consumer-tag="t"
+    C.server: basic.consume-ok[1] consumer-tag="t"
+    """
+    assert rules_of(play(text, "confirming")) == expected
+
+
+def test_what_a_fault_of_a_proxy_made_is_not_followed():
+    def mark(connection):
+        connection.marks = Marks()
+
+    text = OLD_PUBLISH + OLD_DELIVER.format(tag=1, again="false")
+    played = play(text, "confirming", prepare=mark)
+    [broker] = played.journeys.brokers.values()
+    assert broker.facts["not followed"] == 2
+    assert broker.facts["published"] == 0
+
+
+def test_steps_without_messages_leave_nothing_behind():
+    journeys = Journeys()
+    assert journeys.finish() == []
+    assert journeys.brokers == {}
