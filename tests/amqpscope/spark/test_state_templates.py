@@ -11,7 +11,15 @@ from amqpscope.stream.framer import Framer
 from dissectors.v1_0.body import Body
 from kit.project import compiled_modules
 
-ELSEWHERE = ("amqpscope.capture.", "amqpscope.proxy.", "amqpscope.report.", ".json", "snapshot")
+ELSEWHERE = (
+    "amqpscope.capture.",
+    "amqpscope.proxy.",
+    "amqpscope.report.",
+    ".json",
+    "snapshot",
+    "journeys",
+    "broker",
+)
 """Modules that a replay has nothing of, but for what is in the table."""
 BASES = (Framer, Subject, Talk)
 """Classes of which only those below them are made, one in each protocol family."""
