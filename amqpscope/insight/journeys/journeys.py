@@ -13,9 +13,24 @@ from amqpscope.insight.journeys.nodes import is_private
 from amqpscope.insight.journeys.parties import Party
 from amqpscope.insight.journeys.trace import Wanted
 from amqpscope.model.broker.broker import MAX_FINISHED, Broker
-from amqpscope.model.broker.envelope import ACCEPTED, DEFAULT_PRIORITY, DISCHARGED, OPEN, PENDING
+from amqpscope.model.broker.envelope import (
+    ACCEPTED,
+    DEFAULT_PRIORITY,
+    DISCHARGED,
+    OPEN,
+    PENDING,
+    REFUSALS,
+)
 from amqpscope.model.broker.journey import MAX_LEGS, Journey, Leg
-from amqpscope.model.broker.moment import DISORDERED, DRAINED, Moment, kinds_of, pair_of
+from amqpscope.model.broker.moment import (
+    DISORDERED,
+    DRAINED,
+    MATCHED,
+    REFUSED,
+    Moment,
+    kinds_of,
+    pair_of,
+)
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import NOWHERE
@@ -354,6 +369,8 @@ class Journeys:
             for wanted in self.wanted:
                 if journey is not None:
                     wanted.look_at_answer(journey, leg)
+            if leg.is_publish and verdict.word in REFUSALS and journey is not None:
+                self.refuse(broker, journey)
             if verdict.word == ACCEPTED and journey is not None:
                 if leg.is_publish:
                     if self.closed_world and journey.publish is leg and not journey.delivered:
@@ -366,6 +383,14 @@ class Journeys:
                 leg.delivery = None
         if journey is not None:
             self.close(broker, journey)
+
+    def refuse(self, broker: Broker, journey: Journey) -> None:
+        """The broker refuses a message; it may have delivered it before."""
+        for leg in journey.deliveries[:1]:
+            moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
+            moment.publish = pair_of(broker, journey, leg)
+            if moment.publish is not None:
+                self.reporter.check(moment, MATCHED | REFUSED)
 
     def close(self, broker: Broker, journey: Journey) -> None:
         """See whether a journey is over."""

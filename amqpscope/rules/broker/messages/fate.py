@@ -36,12 +36,10 @@ def refused_message_delivered(moment: Moment, report: Reporter) -> None:
         return
     if publish.node is not leg.node or not moment.is_queue or hopped(leg.envelope):
         return
-    if moment.holed:
-        return
-    mark = publish.verdict.mark
-    if mark is not None and mark.time <= leg.mark.time:
-        text = f"delivered, but the broker had answered its publish with {publish.outcome}"
-        report.find(moment, text)
+    if moment.holed or not leg.envelope.has_header:
+        return  # whoever nacks in 0-9 does not say that it has not kept the message
+    text = f"delivered, but the broker answered its publish with {publish.outcome}"
+    report.find(moment, text)
 
 
 @rule("BRK-128", "4.4.1", IMPLIED, WARNING, on="matched posted")
@@ -105,7 +103,7 @@ def rolled_back_message_delivered(moment: Moment, report: Reporter) -> None:
 
 @also("A09-TX-07", on="matched posted")
 def tx_publish_delivered_early(moment: Moment, report: Reporter) -> None:
-    """The same for a consumer on another connection than the publisher's."""
+    """What a channel of 0-9 publishes in a transaction waits, on other connections too."""
     publish, leg = moment.publish, moment.leg
     if publish is None or leg.envelope.has_header or publish.lane.connection == leg.lane.connection:
         return

@@ -259,6 +259,18 @@ def test_what_a_fault_of_a_proxy_made_is_not_followed():
     assert broker.facts["published"] == 0
 
 
+def test_a_refusal_that_comes_after_the_delivery_is_noticed_too():
+    text = """
+    A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+              | properties(message-id="m1") data(b"x")
+    B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+              | properties(message-id="m1") data(b"x")
+    A.server: disposition[0] role=receiver first=0 settled=true state=rejected()
+    """
+    [finding] = play(text, "through").findings
+    assert (finding.rule, finding.connection) == ("BRK-124", 2)
+
+
 def test_steps_without_messages_leave_nothing_behind():
     journeys = Journeys()
     assert journeys.finish() == []
