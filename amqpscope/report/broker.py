@@ -119,7 +119,7 @@ def broker_json(
     captures: Sequence[str],
     closed_world: bool,
 ) -> str:
-    """The same for programs."""
+    """The profiles and findings as JSON."""
     document = {
         "version": VERSION,
         "captures": list(captures),

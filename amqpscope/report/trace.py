@@ -91,7 +91,7 @@ def moment(leg: Leg, mark: Mark) -> tuple[int, int, int]:
 
 
 def trace_json(journeys: Sequence[Journey], captures: Sequence[str]) -> str:
-    """The same for programs."""
+    """The journeys as JSON."""
     document: dict[str, Any] = {
         "version": 1,
         "captures": list(captures),

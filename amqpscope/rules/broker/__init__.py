@@ -248,7 +248,7 @@ def answers(leg: Leg, who: str) -> list[Passage]:
 
 
 def doubted(finding: Finding) -> Finding:
-    """The same as a suspicion, where the world turns out not to be closed."""
+    """A finding as a suspicion, where the world turns out not to be closed."""
     if finding.certainty != SURE:
         return finding
     severity = WARNING if finding.severity == ERROR else finding.severity

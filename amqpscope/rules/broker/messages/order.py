@@ -48,7 +48,7 @@ def producer_order_broken(moment: Moment, report: Reporter) -> None:
 
 @also("A09-BAS-37", on="matched disordered")
 def path_order_broken(moment: Moment, report: Reporter) -> None:
-    """The same for a consumer on another connection than the producer's."""
+    """A channel of 0-9 keeps its order also on the way to a consumer on another connection."""
     publish, leg = moment.publish, moment.leg
     if publish is None or leg.envelope.has_header:
         return
