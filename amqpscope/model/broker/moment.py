@@ -153,6 +153,7 @@ def hopped(envelope: Envelope) -> bool:
 
 HOPS: Final = frozenset((
     "x-opt-deaths", "x-death", "x-first-death-queue", "x-opt-ORIG-ADDRESS", "x-opt-ORIG-QUEUE",
-    "x-opt-deadletter-source", "x-received-from", "x-opt-amq-bkr-id",
+    "x-opt-deadletter-source", "x-received-from", "x-opt-amq-bkr-id", "x-stream-offset",
 ))  # fmt: skip
-"""Annotations and headers that a broker adds when it moves a message to another node."""
+"""Annotations and headers that a broker adds when it moves a message to another node, or reads it
+from a stream, where it stays."""

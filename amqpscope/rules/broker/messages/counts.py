@@ -15,6 +15,8 @@ def attempts(moment: Moment) -> tuple[Leg, int, int] | None:
         return None
     if leg.lane.route.copy or earlier.lane.route.copy or hopped(leg.envelope) or moment.holed:
         return None
+    if earlier.lane is not leg.lane and not moment.is_queue:
+        return None  # each subscriber of a topic has a copy of its own
     before, after = earlier.envelope.open().delivery_count, leg.envelope.open().delivery_count
     if before is None or after is None:
         return None

@@ -84,6 +84,34 @@ TWINS = {
                   | properties(message-id="m1") data(b"x")
         """,
     ),
+    "a subscriber that fails, beside one that has not had it yet": (
+        "subscribed",
+        PUBLISH + DELIVER + """
+        B.client: disposition[0] role=receiver first=0 settled=true
+                  state=modified(delivery-failed=true message-annotations={:x-opt-why="b"})
+        C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        """,
+    ),
+    "a stream that two consumers read": (
+        "confirming",
+        """
+        A.client: basic.publish[1] routing-key="q"
+        A.client: content-header[1] class=basic body-size=2 message-id="m1"
+        A.client: content-body[1] "aa"
+        A.server: basic.ack[1] delivery-tag=1
+        B.server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        B.server: content-header[1] class=basic body-size=2 message-id="m1"
+                  headers={x-stream-offset=0}
+        B.server: content-body[1] "aa"
+        C.client: basic.consume[1] queue="q" consumer-tag="t"
+        C.server: basic.consume-ok[1] consumer-tag="t"
+        C.server: basic.deliver[1] consumer-tag="t" delivery-tag=1 routing-key="q"
+        C.server: content-header[1] class=basic body-size=2 message-id="m1"
+                  headers={x-stream-offset=0}
+        C.server: content-body[1] "aa"
+        """,
+    ),
     "a browser beside a consumer": (
         "through",
         PUBLISH + DELIVER + """
