@@ -11,6 +11,7 @@ from typing import Final
 from amqpscope.analysis import Step
 from amqpscope.findings import Finding
 from amqpscope.protocols.words import escaped, printable
+from amqpscope.report.columns import wrap
 from amqpscope.report.look import PLAIN_TEXT, SEVERITY_COLOURS, Look
 from amqpscope.report.tree import detail_of
 
@@ -81,12 +82,12 @@ class TextLines:
     def finding(self, finding: Finding, capture: str, *, late: bool) -> str:
         """A finding on a line of its own."""
         doubt = "" if finding.certainty == "sure" else f", {finding.certainty}"
-        mark = self.styled(
-            f"{finding.severity}[{finding.rule}]", SEVERITY_COLOURS[finding.severity]
-        )
+        mark = f"{finding.severity}[{finding.rule}]"
         where = f" frame {finding.frame}:" if late else ""
         who = f"{finding.name} ({finding.peer}{doubt})"
-        return f"      {mark}{where} {who}: {printable(finding.message)}"
+        text = f"{mark}{where} {who}: {printable(finding.message)}"
+        lines = "\n".join(wrap(text, self.width, " " * 6, " " * 8))
+        return lines.replace(mark, self.styled(mark, SEVERITY_COLOURS[finding.severity]), 1)
 
     def line(self, step: Step) -> str:
         """One unit."""

@@ -101,6 +101,8 @@ class Journeys:
 
     def take(self, step: Step, capture: int = 0) -> list[Finding]:
         """Take one unit; returns what it shows to be wrong."""
+        if step.talk is not step.conversation.talk:
+            return []  # A server that refuses its client's protocol takes no message of it.
         event = step.event
         if event.message is not None:
             carried = event.carries
