@@ -71,4 +71,4 @@ def test_what_cannot_be_done_fails_the_test(run, body, told):
 
 def test_a_capture_without_amqp_fails_the_test(run, tmp_path, recorded):
     path = recorded("", name="empty.pcapng")
-    assert "empty.pcapng: no AMQP in it" in run(f"amqp_lint({str(path)!r})").stdout
+    assert "empty.pcapng: no AMQP in 3 packets" in run(f"amqp_lint({str(path)!r})").stdout
