@@ -46,7 +46,9 @@ class Run:
         self.analyzer = Analyzer(self.input.decode_as, rules, until)
         self.journeys: Journeys | None = None
         """What follows messages from one connection to another, for the rules about brokers."""
-        if rules is not None and follow_messages:
+        # Following messages costs more than all else, so that it has to be asked for.
+        asked = closed_world or (selection is not None and selection.names("BRK"))
+        if rules is not None and follow_messages and asked:
             journeys = Journeys(rules, closed_world=closed_world)
             self.journeys = journeys if journeys.is_wanted else None
         if self.journeys is not None and sink is not None:
