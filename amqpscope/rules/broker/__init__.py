@@ -50,7 +50,8 @@ def no_facts(_: Event) -> int:
     return 0
 
 
-OF_BROKERS: Final = Family(FAMILY, KIND, {}, (), no_facts)
+RUNS_WITH: Final = "--select BRK, --closed-world or --together"
+OF_BROKERS: Final = Family(FAMILY, KIND, {}, (), no_facts, RUNS_WITH)
 
 
 def rule(
