@@ -42,7 +42,7 @@ def broker_lines(
         ):
             yield f"      frame {frame}, connection {connection}: {printable(why)}"
     if not findings:
-        yield "  nothing found"
+        yield "  nothing found" if profiles else "  none: no messages were seen"
 
 
 def facts(profile: Profile) -> Iterator[str]:

@@ -274,3 +274,10 @@ def test_an_unreadable_capture_is_one_line(tmp_path):
         done = run(*command, path)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
+
+
+def test_without_messages_nothing_is_judged(amqpscope, root):
+    done = amqpscope("broker", root / "README.md")
+    assert done.returncode == 2
+    assert "none: no messages were seen" in done.stdout
+    assert "nothing found" not in done.stdout
