@@ -16,6 +16,7 @@ from amqpscope.cli.output import (
     ascii_alone,
     complain,
     printing,
+    terminal_width,
     write_text,
 )
 from amqpscope.cli.rings import choose
@@ -69,7 +70,8 @@ def run_trace(id: str, captures: Sequence[Readable], inputs: Inputs, form: str) 
     if form == "json":
         text = trace_json(journeys, names)
     else:
-        lines = TraceText(plain=ascii_alone()).lines(journeys, names)
+        width = terminal_width(sys.stdout.isatty())
+        lines = TraceText(plain=ascii_alone(), width=width).lines(journeys, names)
         text = "".join(f"{line}\n" for line in lines)
     with printing():
         write_text(text, None)

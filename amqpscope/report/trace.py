@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from amqpscope.model.broker.journey import Journey, Leg
     from amqpscope.model.mark import Mark
 
-SIDE: Final = 40
-"""Columns on each side of the broker."""
+SIDE: Final = 41
+"""Columns on each side of the broker, where there is room."""
+HEAD: Final = 28
+"""Columns in front of them: when, and in which frame."""
 
 
 class TraceText:
     """Draws journeys as text."""
 
-    def __init__(self, *, plain: bool = False) -> None:
+    def __init__(self, *, plain: bool = False, width: int = 0) -> None:
+        self.side = min(SIDE, (width - HEAD - 1) // 2) if width > HEAD + 40 else SIDE
         self.line, self.right, self.left = ("-", ">", "<") if plain else ("─", "▶", "◀")
         self.bar = "|" if plain else "│"
         self.more = "~" if plain else "…"
@@ -46,7 +49,7 @@ class TraceText:
         """The frames of a journey, in the order of time."""
         rows = sorted(self.rows(journey), key=lambda row: row[0])
         start = rows[0][0][0] if rows else 0
-        yield f"{'':28}{'publisher':{SIDE}}broker{'consumer':>{SIDE - 4}}"
+        yield f"{'':{HEAD}}{'publisher':{self.side - 3}}broker{'consumer':>{self.side - 3}}"
         for (time, capture, frame), connection, text in rows:
             after = f"+{seconds(time - start)}" if time > start else "0"
             where = f"{captures[capture]}: " if len(captures) > 1 else ""
@@ -55,7 +58,7 @@ class TraceText:
     def placed(self, connection: int, row: tuple[bool, bool, str]) -> str:
         """An arrow on its side of the broker."""
         publishes, to_broker, text = row
-        room = SIDE - len(str(connection)) - 6
+        room = self.side - len(str(connection)) - 7
         text = cut(printable(text), room, self.more)
         fill = self.line * (room - columns(text))
         if to_broker is publishes:
@@ -64,7 +67,7 @@ class TraceText:
             arrow = f"{self.left}{fill} {text} {self.line}{self.line}"
         if publishes:
             return f"{connection} {arrow} {self.bar}"
-        return f"{'':{SIDE}}{self.bar} {arrow} {connection}"
+        return f"{'':{self.side}}{self.bar} {arrow} {connection}"
 
     def rows(
         self, journey: Journey

@@ -281,3 +281,13 @@ def test_without_messages_nothing_is_judged(amqpscope, root):
     assert done.returncode == 2
     assert "none: no messages were seen" in done.stdout
     assert "nothing found" not in done.stdout
+
+
+def test_a_trace_fits_the_terminal():
+    from amqpscope.report.trace import TraceText
+
+    for width in (80, 100, 120):
+        text = TraceText(width=width)
+        sides = [text.placed(7, (left, left, "published to some queue of ours")) for left in (1, 0)]
+        assert sides[0].index("│") == sides[1].index("│")
+        assert 28 + max(map(len, sides)) <= width
