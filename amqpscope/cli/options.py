@@ -15,19 +15,14 @@ def parse_decode_as(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[int, str]:
     """Turn `PORT=PROTOCOL` into a table."""
-    ports: dict[int, str] = {}
     if not values:
-        return ports
-    from amqpscope.protocols.registry import names
+        return {}
+    from amqpscope.protocols.registry import parse_port
 
-    for value in values:
-        port, _, protocol = value.partition("=")
-        if not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
-            raise click.BadParameter(f"{value!r}: expected PORT=PROTOCOL, as in 5673={names()[0]}")
-        if protocol not in names():
-            raise click.BadParameter(f"{protocol!r}: expected one of {', '.join(names())}")
-        ports[int(port)] = protocol
-    return ports
+    try:
+        return dict(map(parse_port, values))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 class DecodeAs(click.Option):

@@ -38,6 +38,16 @@ def names() -> list[str]:
     return [name for protocol in PROTOCOLS for name in protocol.names]
 
 
+def parse_port(word: str) -> tuple[int, str]:
+    """A word PORT=PROTOCOL of `--decode-as`; ValueError says what is wrong with it."""
+    port, _, protocol = word.partition("=")
+    if not (port.isascii() and port.isdigit() and protocol) or not 0 < int(port) < 65536:
+        raise ValueError(f"{word!r}: expected PORT=PROTOCOL, as in 5673={names()[0]}")
+    if protocol not in names():
+        raise ValueError(f"{protocol!r}: expected one of {', '.join(names())}")
+    return int(port), protocol
+
+
 def named(name: str) -> Protocol | None:
     """The family of a name that `--decode-as` takes."""
     for protocol in PROTOCOLS:

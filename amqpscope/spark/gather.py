@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.check.selection import Selection
+from amqpscope.filter import Filter
 from amqpscope.findings import Finding
 from amqpscope.insight.counters import (
     ConnectionNumbers,
@@ -80,13 +81,16 @@ class Gatherer:
     """Rows of one replay."""
 
     def __init__(
-        self, ring: str, choice: Selection, slice_of: Callable[[int], int] | None, frames: bool
-    ) -> None:
+        self, ring: str, choice: Selection, slice_of: Callable[[int], int] | None, frames: bool,
+        where: Filter | None = None,
+    ) -> None:  # fmt: skip
         self.ring = ring
         self.choice = choice
         self.slice_of = slice_of
         """The slice of a frame's number; None: numbers are final."""
         self.frames_wanted = frames
+        self.where = where
+        """Which frames are wanted; None: all."""
         self.persons: dict[int, Person] = {}
         self.last_person: Person | None = None
         """That of the unit before, which mostly is the next one's too."""
@@ -129,7 +133,7 @@ class Gatherer:
         if step.findings:
             for finding in step.findings:
                 self.finding(finding)
-        if self.frames_wanted:
+        if self.frames_wanted and (self.where is None or self.where.matches(step)):
             self.frame(step)
 
     def person(self, step: Step) -> Person:

@@ -21,6 +21,7 @@ from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.keylog import Keys
 from amqpscope.capture.tshark import RecordWriter
 from amqpscope.capture.unwrap import Unwrapper
+from amqpscope.filter import compile_filter
 from amqpscope.rules.registry import RuleSet
 from amqpscope.spark.gather import ROWS, Block, Gatherer
 from amqpscope.spark.work import Work
@@ -91,7 +92,8 @@ class Replay:
         self.numbering = Numbering()
         self.analyzer = Analyzer(work.decode_as, rules, numbering=self.numbering)
         of_key = None if slices is None else slices.of_key
-        self.gatherer = Gatherer(ring, work.choice, of_key, work.frames)
+        where = compile_filter(work.where) if work.where else None
+        self.gatherer = Gatherer(ring, work.choice, of_key, work.frames, where)
         self.met: dict[bytes, int] | None = None if slices is None else {}
         """In which packet each connection was met, where order keys are given."""
         self.names: dict[bytes, bytes] = {}

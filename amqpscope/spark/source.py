@@ -1,49 +1,37 @@
 """Captures as a Spark data source, one row a frame, for people's own notebooks.
 
     spark.dataSource.register(AmqpDataSource)
-    spark.read.format("amqp").load("captures/").where("time >= '2026-11-01'").show()
+    spark.read.format("amqp").option("since", "2026-11-01").load("captures/").show()
 
-A directory counts as a rotated capture, so that connections go on from file to file and
-numbers run through; `option("ring", "file")` lets each file stand alone. Each ring is read by one
-task, in order. Filters on `capture` leave out rings, and filters on `time` frames, before Spark
-sees them. Spark asks a Python source for all columns; `option("columns", "time,name")`
-saves making the others.
+A directory counts as a rotated capture, so that connections go on from file to file and numbers
+run through; `option("ring", "file")` reads each file by itself. Each ring is read by one task, in
+order. What is to be left out is said by options (`source_options`) and not by pushed filters: Spark
+4.3 applies a filter that a Python source has accepted to later queries of the same DataFrame too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    InputPartition,
-    IsNotNull,
-    LessThan,
-    LessThanOrEqual,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from amqpscope.capture.packets import Packets
 from amqpscope.capture.ring import is_capture
 from amqpscope.spark.files import absolute, local_path, reason_of
 from amqpscope.spark.list_arrow import walk
 from amqpscope.spark.plan import File, Piece, Ring, Share, rings_of
-from amqpscope.spark.records import Part
+from amqpscope.spark.records import Part, Reading
 from amqpscope.spark.schema import TABLES
-from amqpscope.spark.work import Work
+from amqpscope.spark.source_options import SourceOptions, parse_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
 NAME: Final = "amqp"
-END: Final = (1 << 63) - 1
+DISORDER: Final = 60_000_000_000
+"""Nanoseconds by which packets of one file may be out of order."""
 
 
 class RingPartition(InputPartition):
@@ -59,80 +47,38 @@ class AmqpDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What Spark calls it."""
+        """The name of the format."""
         return NAME
 
     def schema(self) -> str:
-        """Those of the table `frames`, the ring as `capture`."""
-        columns = {column.name: column.type for column in TABLES["frames"]}
-        wanted = [word.strip() for word in self.options.get("columns", "").split(",") if word]
-        names = wanted or ["capture", *columns]
-        columns["capture"] = "string"
+        """The columns of the table `frames`, its ring as `capture`."""
+        columns = {column.name: column.type for column in TABLES["frames"] if column.name != "ring"}
+        columns = {"capture": "string", **columns}
+        names = parse_options(self.options).columns or list(columns)
         unknown = [name for name in names if name not in columns]
         if unknown:
             raise ValueError(f"{unknown[0]!r} is no column, expected {', '.join(columns)}")
-        return ", ".join(f"`{name}` {columns[name]}" for name in names if name != "ring")
+        return ", ".join(f"`{name}` {columns[name]}" for name in names)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader."""
-        return FramesReader(self.options, schema.fieldNames())
+        return FramesReader(parse_options(self.options), schema.fieldNames())
 
 
 class FramesReader(DataSourceReader):
     """Reads rings as frames."""
 
-    def __init__(self, options: Mapping[str, str], names: list[str]) -> None:
-        if "path" not in options:
+    def __init__(self, options: SourceOptions, names: list[str]) -> None:
+        if not options.path:
             raise ValueError("no path: spark.read.format('amqp').load(PATH)")
-        self.path = options["path"]
-        self.each = options.get("ring", "directory") == "file"
+        self.options = options
         self.names = names
-        self.captures: set[str] | None = None
-        self.since, self.until = 0, END
-        """Nanoseconds, both included."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:
-        """Take the filters on capture and time."""
-        for each in filters:
-            if not self.take(each):
-                yield each
-
-    def take(self, each: Filter) -> bool:
-        """Whether a filter is done here."""
-        column = getattr(each, "attribute", None)
-        value: Any = getattr(each, "value", None)
-        if column in (("capture",), ("time",)) and isinstance(each, IsNotNull):
-            return True  # they never are
-        if column == ("capture",) and isinstance(each, EqualTo | In):
-            wanted = {str(v) for v in value} if isinstance(each, In) else {str(value)}
-            self.captures = wanted if self.captures is None else self.captures & wanted
-            return True
-        if column == ("time",) and isinstance(value, datetime):
-            return self.take_time(each, round(value.timestamp() * 1e6) * 1000)
-        return False
-
-    def take_time(self, each: Filter, when: int) -> bool:
-        """Narrow the time; columns are in microseconds, so each stands for a thousand."""
-        if isinstance(each, GreaterThanOrEqual):
-            self.since = max(self.since, when)
-        elif isinstance(each, GreaterThan):
-            self.since = max(self.since, when + 1000)
-        elif isinstance(each, LessThanOrEqual):
-            self.until = min(self.until, when + 999)
-        elif isinstance(each, LessThan):
-            self.until = min(self.until, when - 1)
-        else:
-            return False
-        return True
 
     def partitions(self) -> Sequence[InputPartition]:
         """One for each ring that is wanted."""
-        rings = rings_of(found(self.path), each=self.each)
-        return [
-            RingPartition(ring)
-            for ring in rings
-            if self.captures is None or ring.name in self.captures
-        ]
+        options = self.options
+        rings = rings_of(list_captures(options.path), each=options.each)
+        return [RingPartition(ring) for ring in rings if options.wants(ring.name)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The frames of a ring."""
@@ -145,10 +91,9 @@ class FramesReader(DataSourceReader):
 
         if not isinstance(partition, RingPartition):  # Spark reads once even if there is nothing
             return
-        ring = partition.ring
-        pieces = [Piece(at, Part(file.path), file.size) for at, file in enumerate(ring.files)]
-        work = Work(frames=True)
-        share = Share(ring.name, 0, pieces)
+        ring, options = partition.ring, self.options
+        work = options.work()
+        share = Share(ring.name, 0, pieces_until(ring, options.until))
         for block in replay_whole(share, work, work.choice.rules()):
             if not isinstance(block, Block) or not isinstance(block.rows, list):
                 continue
@@ -156,13 +101,32 @@ class FramesReader(DataSourceReader):
                 continue
             rows = decoded(encoded("frames", block.rows))
             times = rows["time_ns"]
-            inside = pc.and_(pc.greater_equal(times, self.since), pc.less_equal(times, self.until))
+            inside = pc.and_(pc.greater_equal(times, options.since), pc.less(times, options.until))
             rows = rows.filter(inside)
             rows = rows.append_column("capture", pa.array([ring.name] * len(rows), pa.string()))
             yield from rows.select(self.names).to_batches()
 
 
-def found(path: str) -> list[File]:
+def pieces_until(ring: Ring, until: int) -> list[Piece]:
+    """The files of a ring up to the last that begins before a time.
+
+    Files before it are read whatever their time, since connections and numbers go on from them.
+    """
+    pieces = [Piece(at, Part(file.path), file.size) for at, file in enumerate(ring.files)]
+    while pieces and first_time(pieces[-1]) >= until + DISORDER:
+        pieces.pop()
+    return pieces
+
+
+def first_time(piece: Piece) -> int:
+    """The time of the first TCP segment of a file; 0 where it has none."""
+    for batch in Reading(piece.part, Packets(), []):
+        if batch:
+            return batch[0].time
+    return 0
+
+
+def list_captures(path: str) -> list[File]:
     """The captures at a path: in a directory and below, matched by a glob, or the file itself."""
     whole = absolute(path)
     whole = local_path(whole) or whole

@@ -21,3 +21,5 @@ class Work:
     """Whether the table of frames is wanted."""
     arguments: tuple[str, ...] = ()
     """With which `read` reads captures like this."""
+    where: str = ""
+    """A display filter on the table of frames; empty: all frames."""
