@@ -252,7 +252,7 @@ class Follow:
 def note_file(rings: dict[str, Done], outcome: Outcome, file: File, scan: Scan, run: int) -> None:
     """A file is done."""
     done = rings.get(scan.ring)
-    rings[scan.ring] = Done([*(done.files if done else []), file], run)
+    rings[scan.ring] = Done([*(done.files if done else []), file], run, fresh=[file.path])
     outcome.files += 1
     outcome.octets += file.size
     outcome.packets += scan.packets

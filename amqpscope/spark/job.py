@@ -15,8 +15,9 @@ write    what is staged, by table and day; then the manifest makes all of it vis
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -33,9 +34,11 @@ from amqpscope.spark.plan import SLICE, File, Ring, Share, packed, slice_up
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.tables import read_table
+from amqpscope.spark.terms import terms_of
 from amqpscope.spark.unpickling import loads
 from amqpscope.spark.work import Work
 from amqpscope.spark.worker import FileNumbers, RingPlan, Scan, join_pending, names_in, scan
+from amqpscope.wording import plural
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,16 +78,18 @@ class Job:
         self.staged: list[Staged] = []
         """What they have found for small tables."""
         self.outcome = Outcome(self.run_number)
+        self.terms = terms_of(work)
 
     def run(self, rings: list[Ring]) -> Outcome:
         """Process rings that are new or changed; nothing is visible before all of it is."""
-        self.rings = self.state.todo(rings)
+        self.rings = self.state.todo(rings, self.terms)
         known = sum(len(ring.files) for ring in rings)
         self.outcome.files = sum(len(ring.files) for ring in self.rings)
         self.outcome.skipped = known - self.outcome.files
         self.outcome.octets = sum(file.size for ring in self.rings for file in ring.files)
         if not self.rings:
             return self.outcome
+        self.outcome.notes += self._reasons()
         try:
             self._process()
         except BaseException as error:
@@ -94,6 +99,16 @@ class Job:
                 raise ManifestError(broken) from error
             raise
         return self.outcome
+
+    def _reasons(self) -> Iterator[str]:
+        """Why captures that have not changed are processed again."""
+        reasons = Counter[str]()
+        for ring in self.rings:
+            done = self.state.rings.get(ring.name)
+            if done is not None and done.files == ring.files:
+                reasons[done.terms.differs(self.terms)] += len(ring.files)
+        for reason, files in reasons.items():
+            yield f"{plural(files, 'capture')} read again: {reason}"
 
     def _process(self) -> None:
         self._copy()
@@ -107,7 +122,12 @@ class Job:
         removed = self._write(blocks, numbers)
         rings = dict(self.state.rings)
         for ring in self.rings:
-            rings[ring.name] = Done(ring.files, self.run_number, list(self.work.arguments))
+            locked = any(scan.notes for scan in self.scans[ring.name])
+            terms = replace(self.terms, locked=locked)
+            rings[ring.name] = Done(
+                ring.files, self.run_number, list(self.work.arguments), terms,
+                self.state.fresh_files(ring),
+            )  # fmt: skip
         summary = {
             "files": self.outcome.files, "frames": self.outcome.frames,
             "findings": dict(self.outcome.findings),

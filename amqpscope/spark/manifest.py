@@ -21,6 +21,7 @@ from pyarrow import fs
 from amqpscope.spark.files import absolute, local_path, locate, reason_of
 from amqpscope.spark.plan import File, Ring
 from amqpscope.spark.schema import TABLES, VERSION
+from amqpscope.spark.terms import Terms
 
 if TYPE_CHECKING:
     from amqpscope.spark.parts import Written
@@ -47,6 +48,9 @@ class Done:
     run: int
     arguments: list[str] = field(default_factory=list)
     """What `read` must be told to read them as the run did: key logs, and ports that are AMQP's."""
+    terms: Terms = field(default_factory=Terms)
+    fresh: list[str] = field(default_factory=list)
+    """Paths of files that this run was the first to read."""
 
 
 @dataclass
@@ -59,25 +63,38 @@ class State:
     """Files of tables that this run replaced."""
     summary: dict[str, Any] = field(default_factory=dict)
 
-    def todo(self, rings: list[Ring]) -> list[Ring]:
-        """The rings that are new or have changed.
+    def fresh_files(self, ring: Ring) -> list[str]:
+        """Paths of a ring's files that were not read before."""
+        done = self.rings.get(ring.name)
+        known = set() if done is None else {file.path for file in done.files}
+        return [file.path for file in ring.files if file.path not in known]
 
-        A ring that grew is done anew, and its rows replaced. Where files that were done are gone
-        that cannot be, so what came after them is a ring of its own: `name#2`.
+    def newest(self) -> set[tuple[str, str]]:
+        """Ring and path of each file that the newest run was the first to read."""
+        done = [(name, each) for name, each in self.rings.items() if each.run == self.run]
+        return {(name, path) for name, each in done for path in each.fresh}
+
+    def todo(self, rings: list[Ring], terms: Terms) -> list[Ring]:
+        """The rings that are new, have changed, or were read on other terms.
+
+        A ring that grew is processed again, and its rows replaced. Where files that were done are
+        gone that cannot be, so what came after them is a ring of its own: `name#2`.
         """
-        return [found for ring in rings if (found := self._todo(ring)) is not None]
+        return [found for ring in rings if (found := self._todo(ring, terms)) is not None]
 
-    def _todo(self, ring: Ring) -> Ring | None:
+    def _todo(self, ring: Ring, terms: Terms) -> Ring | None:
         names = [ring.name]
         while f"{ring.name}#{len(names) + 1}" in self.rings:
             names.append(f"{ring.name}#{len(names) + 1}")
         if names[-1] not in self.rings:
             return ring
-        last = self.rings[names[-1]].files
+        done = self.rings[names[-1]]
+        last = done.files
         earlier = {file.path for name in names[:-1] for file in self.rings[name].files}
         files = [file for file in ring.files if file.path not in earlier]
         if {file.path for file in last} <= {file.path for file in files}:
-            return Ring(names[-1], files) if files != last else None
+            again = files != last or done.terms.differs(terms)
+            return Ring(names[-1], files) if again else None
         fresh = [file for file in files if file.path not in {each.path for each in last}]
         return Ring(f"{ring.name}#{len(names) + 1}", fresh) if fresh else None
 
@@ -224,7 +241,11 @@ class Directory:
         if document.pop("version", None) != VERSION:
             raise ManifestError(f"{self.path}: written by another version of amqpscope")
         rings = {
-            name: Done([File(*file) for file in done.pop("files")], **done)
+            name: Done(
+                [File(*file) for file in done.pop("files")],
+                terms=Terms(**done.pop("terms", {})),
+                **done,
+            )
             for name, done in document.pop("rings").items()
         }
         return State(rings=rings, **document)

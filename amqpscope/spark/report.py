@@ -35,7 +35,7 @@ class Tables:
     def rows(
         self, table: str, columns: tuple[str, ...], chosen: ds.Expression | None = None
     ) -> Iterator[Row]:
-        """Some columns of all rows, with the number of the run that wrote them."""
+        """Some columns of all rows."""
         schema = arrow_schema(table).append(pa.field("day", pa.string()))
         root = f"{self.directory.root}/{table}"
         if not self.directory.names(table):
@@ -44,15 +44,8 @@ class Tables:
             root, schema=schema, format="parquet", filesystem=self.directory.system,
             partitioning=ds.partitioning(pa.schema([("day", pa.string())]), flavor="hive"),
         )  # fmt: skip
-        for fragment in data.get_fragments():
-            run = int(fragment.path.rpartition("/")[2].split("-")[1])
-            scanned = fragment.to_batches(
-                schema=schema, columns=list(columns), filter=chosen, batch_size=ROWS
-            )
-            for batch in scanned:
-                for row in batch.to_pylist():
-                    row["run"] = run
-                    yield row
+        for batch in data.to_batches(columns=list(columns), filter=chosen, batch_size=ROWS):
+            yield from batch.to_pylist()
 
 
 def make_report(path: str, top: int) -> Report:
@@ -70,11 +63,11 @@ def make_report(path: str, top: int) -> Report:
     captures = list(tables.rows("captures", columns))
     places = Places(captures, connections, tables.state.rings)
     links = Links(tables)
-    found = Findings(tables.state.run, places)
+    found = Findings(tables.state.newest(), places)
     for row in tables.rows(
         "findings",
         ("ring", "connection", "frame", "packet", "rule", "name", "severity", "certainty", "peer",
-         "product", "message", "day"),
+         "product", "message", "file", "day"),
     ):  # fmt: skip
         found.take(row)
     frames = sum(row["client_frames"] + row["server_frames"] for row in connections.values())
@@ -110,8 +103,9 @@ def make_report(path: str, top: int) -> Report:
 class Findings:
     """Findings counted in several ways, each with an example."""
 
-    def __init__(self, newest: int, places: Places) -> None:
+    def __init__(self, newest: set[tuple[str, str]], places: Places) -> None:
         self.newest = newest
+        """The files in which findings are new."""
         self.places = places
         self.severities: Counter[str] = Counter()
         self.fresh: Counter[str] = Counter()
@@ -123,7 +117,7 @@ class Findings:
     def take(self, row: Row) -> None:
         """One more."""
         severity = row["severity"]
-        fresh = row["run"] == self.newest
+        fresh = (row["ring"], row["file"]) in self.newest
         self.severities[severity] += 1
         self.fresh[severity] += fresh
         rule = self.rules.setdefault(

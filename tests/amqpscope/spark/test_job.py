@@ -3,11 +3,14 @@
 import json
 import random
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from amqpscope.spark import run_pipeline
+from amqpscope.spark.report import make_report
+from amqpscope.spark.work import Work
 from kit.cutting import cut
 from kit.spark.expected import counted, findings_of, linted, statistics_of, tables_of
 
@@ -120,6 +123,19 @@ def test_a_ring_that_grew_is_done_anew_and_others_stay(spark, captures, tmp_path
     found = tables_of(out)
     wrong = differences(found, str(rings / "all"), long)
     assert wrong + differences(found, str(rings / "other"), captures[0]) == []
+    added = {str(rings / "all" / file.name) for file in files[-2:]}
+    new = [row for row in found[str(rings / "all")]["findings"] if row["file"] in added]
+    assert sum(make_report(str(out), 5)["new_findings"].values()) == len(new)
+
+
+def test_captures_are_read_again_when_what_is_asked_of_them_changes(spark, captures, tmp_path):
+    out = tmp_path / "out"
+    run = partial(run_pipeline, spark, [str(captures[0])], str(out))
+    assert run().files == 1
+    again = run(work=Work(frames=True))
+    assert (again.files, again.notes) == (1, ["1 capture read again: frames are wanted too"])
+    assert tables_of(out)[str(captures[0].parent)]["frames"]
+    assert run().files == 0
 
 
 def test_what_cannot_be_read_is_quarantined_and_the_rest_is_done(spark, captures, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from amqpscope.spark.manifest import Directory, Done, ManifestError, State
 from amqpscope.spark.plan import File, Ring
+from amqpscope.spark.terms import Terms
 
 
 def files(*names):
@@ -20,7 +21,7 @@ def state(**rings):
 def todo(known, *names):
     return [
         (ring.name, [file.path.rpartition("/")[2] for file in ring.files])
-        for ring in known.todo([Ring("ring", files(*names))])
+        for ring in known.todo([Ring("ring", files(*names))], Terms())
     ]
 
 
