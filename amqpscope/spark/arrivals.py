@@ -1,8 +1,12 @@
 """A directory of rotating captures as a stream of segments.
 
-An offset says for each ring how far it is read: the last file, and how many files and packets
-there are up to it. A file is taken when it is complete: when a later one is there, or when it has
-not changed for a while.
+An offset says for each ring how far it is read (files and packets so far), which of the files that
+are still in the directory were read, and which files the batch up to it consists of, so that a
+batch that Spark repeats has the same files, whatever has come or gone since.
+
+A file is taken when it is complete: when a later one is there, or when it has not changed for a
+while. One whose name comes before a file that was read is too late for its place: it is not read,
+and reported.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import json
 import pickle
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyarrow import fs
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -21,7 +25,7 @@ from amqpscope.spark.files import locate
 from amqpscope.spark.plan import File, Piece, Share
 from amqpscope.spark.records import Part
 from amqpscope.spark.stages import segment_batch
-from amqpscope.spark.worker import Scan, Stream
+from amqpscope.spark.worker import FileNumbers, Scan, Stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,15 +39,40 @@ FILE: Final = b""
 """The connection of the row that tells of a file; `data` has a Scan."""
 
 
+LATE: Final = "not read: files that come after it in the ring had been read before it was there"
+
+
+class Taken(NamedTuple):
+    """A file of a batch, as an offset holds it."""
+
+    path: str
+    size: int
+    changed: int
+    packets: int
+    late: bool
+
+
+class Progress(NamedTuple):
+    """How far a ring is read, as an offset holds it."""
+
+    files: int = 0
+    packets: int = 0
+    known: tuple[str, ...] = ()
+    """Files that were read and are still there, and the last of those that were read."""
+    batch: tuple[Taken, ...] = ()
+    """What was taken last."""
+
+
 class Arrival(InputPartition):
     """One file to read."""
 
-    def __init__(self, ring: str, ordinal: int, file: File, base: int) -> None:
+    def __init__(self, ring: str, ordinal: int, taken: Taken, base: int) -> None:
         super().__init__((ring, ordinal))
         self.ring = ring
         self.ordinal = ordinal
-        self.file = file
+        self.file = File(taken.path, taken.size, taken.changed)
         self.base = base
+        self.late = taken.late
 
     def share(self) -> Share:
         """The file as a share of its ring."""
@@ -82,36 +111,39 @@ class ArrivalsReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: object) -> dict[str, Any]:
         """What is complete by now, up to a batch."""
-        seen = json.loads(start["rings"])
-        left = self.limit
+        before = progress_of(start)
+        after, left = {}, self.limit
         for ring in self.rings:
-            last, files, packets = seen.get(ring, ("", 0, 0))
-            for file in complete(ring, last, self.patience):
-                if left < self.limit and file.size > left:
-                    break
-                left -= file.size
-                packets += packets_in(file)
-                last, files = file.path, files + 1
-            if files:
-                seen[ring] = (last, files, packets)
-        return {"rings": json.dumps(seen)}
+            known = before.get(ring, Progress())
+            batch = list(take(ring, known.known, self.patience, left, first=left == self.limit))
+            left -= sum(each.size for each in batch)
+            after[ring] = advance(ring, known, batch) if batch else known
+        if all(after[ring] == before.get(ring, Progress()) for ring in self.rings):
+            return start
+        return {"rings": json.dumps(after)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """A task for each file."""
-        before, after = json.loads(start["rings"]), json.loads(end["rings"])
+        before, after = progress_of(start), progress_of(end)
         found: list[InputPartition] = []
-        for ring, (last, _, _) in after.items():
-            since, ordinal, base = before.get(ring, ("", 0, 0))
-            for file in listed(ring):
-                if natural(since) < natural(file.path) <= natural(last):
-                    found.append(Arrival(ring, ordinal, file, base))
-                    base += packets_in(file)
-                    ordinal += 1
+        for ring, reached in after.items():
+            known = before.get(ring, Progress())
+            if reached.files == known.files:
+                continue
+            ordinal, base = known.files, known.packets
+            for taken in reached.batch:
+                found.append(Arrival(ring, ordinal, taken, base))
+                ordinal, base = ordinal + 1, base + taken.packets
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The segments of a file, and what is to be known of the file."""
         assert isinstance(partition, Arrival)
+        if partition.late:
+            scan = Scan(partition.ring, partition.ordinal)
+            scan.files = [FileNumbers(partition.ordinal, problem=LATE, unreadable=True)]
+            yield file_batch(partition, scan)
+            return
         stream = Stream(partition.share())
         for batch in stream:
             yield row_batch(partition.ring, segment_batch(0, batch))
@@ -133,16 +165,43 @@ def listed(ring: str) -> list[File]:
     return sorted(found, key=lambda file: natural(file.path))
 
 
-def complete(ring: str, last: str, patience: float) -> Iterator[File]:
-    """The files after `last` that nobody writes to any more."""
-    files = listed(ring)
+def progress_of(offset: dict[str, Any]) -> dict[str, Progress]:
+    """What an offset says of each ring."""
+    found = {}
+    for ring, (files, packets, known, batch) in json.loads(offset["rings"]).items():
+        found[ring] = Progress(files, packets, tuple(known), tuple(Taken(*each) for each in batch))
+    return found
+
+
+def take(
+    ring: str, known: Sequence[str], patience: float, limit: int, *, first: bool
+) -> Iterator[Taken]:
+    """The files of a ring that nobody writes to any more, up to so many octets.
+
+    The first of a batch is taken whatever its size.
+    """
+    files, read = listed(ring), frozenset(known)
+    newest = max((natural(path) for path in read), default=None)
     now = time.time() * 1e6
     for place, file in enumerate(files):
-        if last and natural(file.path) <= natural(last):
+        if file.path in read:
             continue
         if place == len(files) - 1 and now - file.changed < patience * 1e6:
             return
-        yield file
+        if file.size > limit and not first:
+            return
+        late = newest is not None and natural(file.path) < newest
+        yield Taken(file.path, file.size, file.changed, 0 if late else packets_in(file), late)
+        limit, first = limit - file.size, False
+
+
+def advance(ring: str, known: Progress, batch: list[Taken]) -> Progress:
+    """How far a ring is read after a batch."""
+    read = {*known.known, *(each.path for each in batch)}
+    last = max(read, key=natural)
+    there = tuple(f.path for f in listed(ring) if f.path in read and f.path != last)
+    files, packets = known.files + len(batch), known.packets + sum(each.packets for each in batch)
+    return Progress(files, packets, (*there, last), tuple(batch))
 
 
 def packets_in(file: File) -> int:

@@ -85,13 +85,14 @@ def test_a_followed_ring_gives_what_lint_gives_also_after_kill_9(stream, root, t
     stream.start()
     arrive(parts[1])
     stream.wait(lambda: stream.files() >= 2)
+    shutil.copy(parts[-1], stream.live / "late.pcap")
     arrive(parts[2])
     time.sleep(random.Random(os.getpid()).random())  # somewhere inside the batch
     stream.kill()
     for part in parts[3:]:
         arrive(part)
     stream.start()
-    stream.wait(lambda: stream.files() == files)
+    stream.wait(lambda: stream.files() == files + 1)
     stream.wait((stream.out / "connections").is_dir)
     told = stream.interrupt()
     assert "Traceback" not in told
