@@ -19,6 +19,7 @@ from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.insight.journeys import FollowingSteps, Journeys
 from amqpscope.runs.input import Input, as_input
+from amqpscope.stream.types import Piece
 
 
 class Run:
@@ -32,6 +33,7 @@ class Run:
         until: int = 0,
         sink: StepSink | None = None,
         watch: Callable[[Run], None] | None = None,
+        tap: Callable[[list[Piece]], None] | None = None,
         closed_world: bool = False,
         follow_messages: bool = True,
     ) -> None:
@@ -42,6 +44,8 @@ class Run:
         """What takes the Steps as they come, instead of the batches."""
         self.watch = watch
         """Called now and then, to show how far reading is."""
+        self.tap = tap
+        """Called with the pieces, before they are analysed."""
         rules = None if selection is None else selection.rules()
         self.analyzer = Analyzer(self.input.decode_as, rules, until)
         self.journeys: Journeys | None = None
@@ -109,6 +113,8 @@ class Run:
     def _read(self) -> Iterator[Batch]:
         analyzer = self.analyzer
         for pieces in self.pieces:
+            if self.tap is not None:
+                self.tap(pieces)
             at = 0
             while at < len(pieces):
                 batch = analyzer.take(pieces, at, self.sink)
