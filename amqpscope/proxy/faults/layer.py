@@ -124,7 +124,11 @@ class FaultLayer:
 
     def take_apart(self, websocket: WebSocket, side: int, octets: bytes) -> None:
         """Take octets of a WebSocket: what is inside its frames counts, the rest passes."""
-        for piece in websocket.cut(side, octets):
+        pieces = websocket.cut(side, octets)
+        if websocket.news:
+            self.connection.report(websocket.news)
+            websocket.news = ""
+        for piece in pieces:
             split = self.connection.is_split
             if not split:
                 websocket.keep(side, piece)

@@ -2,16 +2,21 @@
 
 As long as no fault has acted every octet passes as it came, so what was cut is kept until the AMQP
 frames inside are decided on. After that each AMQP frame has a WebSocket frame of its own. What
-cannot be taken apart (another protocol over HTTP, compressed messages) passes untouched.
+cannot be taken apart (another protocol over HTTP) passes untouched.
+
+Extensions change the frames (permessage-deflate compresses them), so the client's offer of them is
+taken out of its request: the upstream then uses none, as RFC 6455, 9.1 has it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from typing import Final, NamedTuple
 
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.protocols.words import printable
+from amqpscope.stream.types import CLIENT
 
 HEAD_END: Final = b"\r\n\r\n"
 MOST_HEAD: Final = 64 * 1024
@@ -20,6 +25,8 @@ MOST_FRAME: Final = 16 << 20
 BINARY: Final = 0x82
 CONTROL: Final = 0x08
 MASKED: Final = 0x80
+UPGRADE: Final = re.compile(rb"(?im)^upgrade:[^\n]*\bwebsocket\b")
+EXTENSIONS: Final = re.compile(rb"(?im)^sec-websocket-extensions:[^\n]*(?:\n[ \t][^\n]*)*\n")
 
 
 class Piece(NamedTuple):
@@ -38,7 +45,6 @@ class Direction:
     def __init__(self) -> None:
         self.buffer = bytearray()
         """Octets that are not cut yet."""
-        self.head = bytearray()
         self.upgraded = False
         self.offset = 0
         """Octets inside, up to here."""
@@ -53,6 +59,8 @@ class WebSocket:
         self.directions = (Direction(), Direction())
         self.refused = False
         """It is no WebSocket, or one that cannot be taken apart: everything passes."""
+        self.news = ""
+        """What the user should know, once."""
 
     def cut(self, side: int, octets: bytes) -> list[Piece]:
         """Take octets of a peer; the pieces that are whole."""
@@ -70,26 +78,28 @@ class WebSocket:
         return pieces
 
     def _read_head(self, side: int, direction: Direction, pieces: list[Piece]) -> None:
-        """Pass an HTTP head on as it comes, and see what it says."""
-        before = len(direction.head)
-        direction.head += direction.buffer
-        end = direction.head.find(HEAD_END)
+        """Wait for an HTTP head, see what it says, and pass it on."""
+        end = direction.buffer.find(HEAD_END)
         if end < 0:
-            self.refused = len(direction.head) > MOST_HEAD
-            pieces.append(Piece(bytes(direction.buffer), b"", False))
-            direction.buffer.clear()
+            self.refused = len(direction.buffer) > MOST_HEAD
             return
-        size = end + len(HEAD_END) - before
-        pieces.append(Piece(bytes(direction.buffer[:size]), b"", False))
+        size = end + len(HEAD_END)
+        head = bytes(direction.buffer[:size])
         del direction.buffer[:size]
-        head = bytes(direction.head[: end + 2]).lower()
         direction.upgraded = True
-        if side == SERVER:
-            switched = head.split(None, 2)[1:2] == [b"101"]
-            compressed = b"\r\nsec-websocket-extensions:" in head and b"deflate" in head
-            self.refused = not switched or compressed
+        if side == CLIENT:
+            self.refused = UPGRADE.search(head) is None
+            if not self.refused and (offered := EXTENSIONS.search(head)):
+                head = EXTENSIONS.sub(b"", head)
+                self.news = f"{name_of(offered)} is not offered to the upstream, so that faults act"
         else:
-            self.refused = b"upgrade: websocket" not in head
+            self.refused = head.split(None, 2)[1:2] != [b"101"]
+            if not self.refused and (used := EXTENSIONS.search(head)):
+                self.refused = True
+                self.news = (
+                    f"no fault acts: the upstream uses {name_of(used)}, which nobody asked for"
+                )
+        pieces.append(Piece(head, b"", False))
 
     def _frame(self, direction: Direction) -> Piece | None:
         """The next WebSocket frame (RFC 6455, 5.2), if it is whole."""
@@ -164,6 +174,12 @@ class WebSocket:
             return head + octets
         key = os.urandom(4)
         return head + key + unmask(octets, key)
+
+
+def name_of(extensions: re.Match[bytes]) -> str:
+    """The name of the first extension of a header, as it may be shown."""
+    value = extensions[0].partition(b":")[2].split(b";")[0].split(b",")[0]
+    return printable(value.decode("latin-1").strip())[:40]
 
 
 def unmask(octets: bytes, key: bytes) -> bytes:

@@ -73,6 +73,22 @@ def test_what_cannot_be_taken_apart_passes_untouched(response):
     assert b"".join(piece.raw for piece in made.cut(0, b"\x82\x01")) == b"\x82\x01"
 
 
+@pytest.mark.parametrize(
+    "offer",
+    [
+        b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n",
+        b"sec-websocket-extensions: permessage-deflate,\r\n  x-other\r\n",
+        b"Sec-WebSocket-Extensions: permessage-deflate\r\nSEC-WEBSOCKET-EXTENSIONS: x\r\n",
+    ],
+)
+def test_no_extension_is_offered_to_the_upstream(offer):
+    made = WebSocket()
+    octets = REQUEST[:-2] + offer + b"Origin: x\r\n\r\n"
+    pieces = [piece for at in range(len(octets)) for piece in made.cut(0, octets[at : at + 1])]
+    assert [piece.raw for piece in pieces] == [REQUEST[:-2] + b"Origin: x\r\n\r\n"]
+    assert "permessage-deflate is not offered" in made.news
+
+
 def test_a_mask_is_its_own_contrary():
     assert unmask(unmask(b"hello", b"abcd"), b"abcd") == b"hello"
     assert unmask(b"\x00\x00\x00\x00\x00", b"abcd") == b"abcda"
@@ -99,6 +115,8 @@ def test_a_client_and_a_broker_go_on_behind_a_fault(
     digest = carried.exchange(url, ca, f"{near}-{transfers}")
     assert (digest == carried.direct(near)) == (transfers == "equal")
     assert command.end() == 0
+    declined = any("permessage-deflate is not offered" in line for line in command.said)
+    assert declined == near.startswith("ws")
     assert any("acted on" in line and "acted on 0" not in line for line in command.said)
     read = amqpscope("read", "--format", "jsonl", recording)
     frames = [json.loads(line) for line in read.stdout.splitlines()]

@@ -40,7 +40,7 @@ container.on('disconnected', ({connection}) => {
 const tls = {transport: 'tls', key: pem, cert: pem};
 const web = {ws: http.createServer(), wss: https.createServer({key: pem, cert: pem})};
 for (const server of Object.values(web)) {
-  const sockets = new WebSocket.Server({server, handleProtocols: () => 'amqp'});
+  const sockets = new WebSocket.Server({server, perMessageDeflate: {threshold: 0}, handleProtocols: () => 'amqp'});
   sockets.on('connection', (socket) => container.websocket_accept(socket));
   server.listen(0, '127.0.0.1');
 }
