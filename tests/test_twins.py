@@ -50,6 +50,8 @@ ELSEWHERE = (
     ("amqpscope/protocols/**", "json", "amqpscope/report/test_jsonl.py"),
     ("amqpscope/protocols/v0_9", "ladder", "amqpscope/insight/test_ladder_v0_9.py"),
     ("amqpscope/protocols/v1_0", "ladder", "amqpscope/runs/test_illustrate.py"),
+    ("amqpscope/protocols", "hex_log log_formats logs", "amqpscope/capture/test_log.py"),
+    ("amqpscope/protocols/v1_0/logs", "proton proton_values rhea", "amqpscope/capture/test_log.py"),
     ("amqpscope/protocols/**", "places", "amqpscope/insight/test_series.py"),
     ("amqpscope/protocols/**", "secrets", "amqpscope/report/test_secrets_everywhere.py"),
     ("amqpscope/protocols/**", "sketch", "amqpscope/tui/test_store.py"),
@@ -94,7 +96,7 @@ ELSEWHERE = (
     ("amqpscope/runs", "collector input", "amqpscope/runs/test_run.py"),
     # What workers do is tested without Spark, and the whole with it.
     ("amqpscope/spark", "__init__ outcome stages", "amqpscope/spark/test_job.py"),
-    ("amqpscope/spark", "arrivals stream_numbering", "amqpscope/spark/test_follow.py"),
+    ("amqpscope/spark", "stream_numbering", "amqpscope/spark/test_follow.py"),
     ("amqpscope/spark", "deliveries gather", "amqpscope/spark/test_tables.py"),
     ("amqpscope/spark", "numbering", "amqpscope/spark/test_parts.py"),
     ("amqpscope/spark", "records replay", "amqpscope/spark/test_shares.py"),

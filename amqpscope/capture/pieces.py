@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import IO
+from typing import IO, Final
 
 from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.keylog import Keys
@@ -26,6 +26,9 @@ from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.stream.reassembly import Reassembler
 from amqpscope.stream.types import Piece
 from amqpscope.wording import reason_of
+
+TEXT: Final = frozenset((*b"\t\n\r\x1b", *range(32, 127), *range(128, 256)))
+"""Octets that text consists of."""
 
 
 class Pieces:
@@ -48,6 +51,9 @@ class Pieces:
         if keys and not follow and not again and not os.path.isdir(str(given)):
             self._source = self._spool_pipe(str(given))
             again = True
+        self._log_notes: list[str] = []
+        if not follow and is_log(given):
+            self._source = self._spool_log(str(given))
         try:
             self.capture: Capture = open_capture(self._source, follow=follow, fd=fd)
         except CaptureError as error:
@@ -62,7 +68,7 @@ class Pieces:
     @property
     def notes(self) -> list[str]:
         """What the user should know about connections that could not be read, one line each."""
-        return [*self.capture.notes, *self._decryptor.notes]
+        return [*self._log_notes, *self.capture.notes, *self._decryptor.notes]
 
     def __iter__(self) -> Iterator[list[Piece]]:
         """All pieces; an empty batch while following means that there is nothing new yet."""
@@ -110,10 +116,35 @@ class Pieces:
                 raise
         return file.name
 
+    def _spool_log(self, path: str) -> str:
+        """Keep what the log of a library says as a capture."""
+        from amqpscope.capture.log import write_log
+
+        with tempfile.NamedTemporaryFile(prefix="amqpscope-", delete=False) as file:
+            self._spool = file.name
+            self._log_notes = write_log(path, file)
+        return file.name
+
     def _remove_spool(self) -> None:
         if self._spool is not None:
             os.unlink(self._spool)
             self._spool = None
+
+
+def is_log(given: Readable) -> bool:
+    """Whether a file is no capture, but the frame log of a library."""
+    if isinstance(given, Ring) or not os.path.isfile(given):
+        return False
+    try:
+        with open(given, "rb") as file:
+            head = file.read(64)
+    except OSError:
+        return False
+    if not head or not TEXT.issuperset(head):
+        return False
+    from amqpscope.capture.log import has_frames
+
+    return has_frames(str(given))
 
 
 def copy_pipe(path: str, file: IO[bytes]) -> None:

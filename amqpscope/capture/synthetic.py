@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO, Final
+from typing import IO, Final
 
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.stream.types import PEERS, Chunk, Connection, End, Gap, Piece
+from amqpscope.stream.types import ACK, BEYOND, PEERS, Chunk, Connection, End, Gap, Piece
 
 FIN: Final = "fin"
 RST: Final = "rst"
 ENDS: Final = (FIN, RST)
 """Ends of a direction that are packets of their own."""
+UNKNOWN: Final = -2
+"""What a peer had read is not known."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Sent:
     """Nanoseconds since the Unix epoch."""
     octets: bytes = b""
     read: int = -1
-    """Which of its partner's it had read, as their number from the start; -1: all before it."""
+    """Which of its partner's it had read, as their number from the start; -1: all before it;
+    UNKNOWN."""
     lost: int = 0
     """Octets behind these that the capture does not have."""
     end: str = ""
@@ -106,6 +109,8 @@ class _Stream:
 
     def acknowledged(self, each: Sent) -> int:
         """Octets of the partner that the sender had read."""
+        if each.read == UNKNOWN:
+            return BEYOND
         if each.read < 0:
             return self.ends[1 - each.sender][-1]
         ends = self.whole[1 - each.sender]
@@ -155,7 +160,7 @@ def _unfinished(connection: Connection, exchange: Exchange, packet: int) -> Iter
             yield End(connection, sender, reason, packet, last)
 
 
-def write_exchanges(exchanges: Sequence[Exchange], file: BinaryIO) -> int:
+def write_exchanges(exchanges: Sequence[Exchange], file: IO[bytes]) -> int:
     """Write connections as a capture; returns the number of packets."""
     writer = CaptureWriter(file)
     talks = [Conversation(writer, each.client, each.server) for each in exchanges]
@@ -167,7 +172,12 @@ def write_exchanges(exchanges: Sequence[Exchange], file: BinaryIO) -> int:
             begun.add(place)
             if exchanges[place].complete:
                 talk.open(exchanges[place].start)
-        unseen = stream.ends[1 - each.sender][-1] - stream.acknowledged(each)
+        passed = stream.ends[1 - each.sender][-1]
+        unseen = passed - stream.acknowledged(each)
+        if each.read == UNKNOWN:
+            # A number older than the one before it says nothing about the octets beside it.
+            talk.segment(each.sender, each.time, ACK, b"", talk.seq[1 - each.sender])
+            unseen = passed
         stream.advance(each)
         talk.data(each.sender, each.time, each.octets, unseen)
         talk.seq[each.sender] += each.lost

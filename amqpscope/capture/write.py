@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import struct
-from typing import BinaryIO, Final
+from typing import IO, Final
 
 from amqpscope.stream.types import ACK, CLIENT, FIN, RST, SYN
 
@@ -27,7 +27,7 @@ SEGMENT: Final = 65_000
 class CaptureWriter:
     """A pcapng file with one Ethernet interface and times in nanoseconds."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self.file = file
         self.packets = 0
         file.write(_SECTION.pack(0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28))

@@ -17,6 +17,7 @@ import click
 import amqpscope
 from amqpscope.cli.broker import broker
 from amqpscope.cli.ca import ca
+from amqpscope.cli.convert import convert
 from amqpscope.cli.faults import faults
 from amqpscope.cli.ladder import ladder
 from amqpscope.cli.lint import lint
@@ -81,6 +82,6 @@ def cli() -> None:
 
 for command in (
     read, proxy, faults, demo, lint, broker, trace, stuck, ladder, state, stats, explain, rules,
-    ca, pipeline,
+    convert, ca, pipeline,
 ):  # fmt: skip
     cli.add_command(command)
