@@ -6,6 +6,7 @@ from amqpscope.model.broker.declaration import Declaration
 from amqpscope.model.broker.envelope import Commitment, Envelope, Route, Verdict
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
+from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
 from dissectors.native import mypyc_attr
 
@@ -26,6 +27,10 @@ class BrokerView:
         """Where a message goes at the broker, or comes from."""
         return Route("")
 
+    def subscribes(self, event: Event) -> tuple[Place, Route] | None:
+        """The consumer that a frame completes, and where its messages come from."""
+        return None
+
     def verdict(self, delivery: Delivery) -> Verdict:
         """What became of a message that was handed over."""
         return Verdict("", None)
@@ -44,6 +49,18 @@ class BrokerView:
 
     def declares(self, event: Event) -> Declaration | None:
         """What a frame declares, deletes or uses at the broker."""
+        return None
+
+    def answers_ending(self, event: Event) -> Mark | None:
+        """The client's frame that ends a link or more, which a broker's frame answers."""
+        return None
+
+    def clears(self, event: Event) -> Route | None:
+        """The queue whose messages a client removes, all at once."""
+        return None
+
+    def empties(self, event: Event) -> Route | None:
+        """The queue of which a broker says that it has nothing, without a consumer."""
         return None
 
     def drained(self, event: Event) -> Place | None:

@@ -12,7 +12,7 @@ MAX_KEPT: Final = 4096
 """Queues and exchanges that are remembered."""
 FRAMES: Final = frozenset((
     "queue.declare", "queue.declare-ok", "queue.delete", "exchange.declare", "exchange.declare-ok",
-    "exchange.delete", "basic.consume-ok",
+    "exchange.delete", "basic.consume-ok", "queue.purge", "basic.get-empty",
 ))  # fmt: skip
 """Frames that are looked at."""
 

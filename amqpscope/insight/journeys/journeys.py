@@ -9,17 +9,20 @@ from amqpscope.analysis import Conversation, Step, StepSink
 from amqpscope.findings import Finding
 from amqpscope.insight.journeys import facts
 from amqpscope.insight.journeys.declarations import FRAMES, Declarations
-from amqpscope.insight.journeys.nodes import is_private
+from amqpscope.insight.journeys.nodes import is_private, target_node
 from amqpscope.insight.journeys.parties import Party
 from amqpscope.insight.journeys.trace import Wanted
 from amqpscope.model.broker.broker import MAX_FINISHED, Broker
+from amqpscope.model.broker.declaration import ASKED
 from amqpscope.model.broker.envelope import (
     ACCEPTED,
     DEFAULT_PRIORITY,
     DISCHARGED,
+    MODIFIED,
     OPEN,
     PENDING,
     REFUSALS,
+    RELEASED,
 )
 from amqpscope.model.broker.journey import MAX_LEGS, Journey, Leg
 from amqpscope.model.broker.moment import (
@@ -31,6 +34,7 @@ from amqpscope.model.broker.moment import (
     kinds_of,
     pair_of,
 )
+from amqpscope.model.broker.sharing import learn
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import NOWHERE
@@ -40,8 +44,10 @@ from amqpscope.stream.types import CLIENT, SERVER
 
 ENDINGS: Final = frozenset((
     "detach", "end", "close", "channel.close", "channel.close-ok", "basic.cancel-ok",
+    "connection.close",
 ))  # fmt: skip
 """Frames that may end a link, consumer or channel."""
+CLOSINGS: Final = frozenset(("close", "connection.close"))
 INTRODUCTIONS: Final = frozenset(("open", "connection.start", "connection.open"))
 CONTROL: Final = ("$coordinator",)
 """Where messages go that are none."""
@@ -135,6 +141,10 @@ class Journeys:
         elif name in ENDINGS:
             party = self.parties.get(step.conversation)
             if party is not None:
+                party.closing = party.closing or name in CLOSINGS
+                answered = party.view.answers_ending(event)
+                if answered is not None:
+                    party.prove_to(answered.end, event.mark)
                 for ended in step.talk.ended(event):
                     party.end(ended.place, event.mark)
                     if party.broker in self.declared:
@@ -143,8 +153,12 @@ class Journeys:
                         declared.end_consumers(number, party.capture, channel)
         elif name in INTRODUCTIONS:
             self.introduce(step, event, capture)
+        elif name == "attach":
+            self.party(step, capture).subscribe(event)
         elif name in FRAMES:
-            self.declare(self.party(step, capture), event)
+            party = self.party(step, capture)
+            party.subscribe(event)
+            self.declare(party, event)
         returned = event.returns
         if returned is not None:
             party = self.parties.get(step.conversation)
@@ -154,8 +168,18 @@ class Journeys:
 
     def declare(self, party: Party, event: Event) -> None:
         """A client declares or uses something, or the broker answers."""
-        said = party.view.declares(event)
+        view = party.view
+        cleared, emptied = view.clears(event), view.empties(event)
+        if cleared is not None:
+            target_node(party.broker, cleared, party.suffix).waiting.clear()
+        if emptied is not None:
+            party.find_empty(emptied, event)
+        said = view.declares(event)
         if said is not None and not party.copied:
+            if said.kind == "queue" and said.action == ASKED:
+                node = party.broker.node(said.name + party.suffix, True)
+                node.limited = node.limited or said.limited
+                node.fleeting = not said.facts["durable"]
             said.connection, said.capture = party.conversation.number, party.capture
             self.declarations_of(party).take(said, party.suffix, self.reporter)
 
@@ -175,6 +199,10 @@ class Journeys:
         newest = conversation.last[CLIENT]
         event = conversation.current.ends[CLIENT].last_mark if newest is not None else NOWHERE
         party.end_all(event)
+        if not party.over:
+            party.over = True
+            dropped = bool(conversation.current.ends[SERVER].finished) and not party.closing
+            party.broker.leave(event.time, dropped)
         self.declarations_of(party).end(conversation.number, party.capture)
         if all(end.finished for end in conversation.current.ends):
             del self.parties[conversation]
@@ -194,9 +222,11 @@ class Journeys:
 
     def placed(self) -> list[tuple[int, Finding]]:
         """What is left to report, each with the number of its capture."""
-        self.found += self.reporter.take()
         for party in self.parties.values():
             party.look_for_loss()
+        for each in dict.fromkeys(self.brokers.values()):
+            self.look_for_lost(each)
+        self.found += self.reporter.take()
         broken = any(broker.broken for broker in self.brokers.values())
         found, self.found = self.found, []
         return [(capture, doubted(each) if broken else each) for capture, each in found]
@@ -220,7 +250,7 @@ class Journeys:
                 party.broker = self.brokers[self.server_of(step)] = known
                 known.connections += 1
                 known.broken += int(party.broken)
-            party.broker.container = identity.name
+            party.broker.meet(identity.name)
 
     def party(self, step: Step, capture: int) -> Party:
         """A connection and its broker."""
@@ -315,7 +345,10 @@ class Journeys:
         publish = moment.publish = pair_of(broker, journey, leg)
         if publish is not None:
             self.refresh(publish, leg)
-            publish.node.waiting.pop(journey, None)
+        for each in journey.publishes:
+            each.node.waiting.pop(journey, None)
+        node.waiting.pop(journey, None)
+        learn(node, journey, leg, moment.earlier)
         kinds = kinds_of(moment)
         if publish is not None and not earlier and self.is_overtaken(leg, publish):
             kinds |= DISORDERED
@@ -373,11 +406,9 @@ class Journeys:
                     wanted.look_at_answer(journey, leg)
             if leg.is_publish and verdict.word in REFUSALS and journey is not None:
                 self.refuse(broker, journey)
-            if verdict.word == ACCEPTED and journey is not None:
-                if leg.is_publish:
-                    if self.closed_world and journey.publish is leg and not journey.delivered:
-                        leg.node.waiting[journey] = leg
-                else:
+            if journey is not None:
+                self.wait(journey, leg)
+                if verdict.word == ACCEPTED and not leg.is_publish:
                     party.pending.append(leg)
         if delivery.settled is not None:
             party.legs.pop(delivery, None)
@@ -385,6 +416,18 @@ class Journeys:
                 leg.delivery = None
         if journey is not None:
             self.close(broker, journey)
+
+    def wait(self, journey: Journey, leg: Leg) -> None:
+        """Note that the broker has a message for itself: it took it, or got it back."""
+        if not self.closed_world:
+            return
+        if leg.is_publish:
+            waits = leg.outcome == ACCEPTED and journey.publish is leg and not journey.delivered
+        else:
+            back = leg.outcome in (RELEASED, MODIFIED) and not leg.verdict.here
+            waits = back and not leg.lane.route.copy and journey.deliveries[-1] is leg
+        if waits:
+            leg.node.waiting[journey] = leg
 
     def refuse(self, broker: Broker, journey: Journey) -> None:
         """The broker refuses a message; it may have delivered it before."""
@@ -408,13 +451,19 @@ class Journeys:
             return
         place = party.view.drained(event)
         lane = None if place is None else party.lanes.get(place)
-        if lane is None or lane.node.lanes != [lane]:
-            return
-        for journey, publish in list(lane.node.waiting.items()):
-            moment = Moment(party.broker, journey, publish, not party.broker.broken)
-            moment.publish = publish
-            self.reporter.lane, self.reporter.mark = lane, event.mark
-            self.reporter.check(moment, DRAINED)
+        if lane is not None:
+            lane.node.empty(lane, event.mark)
+
+    def look_for_lost(self, broker: Broker) -> None:
+        """See which messages a broker has not delivered, and does not have any more."""
+        for node in broker.nodes.values():
+            if node.emptied is None:
+                continue
+            self.reporter.lane, self.reporter.mark = node.emptied
+            for journey, leg in node.waiting.items():
+                moment = Moment(broker, journey, leg, not broker.broken)
+                moment.publish = journey.publish
+                self.reporter.check(moment, DRAINED)
 
 
 def is_same(known: Broker, broker: Broker) -> bool:

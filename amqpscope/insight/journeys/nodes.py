@@ -24,7 +24,7 @@ PRIVATE: Final = ("$", "/management")
 def target_node(broker: Broker, route: Route, suffix: str) -> Node:
     """Where a publish goes; the suffix tells virtual hosts apart."""
     name, is_queue = named(broker, route)
-    return broker.node(name + suffix, is_queue)
+    return found_node(broker, name + suffix, is_queue, route)
 
 
 def source_node(broker: Broker, route: Route, suffix: str, private: str) -> Node:
@@ -32,7 +32,15 @@ def source_node(broker: Broker, route: Route, suffix: str, private: str) -> Node
     name, is_queue = named(broker, route)
     if not name or name.startswith("exchange "):
         return Node(f"{name or 'an unnamed node'}{suffix} ({private})", bool(name))
-    return broker.node(name + suffix, is_queue)
+    return found_node(broker, name + suffix, is_queue, route)
+
+
+def found_node(broker: Broker, name: str, is_queue: bool, route: Route) -> Node:
+    """A node by its name, with what a link says of it."""
+    found = broker.node(name, is_queue)
+    if route.is_topic:
+        found.is_topic = True
+    return found
 
 
 def named(broker: Broker, route: Route) -> tuple[str, bool]:

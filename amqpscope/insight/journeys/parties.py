@@ -44,9 +44,13 @@ class Party:
         """Octets of it are missing, or its beginning."""
         self.holed = False
         """Octets of it are missing, or a fault of a proxy has acted on it."""
+        self.closing = False
+        """A peer has said that it closes the connection."""
+        self.over = False
         self.copied = False
         """Another capture has the same connection."""
         broker.connections += 1
+        broker.open += 1
         self.look_for_loss()
 
     @property
@@ -74,7 +78,7 @@ class Party:
             place = delivery.place
         lane = self.lanes.get(place)
         if lane is None:
-            lane = self.open_lane(event, delivery, place)
+            lane = self.open_lane(event.peer, place, self.view.route(delivery))
         lane.count += 1
         leg = Leg(lane, delivery, envelope, event.mark, event.peer == CLIENT)
         if lane.route.varies:
@@ -102,11 +106,25 @@ class Party:
             route.address = envelope.open().to
         return route
 
-    def open_lane(self, event: Event, delivery: Delivery, place: Place) -> Lane:
-        """A link, consumer or channel over which a first message passes."""
-        route = self.view.route(delivery)
+    def subscribe(self, event: Event) -> None:
+        """A consumer is complete, before anything was delivered to it."""
+        found = self.view.subscribes(event)
+        if found is None:
+            return
+        place, route = found
+        if place not in self.lanes:
+            self.open_lane(SERVER, place, route).counted = True
+
+    def find_empty(self, route: Route, event: Event) -> None:
+        """A queue had nothing for somebody who is no consumer of it."""
+        node = target_node(self.broker, route, self.suffix)
+        lane = Lane(self.conversation.number, self.capture, event.name, route, node)
+        node.empty(lane, event.mark)
+
+    def open_lane(self, peer: int, place: Place, route: Route) -> Lane:
+        """A link, consumer or channel over which messages pass."""
         number = self.conversation.number
-        if event.peer == CLIENT:
+        if peer == CLIENT:
             node = target_node(self.broker, route, self.suffix)
         else:
             private = f"connection {number}, {place.name or place.key}"
@@ -115,7 +133,7 @@ class Party:
         lane.channel = place.channel
         lane.holed = self.holed
         lane.name = place.name if place.kind not in (CHANNEL,) else ""
-        if event.peer == SERVER:
+        if peer == SERVER:
             node.lanes.append(lane)
         self.lanes[place] = lane
         return lane
@@ -134,6 +152,7 @@ class Party:
             grants.append((limit, event.mark))
             if len(grants) > MAX_GRANTS:
                 del grants[0]
+                lane.counted = False
 
     def cause(self, lane: Lane, delivery: Delivery) -> Mark | None:
         """The consumer's frame without which a delivery could not have been sent.
@@ -142,13 +161,13 @@ class Party:
         """
         since = lane.route.since
         grants = lane.grants
-        if len(grants) < 2:
+        if not grants or (len(grants) < 2 and not lane.counted):
             return since
-        position = self.view.first_position(delivery)
-        if position < 0:
+        first = self.view.first_position(delivery)
+        if first < 0:
             return since
-        position += lane.count - 1
-        before = -1
+        position = first + lane.count - 1
+        before = first if lane.counted else -1
         for limit, mark in grants:
             if 0 <= before <= position < limit:
                 return mark

@@ -135,6 +135,7 @@ def nodes_of(broker: Broker) -> list[Node]:
             node.delivered,
         )
         for node in broker.nodes.values()
+        if node.published or node.delivered
     ]
     return sorted(found, key=lambda node: (-node.published - node.delivered, node.name))
 

@@ -29,6 +29,10 @@ class Broker:
         self.connections = 0
         self.broken = 0
         """Connections of which octets are missing, or the beginning."""
+        self.open = 0
+        """Connections that are not over."""
+        self.restarted: int | None = None
+        """When it dropped all its connections, as one does that starts again."""
         self.nodes: dict[str, Node] = {}
         self.edges: dict[tuple[Node, Node], int] = {}
         """How many messages went from where they were published to where they came from."""
@@ -54,6 +58,19 @@ class Broker:
     def is_rabbit(self) -> bool:
         """It is RabbitMQ, or takes addresses as RabbitMQ does."""
         return self.product in ("RabbitMQ", "LavinMQ")
+
+    def leave(self, time: int, dropped: bool) -> None:
+        """A connection is over; `dropped` where the broker ended it without a word."""
+        self.open -= 1
+        if dropped and not self.open:
+            self.restarted = time
+
+    def meet(self, container: str) -> None:
+        """It says who it is; another one does not have the messages of the one before."""
+        if self.container and self.container != container:
+            for node in self.nodes.values():
+                node.waiting.clear()
+        self.container = container
 
     def node(self, name: str, is_queue: bool) -> Node:
         """A node by its name; made when it is not known."""

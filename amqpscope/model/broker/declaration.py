@@ -30,6 +30,8 @@ class Declaration:
         """One connection, or one consumer, is to have it alone."""
         self.fleeting = False
         """It may be gone at any time, unseen."""
+        self.limited = False
+        """A queue from which messages may go by its own rules."""
         self.connection = 0
         self.capture = 0
         self.channel = 0

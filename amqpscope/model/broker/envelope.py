@@ -195,6 +195,12 @@ class Route:
         """Only some messages are asked for."""
         self.unseen = False
         """How the link or consumer began was not seen."""
+        self.is_topic = False
+        """It is a topic, by what the link says of it."""
+        self.durable = False
+        """What is subscribed to may outlive the link, and be older than it."""
+        self.no_local = False
+        """What the same connection publishes is not asked for."""
         self.since: Mark | None = None
         """The client's frame that asked for messages."""
         self.varies = False

@@ -40,8 +40,34 @@ class Node:
         self.delivered = 0
         self.lanes: list[Lane] = []
         """The consumers that it has now."""
+        self.is_topic = False
+        """For sure no queue: each consumer gets what others get."""
+        self.shares = 0
+        """Messages that one consumer got and another, who could have had them, did not."""
+        self.overlaps = 0
+        """Messages that a consumer got while another one had them."""
+        self.limited = False
+        """Messages may go from it by its own rules: it has a limit, or a time to live."""
+        self.fleeting = False
+        """It does not outlive its broker, so neither do durable messages on it."""
+        self.newest: Leg | None = None
+        """The newest delivery of a message that was not delivered before."""
         self.waiting: dict[Journey, Leg] = {}
-        """Messages that the broker has taken and not delivered; kept where all is in view."""
+        """Messages that the broker has and nobody else: what it took, or got back from a consumer;
+        kept where all is in view."""
+        self.emptied: tuple[Lane, Mark] | None = None
+        """The newest frame by which it had nothing for a consumer who asked for all there is."""
+
+    def empty(self, lane: Lane, mark: Mark) -> None:
+        """A consumer has asked for all there is, and there is nothing more.
+
+        What another one has may come back, and what is under way to it is seen later.
+        """
+        route = lane.route
+        if route.copy or route.filtered or route.unseen:
+            return
+        if all(each is lane or not each.open for each in self.lanes):
+            self.emptied = lane, mark
 
 
 class Lane:
@@ -64,6 +90,8 @@ class Lane:
         """The frame after which nothing more passes."""
         self.newest: dict[tuple[Lane, Node, int], Leg] = {}
         """The publish of the newest message that came, by where and how it was published."""
+        self.counted = False
+        """It was seen from its beginning, and all its grants are kept."""
         self.grants: list[tuple[int, Mark]] = []
         """Up to how many messages may pass, and the frames that said so, each more than before."""
 

@@ -7,6 +7,7 @@ from typing import Final
 from amqpscope.model.broker.broker import Broker
 from amqpscope.model.broker.envelope import ACCEPTED, Envelope
 from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, Journey, Leg, Node
+from amqpscope.model.broker.sharing import is_shared, is_stored_for
 from amqpscope.model.mark import Mark
 
 # fmt: off
@@ -80,8 +81,11 @@ class Moment:
 
     @property
     def is_queue(self) -> bool:
-        """The message came from a queue for sure, and not as a copy."""
-        return self.leg.node.is_queue and not self.leg.lane.route.copy
+        """The message came from a queue, by all that is known of it, and not as a copy."""
+        lane = self.leg.lane
+        if lane.route.copy:
+            return False
+        return is_shared(self.leg.node) or is_stored_for(lane, self.journey)
 
 
 def is_way(broker: Broker, source: Node, target: Node) -> bool:

@@ -18,7 +18,8 @@ from amqpscope.model.broker.envelope import (
     key_of,
 )
 from amqpscope.model.delivery import Delivery as AnyDelivery
-from amqpscope.model.v0_9.deliveries import Delivery
+from amqpscope.model.place import Place
+from amqpscope.model.v0_9.deliveries import Consumer, Delivery
 from amqpscope.model.v0_9.event import ENTANGLED, Event
 from amqpscope.model.v0_9.publishes import Publish
 from amqpscope.protocols.broker import BrokerView
@@ -31,6 +32,8 @@ PERSISTENT: Final = 2
 CONFIRMS: Final = {"ack": words.ACCEPTED, "nack": words.REJECTED}
 EXPIRES: Final = "x-expires"
 """The argument of a queue that goes when it is not used."""
+LIMITS: Final = ("x-max-length", "x-max-length-bytes", "x-message-ttl", "x-delivery-limit", EXPIRES)
+"""Arguments of a queue by which messages may go from it."""
 STREAM_OFFSET: Final = "x-stream-offset"
 
 
@@ -89,15 +92,27 @@ def route(delivery: AnyDelivery) -> Route:
         return found
     if not isinstance(delivery, Delivery):
         return Route("")
-    found = Route(delivery.queue)
-    found.is_queue = bool(delivery.queue)
+    found = queue_route(delivery.queue)
     consumer = delivery.consumer
     if consumer is not None:
-        found.unseen = consumer.assumed
-        found.since = None if consumer.assumed else consumer.mark
-        arguments = consumer.arguments
-        found.copy = arguments is not None and any(name == STREAM_OFFSET for name, _ in arguments)
+        ask(found, consumer)
     return found
+
+
+def queue_route(name: str) -> Route:
+    """A queue by its name."""
+    found = Route(name)
+    found.is_queue = bool(name)
+    return found
+
+
+def ask(found: Route, consumer: Consumer) -> None:
+    """Take over what a consumer asks for."""
+    found.unseen = consumer.assumed
+    found.since = None if consumer.assumed else consumer.mark
+    found.no_local = consumer.no_local
+    arguments = consumer.arguments
+    found.copy = arguments is not None and any(name == STREAM_OFFSET for name, _ in arguments)
 
 
 def verdict(delivery: AnyDelivery) -> Verdict:
@@ -174,6 +189,7 @@ def declared(action: str, event: Event, method: Method, name: str) -> Declaratio
     if kind == "exchange":
         found.facts["type"] = text(method.get("type"))
     found.exclusive = bool(method.get("exclusive"))
+    found.limited = any(name in LIMITS for name in table)
     found.fleeting = bool(method.get("auto-delete")) or EXPIRES in table
     return found
 
@@ -199,6 +215,29 @@ class View(BrokerView):
     def verdict(self, delivery: AnyDelivery) -> Verdict:
         """How a publish was confirmed, or a delivery acknowledged."""
         return verdict(delivery)
+
+    def subscribes(self, event: shared.Event) -> tuple[Place, Route] | None:
+        """The consumer that basic.consume-ok completes."""
+        consumer, channel = cast(Event, event).consumer, cast(Event, event).channel
+        if event.name != "basic.consume-ok" or consumer is None or channel is None:
+            return None
+        found = queue_route(consumer.queue)
+        ask(found, consumer)
+        return consumer.place_on(channel.places), found
+
+    def clears(self, event: shared.Event) -> Route | None:
+        """The queue of a purge or delete."""
+        method = cast(Event, event).unit.method
+        if method is None or event.name not in ("queue.purge", "queue.delete"):
+            return None
+        return queue_route(text(method.get("queue")))
+
+    def empties(self, event: shared.Event) -> Route | None:
+        """The queue from which there was nothing to get."""
+        request = cast(Event, event).request
+        if event.name != "basic.get-empty" or request is None:
+            return None
+        return queue_route(text(request.method.get("queue")))
 
     def declares(self, event: shared.Event) -> Declaration | None:
         """A queue or exchange that is declared, deleted or used."""

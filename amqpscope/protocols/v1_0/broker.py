@@ -18,10 +18,12 @@ from amqpscope.model.broker.envelope import (
     key_of,
 )
 from amqpscope.model.delivery import Delivery as AnyDelivery
+from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
 from amqpscope.model.v1_0 import transaction as states
 from amqpscope.model.v1_0.delivery import Delivery
 from amqpscope.model.v1_0.event import FIRST, MALFORMED, Event
+from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.message import (
     DATA,
     DELIVERY_ANNOTATIONS,
@@ -35,22 +37,28 @@ from amqpscope.protocols.broker import BrokerView
 from amqpscope.stream.types import CLIENT
 from dissectors.errors import Malformed
 from dissectors.v1_0.bodies import (
+    Close,
+    Detach,
+    End,
     Flow,
     Header,
     Modified,
     Open,
     Properties,
     Source,
+    Target,
     TransactionalState,
 )
 from dissectors.v1_0.codec import Reader
 from dissectors.v1_0.message import Section, read_section, skip, walk
-from dissectors.v1_0.values import Array, Map, Symbol, Ulong, Uuid, Value, same
+from dissectors.v1_0.values import Array, Described, Map, Symbol, Ulong, Uuid, Value, same
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
 
 FAMILY: Final = "amqp-1.0"
+NO_LOCAL: Final = ("apache.org:no-local-filter:list", 0x0000468C00000003)
+"""The filter against the messages of the same connection, by name and by code."""
 STATE_OF: Final = {
     states.LIVE: words.PENDING,
     states.DISCHARGING: words.DISCHARGED,
@@ -219,13 +227,16 @@ def body_key(octets: bytes, sections: list[Section]) -> bytes:
     return key_of(parts[0] if len(parts) == 1 else b"".join(parts))
 
 
-def route(delivery: Delivery) -> Route:
-    """Where a delivery goes at the broker, or comes from."""
-    link = delivery.link
+def route(link: LinkEnd) -> Route:
+    """Where what a link's sender sends goes at the broker, or comes from."""
     if link.session.owner.peer == CLIENT:
         found = Route(link.node())
         found.unseen = link.attach is None
         found.varies = link.terms.anonymous
+        targets = [end.attach.target for end in (link, link.pair) if end and end.attach is not None]
+        kinds = [target.capabilities for target in targets if isinstance(target, Target)]
+        found.is_queue = any(is_named(each, "queue") for each in kinds)
+        found.is_topic = any(is_named(each, "topic") for each in kinds)
         return found
     sources = [end.attach.source for end in (link, link.pair) if end and end.attach is not None]
     sources = [source for source in sources if isinstance(source, Source)]
@@ -234,9 +245,28 @@ def route(delivery: Delivery) -> Route:
     found.copy = any(source.distribution_mode == "copy" for source in sources)
     found.filtered = any(bool(source.filter) for source in sources)
     found.is_queue = any(is_named(source.capabilities, "queue") for source in sources)
+    found.is_topic = any(is_named(source.capabilities, "topic") for source in sources)
+    found.durable = any(outlives(source) for source in sources)
+    stated = None if link.attach is None else link.attach.source
+    if isinstance(stated, Source):
+        if stated.distribution_mode == "move" and not found.is_topic:
+            found.is_queue = True  # what it sends, no other link of the node gets (3.5.2)
+        found.no_local = is_no_local(stated.filter)
     found.unseen = link.attach is None or link.pair is None or link.pair.attach is None
     found.since = None if link.pair is None or link.pair.attach is None else link.pair.mark
     return found
+
+
+def outlives(source: Source) -> bool:
+    """Whether a subscription may stay where its link is gone."""
+    return bool(source.durable) or source.expiry_policy == "never" or bool(source.timeout)
+
+
+def is_no_local(filters: Value) -> bool:
+    """Whether a filter set has one against the messages of the same connection."""
+    if not isinstance(filters, Map):
+        return False
+    return any(isinstance(each, Described) and each.descriptor in NO_LOCAL for _, each in filters)
 
 
 def is_named(names: Value, name: str) -> bool:
@@ -299,7 +329,18 @@ class View(BrokerView):
 
     def route(self, delivery: AnyDelivery) -> Route:
         """The address and the terms of the link."""
-        return route(cast(Delivery, delivery))
+        return route(cast(Delivery, delivery).link)
+
+    def subscribes(self, event: shared.Event) -> tuple[Place, Route] | None:
+        """The broker's sending link that an attach completes."""
+        link = cast(Event, event).link
+        if link is None or link.pair is None:
+            return None
+        sender = link.pair if link.role else link
+        attach = sender.attach
+        if sender.session.owner.peer == CLIENT or attach is None or attach.source is None:
+            return None
+        return None if link.pair.attach is None else (sender.place, route(sender))
 
     def verdict(self, delivery: AnyDelivery) -> Verdict:
         """The outcome, as far as the wire shows."""
@@ -323,6 +364,21 @@ class View(BrokerView):
         link = cast(Delivery, delivery).link
         count = link.sending.initial_count
         return -1 if count is None or link.again else count
+
+    def answers_ending(self, event: shared.Event) -> Mark | None:
+        """The client's detach, end or close, where the broker's comes after it without an error."""
+        found = cast(Event, event)
+        body, link, session = found.unit.body, found.link, found.session
+        mark: Mark | None = None
+        if isinstance(body, Detach) and link is not None and link.pair is not None:
+            mark = link.pair.detach_mark
+        elif isinstance(body, End) and session is not None and session.pair is not None:
+            mark = session.pair.ended_mark
+        elif isinstance(body, Close):
+            mark = found.connection.ends[CLIENT].close_mark
+        if mark is None or found.peer == CLIENT or found.refuses is not None:
+            return None
+        return mark if found.knew(mark) and mark.frame < found.mark.frame else None
 
     def drained(self, event: shared.Event) -> Place | None:
         """A sender has used up what its receiver asked it to drain."""

@@ -1,19 +1,70 @@
-"""Messages that a broker took and does not have any more (BRK-123; spec 2.6.12)."""
+"""Messages that a broker had and does not have any more (BRK-118, 123, 131; spec 2.6.12, 3.4)."""
 
 from __future__ import annotations
 
+from typing import Final
+
+from amqpscope.model.broker.envelope import ACCEPTED, MODIFIED, RELEASED
 from amqpscope.model.broker.moment import Moment
-from amqpscope.rules.broker import IMPLIED, WARNING, Reporter, rule
+from amqpscope.model.mark import Mark
+from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.rules.broker.messages.order import DELAYS
+
+GRACE: Final = 1_000_000_000
+"""Nanoseconds in which a broker has surely put a message where consumers get it."""
+
+
+@rule("BRK-118", "3.4.4", IMPLIED, WARNING, on="drained")
+def released_message_not_offered_again(moment: Moment, report: Reporter) -> None:
+    """A message that a consumer gives back is offered again.
+
+    A consumer asked for all there is, and the broker says that there is nothing more. A limit of
+    attempts may have removed the message, so this is never certain; and it needs all connections in
+    view.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        B.client: disposition[0] role=receiver first=0 settled=true state=released()
+        @3s B.client: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
+                      outgoing-window=100 handle=0 delivery-count=1 link-credit=9 drain=true
+        B.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
+                  outgoing-window=100 handle=0 delivery-count=10 link-credit=0
+                  drain=true   # <- BRK-118
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        B.client: disposition[0] role=receiver first=0 settled=true state=released()
+        @1s B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+                      | properties(message-id="m1") data(b"x")
+        B.client: disposition[0] role=receiver first=1 settled=true state=accepted()
+        @3s B.client: flow[0] next-incoming-id=2 incoming-window=100 next-outgoing-id=0
+                      outgoing-window=100 handle=0 delivery-count=2 link-credit=8 drain=true
+        B.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=2
+                  outgoing-window=100 handle=0 delivery-count=10 link-credit=0 drain=true
+    """
+    leg = moment.leg
+    if leg.outcome not in (RELEASED, MODIFIED) or leg.is_publish:
+        return
+    if is_lost(moment, report) and not is_over_restart(moment, report):
+        text = f"the broker has nothing more on {leg.node.name}, and never delivered message "
+        report.find(moment, f"{text}{named(moment)} again, which was {leg.outcome}", empty=True)
 
 
 @rule("BRK-123", "2.6.12", IMPLIED, WARNING, on="drained")
 def accepted_message_lost(moment: Moment, report: Reporter) -> None:
     """A message that the broker has accepted is delivered, or is still there.
 
-    The only consumer of the queue asked for all there is, and the broker says that there is nothing
-    more. Limits and policies of a queue may have removed it, so this is never certain; and it needs
-    all connections in view.
+    A consumer of the queue asked for all there is, and the broker says that there is nothing more.
+    Limits and policies of a queue may have removed it, so this is never certain; and it needs all
+    connections in view.
 
     Bad (through):
         A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
@@ -42,19 +93,106 @@ def accepted_message_lost(moment: Moment, report: Reporter) -> None:
         B.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
                   outgoing-window=100 handle=0 delivery-count=10 link-credit=0 drain=true
     """
-    publish, lane = moment.leg, report.lane
-    accepted = publish.verdict.mark
-    if lane is None or accepted is None or not moment.closed or moment.journey.doubtful:
+    leg = moment.leg
+    if leg.is_publish and is_lost(moment, report) and not is_over_restart(moment, report):
+        text = f"the broker has nothing more on {leg.node.name}, and never delivered message "
+        report.find(moment, f"{text}{named(moment)}, which it had accepted", empty=True)
+
+
+@rule("BRK-131", "3.2.1", MUST, WARNING, on="drained")
+def durable_message_lost_in_restart(moment: Moment, report: Reporter) -> None:
+    """A durable message that the broker has accepted is there after it starts again.
+
+    That it started again is shown by all its connections: it dropped them without a word, and then
+    took new ones. A queue that is not durable, or that is another one now, has none of them; so
+    this is never certain, and it needs all connections in view.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | header(durable=true) properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        @1s A.server: RST
+        B.server: RST
+        C.server: RST
+        @5s D.client: header AMQP 1.0.0
+        D.server: header AMQP 1.0.0
+        D.client: open container-id="c" max-frame-size=65536 channel-max=100
+        D.server: open container-id="s" max-frame-size=65536 channel-max=100
+        D.client: begin[0] next-outgoing-id=0 incoming-window=100 outgoing-window=100
+        D.server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=100
+                  outgoing-window=100
+        D.client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
+                  target=target()
+        D.server: attach[0] name="r" handle=0 role=sender source=source(address="q")
+                  target=target() initial-delivery-count=0
+        D.client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=0 link-credit=10 drain=true
+        @6s D.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                      outgoing-window=100 handle=0 delivery-count=10 link-credit=0
+                      drain=true   # <- BRK-131
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        @1s A.server: RST
+        B.server: RST
+        C.server: RST
+        @5s D.client: header AMQP 1.0.0
+        D.server: header AMQP 1.0.0
+        D.client: open container-id="c" max-frame-size=65536 channel-max=100
+        D.server: open container-id="s" max-frame-size=65536 channel-max=100
+        D.client: begin[0] next-outgoing-id=0 incoming-window=100 outgoing-window=100
+        D.server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=100
+                  outgoing-window=100
+        D.client: attach[0] name="r" handle=0 role=receiver source=source(address="q")
+                  target=target()
+        D.server: attach[0] name="r" handle=0 role=sender source=source(address="q")
+                  target=target() initial-delivery-count=0
+        D.client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=0 link-credit=10 drain=true
+        @6s D.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                      outgoing-window=100 handle=0 delivery-count=10 link-credit=0 drain=true
+    """
+    leg, publish = moment.leg, moment.publish
+    if publish is None or not publish.envelope.open().durable or leg.node.fleeting:
         return
-    route = lane.route
-    if route.copy or route.filtered or route.unseen or not publish.node.is_queue:
-        return
-    if report.mark.time - accepted.time < 1_000_000_000:
-        return
-    content = publish.envelope.open()
+    if publish.outcome == ACCEPTED and is_over_restart(moment, report) and is_lost(moment, report):
+        text = f"durable message {named(moment)} was accepted, and is not on {leg.node.name} any"
+        report.find(moment, f"{text} more after the broker started again", empty=True)
+
+
+def named(moment: Moment) -> str:
+    """A message by its id, or by the frame that published it."""
+    leg = moment.leg if moment.publish is None else moment.publish
+    return leg.envelope.id_text or f"of frame {leg.mark.frame}"
+
+
+def had(moment: Moment) -> Mark | None:
+    """Since when the broker had the message for itself."""
+    return moment.leg.verdict.mark
+
+
+def is_over_restart(moment: Moment, report: Reporter) -> bool:
+    """Whether the broker started again between the time it had the message and now."""
+    restarted, mark = moment.broker.restarted, had(moment)
+    if restarted is None or mark is None:
+        return False
+    return mark.time <= restarted < report.mark.time
+
+
+def is_lost(moment: Moment, report: Reporter) -> bool:
+    """Whether a message is gone that the broker had, and nothing visible explains it."""
+    leg, lane, mark = moment.leg, report.lane, had(moment)
+    if lane is None or mark is None or not moment.closed or moment.journey.doubtful:
+        return False
+    if moment.holed or leg.node.limited or report.mark.time - mark.time < GRACE:
+        return False
+    # A node that keeps nothing has lost only what came while somebody was there to get it.
+    since = lane.route.since
+    kept = leg.node.is_queue or not leg.is_publish or is_over_restart(moment, report)
+    if not kept and (since is None or since.time > leg.mark.time):
+        return False
+    content = leg.envelope.open()
     delayed = DELAYS.intersection(content.annotations)
-    if content.ttl is not None or content.expiry is not None or content.group or delayed:
-        return
-    text = f"the broker has nothing more on {publish.node.name}, and never delivered message "
-    text += publish.envelope.id_text or f"of frame {publish.mark.frame}"
-    report.find(moment, text + ", which it had accepted", empty=True)
+    return content.ttl is None and content.expiry is None and not content.group and not delayed

@@ -1,0 +1,64 @@
+"""What a node turns out to be: a queue that consumers share, or a topic of which each has a copy.
+
+Nothing on the wire needs to say so. Consumers share a queue where one of them gets a message that
+was published after another one's, which it did not get; a topic is shown by messages that two
+consumers have at the same time.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.broker.journey import Journey, Lane, Leg, Node
+
+ENOUGH: Final = 2
+"""Messages that went to one consumer and passed over another show that a node is shared."""
+
+
+def is_shared(node: Node) -> bool:
+    """Whether a node is a queue: by what is said of it, or by what its consumers get."""
+    if node.is_queue:
+        return True
+    return not node.is_topic and node.shares >= ENOUGH and node.shares > ENOUGH * node.overlaps
+
+
+def is_fanned_out(node: Node) -> bool:
+    """Whether every consumer of a node gets every message."""
+    if node.is_queue or node.overlaps < ENOUGH:
+        return False
+    return node.is_topic or node.overlaps > node.shares
+
+
+def learn(node: Node, journey: Journey, leg: Leg, earlier: Leg | None) -> None:
+    """Take a delivery into account."""
+    lane = leg.lane
+    if lane.route.copy or lane.route.filtered:
+        return
+    if earlier is None:
+        newest, publish = node.newest, journey.publish
+        if newest is not None and publish is not None and passes_over(newest, lane, publish):
+            node.shares += 1
+        node.newest = leg
+    elif earlier.lane is not lane and not earlier.is_over and earlier.lane.ended is None:
+        node.overlaps += 1
+
+
+def passes_over(newest: Leg, lane: Lane, publish: Leg) -> bool:
+    """Whether a consumer gets a message after one that it did not get, and could have."""
+    before, since = newest.journey, lane.route.since
+    if newest.lane is lane or since is None or before is None or before.publish is None:
+        return False
+    if before.publish.mark.time < since.time or publish.mark.frame < before.publish.mark.frame:
+        return False
+    return all(each.lane is not lane for each in before.deliveries)
+
+
+def is_stored_for(lane: Lane, journey: Journey) -> bool:
+    """Whether a consumer gets what was published before it came, so that the node keeps messages.
+
+    A subscription that outlives its link would have it too, so that must not be one.
+    """
+    route, publish = lane.route, journey.publish
+    if route.since is None or publish is None or route.filtered or route.durable:
+        return False
+    return publish.last.time < route.since.time and publish.lane.capture == lane.capture
