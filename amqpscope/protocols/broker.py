@@ -7,6 +7,7 @@ from amqpscope.model.broker.envelope import Commitment, Envelope, Route, Verdict
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
+from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Place
 from dissectors.native import mypyc_attr
 
@@ -22,6 +23,14 @@ class BrokerView:
     def envelope(self, event: Event) -> Envelope | None:
         """The message that a frame completes; None where its octets are in doubt."""
         return None
+
+    def scrap(self, event: Event) -> Envelope | None:
+        """What was sent of a message that a frame gives up; or one that cannot be read whole."""
+        return None
+
+    def unfinished(self, end: PeerEnd) -> list[tuple[Delivery, Envelope]]:
+        """Messages that a peer began and did not complete, with what came of them."""
+        return []
 
     def route(self, delivery: Delivery) -> Route:
         """Where a message goes at the broker, or comes from."""

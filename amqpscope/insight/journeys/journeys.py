@@ -15,26 +15,32 @@ from amqpscope.insight.journeys.trace import Wanted
 from amqpscope.model.broker.broker import MAX_FINISHED, Broker
 from amqpscope.model.broker.declaration import ASKED
 from amqpscope.model.broker.envelope import (
+    ABORTED,
     ACCEPTED,
-    DEFAULT_PRIORITY,
     DISCHARGED,
     MODIFIED,
     OPEN,
     PENDING,
     REFUSALS,
     RELEASED,
+    Route,
+    Verdict,
 )
-from amqpscope.model.broker.journey import MAX_LEGS, Journey, Leg
+from amqpscope.model.broker.journey import EXACT, MAX_LEGS, UNMATCHED, Journey, Leg
 from amqpscope.model.broker.moment import (
     DISORDERED,
     DRAINED,
     MATCHED,
+    MISSED,
     REFUSED,
+    REPLIED,
+    SCRAPPED,
     Moment,
     kinds_of,
     pair_of,
 )
-from amqpscope.model.broker.sharing import learn
+from amqpscope.model.broker.overtaking import overtaken
+from amqpscope.model.broker.sharing import is_fanned_out, is_missed, learn
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import NOWHERE
@@ -49,6 +55,8 @@ ENDINGS: Final = frozenset((
 """Frames that may end a link, consumer or channel."""
 CLOSINGS: Final = frozenset(("close", "connection.close"))
 INTRODUCTIONS: Final = frozenset(("open", "connection.start", "connection.open"))
+MIN_FOR_ANSWERS: Final = 5
+"""How many properties a message has at least that has a reply-to."""
 CONTROL: Final = ("$coordinator",)
 """Where messages go that are none."""
 PAIRED_PORTS: Final = {5671: 5672}
@@ -134,7 +142,9 @@ class Journeys:
                         self.answer(party, leg, delivery, event)
             return
         name = event.name
-        if name == "flow":
+        if event.aborts:
+            self.abort(self.party(step, capture), event)
+        elif name == "flow":
             party = self.parties.get(step.conversation)
             if party is not None:
                 self.flow(party, event)
@@ -165,6 +175,12 @@ class Journeys:
             leg = None if party is None else party.legs.get(returned)
             if party is not None and leg is not None:
                 self.answer(party, leg, returned, event)
+
+    def abort(self, party: Party, event: Event) -> None:
+        """A client gives up a message that it has begun to send."""
+        scrap, delivery = party.view.scrap(event), event.carries
+        if scrap is not None and delivery is not None and not party.copied:
+            party.scrap(delivery, scrap, Verdict(ABORTED, event.mark))
 
     def declare(self, party: Party, event: Event) -> None:
         """A client declares or uses something, or the broker answers."""
@@ -296,6 +312,9 @@ class Journeys:
             party.broker.facts["not followed"] += 1
             return
         envelope = party.view.envelope(step.event)
+        if envelope is None and party.broker.scraps and step.event.peer == SERVER:
+            scrap = party.view.scrap(step.event)
+            envelope = scrap if scrap is not None and scrap.key in party.broker.scraps else None
         if envelope is None:
             if delivery.place.address not in CONTROL:
                 party.broker.facts["not followed"] += 1
@@ -315,12 +334,28 @@ class Journeys:
         journey = leg.journey = broker.publish(leg.envelope)
         journey.add_publish(leg)
         leg.commitment = party.view.commitment(delivery)
-        leg.node.published += 1
+        node = leg.node
+        node.published += 1
+        if len(node.lanes) > 1:
+            node.recent.append(journey)
+        if leg.envelope.properties >= MIN_FOR_ANSWERS:
+            self.correspond(party, leg)
         facts.published(broker, journey, leg)
         for wanted in self.wanted:
             wanted.look(journey, leg)
         if leg.outcome and not leg.commitment.state:
             leg.delivery = None
+
+    def correspond(self, party: Party, leg: Leg) -> None:
+        """A message that wants an answer, or may be one."""
+        broker, journey, content = party.broker, leg.journey, leg.envelope.open()
+        if content.reply_to:
+            route = Route(content.reply_to)
+            broker.request(leg, target_node(broker, route, party.suffix).name)
+        if journey is not None and content.correlation and leg.node.name in broker.requests:
+            moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
+            moment.publish = leg
+            self.reporter.check(moment, REPLIED)
 
     def deliver(self, party: Party, leg: Leg, delivery: Delivery) -> None:
         """The broker hands a message to a client."""
@@ -328,6 +363,7 @@ class Journeys:
         journey, leg.level = broker.find(leg.envelope)
         leg.journey = journey
         journey.add_delivery(leg)
+        scrapped = bool(broker.scraps) and self.find_scrap(broker, journey, leg)
         for wanted in self.wanted:
             wanted.look(journey, leg)
         node = leg.node
@@ -342,7 +378,7 @@ class Journeys:
             moment.earlier = earlier[-1]
             for each in earlier:
                 self.refresh(each, leg)
-        publish = moment.publish = pair_of(broker, journey, leg)
+        publish = moment.publish = pair_of(broker, journey, leg, moment.closed)
         if publish is not None:
             self.refresh(publish, leg)
         for each in journey.publishes:
@@ -350,32 +386,47 @@ class Journeys:
         node.waiting.pop(journey, None)
         learn(node, journey, leg, moment.earlier)
         kinds = kinds_of(moment)
-        if publish is not None and not earlier and self.is_overtaken(leg, publish):
-            kinds |= DISORDERED
-            broker.facts["overtaken"] += 1
+        if scrapped:
+            kinds |= SCRAPPED
+        if publish is not None and not earlier:
+            kinds |= overtaken(leg, publish)
+            broker.facts["overtaken"] += int(kinds & DISORDERED != 0)
+        if publish is not None and len(node.lanes) > 1 and is_fanned_out(node):
+            self.look_for_missed(moment, publish)
         facts.delivered(moment, kinds)
         self.reporter.check(moment, kinds)
         if leg.outcome:
             leg.delivery = None
             self.close(broker, journey)
 
-    def is_overtaken(self, leg: Leg, publish: Leg) -> bool:
-        """Whether a message that was published later, the same way, came to this consumer before.
-
-        Keeps, for each way, the newest publish of which the message has come.
-        """
-        envelope = publish.envelope
-        priority = DEFAULT_PRIORITY
-        if envelope.head:
-            stated = envelope.open().priority
-            priority = DEFAULT_PRIORITY if stated is None else stated
-        way = (publish.lane, publish.node, priority)
-        newest = leg.lane.newest
-        before = newest.get(way)
-        if before is None or before.last.frame < publish.last.frame:
-            newest[way] = publish
+    def find_scrap(self, broker: Broker, journey: Journey, leg: Leg) -> bool:
+        """Whether a message is delivered that was never published to its end."""
+        if leg.level != UNMATCHED or journey.published:
             return False
-        return before is not publish
+        scrap = broker.scraps.get(leg.envelope.key)
+        if scrap is None and self.closed_world and leg.envelope.message_id:
+            scrap = broker.scraps.get(b"id " + leg.envelope.message_id)
+        if scrap is None or scrap.node is not leg.node:
+            return False
+        party = self.numbered.get((scrap.lane.capture, scrap.lane.connection))
+        if party is not None:
+            party.look_for_loss()
+        leg.level = EXACT
+        journey.publishes.append(scrap)
+        return True
+
+    def look_for_missed(self, moment: Moment, publish: Leg) -> None:
+        """See which messages a subscriber did not get, that others got, before this one."""
+        leg = moment.leg
+        self.reporter.lane, self.reporter.mark = leg.lane, leg.mark
+        for journey in leg.node.recent:
+            missed = journey.publish
+            if missed is None or missed.lane is not publish.lane or missed is publish:
+                continue
+            if missed.last.frame < publish.mark.frame and is_missed(journey, missed, leg):
+                other = Moment(moment.broker, journey, missed, moment.closed)
+                other.publish = missed
+                self.reporter.check(other, MISSED)
 
     def refresh(self, leg: Leg, now: Leg) -> None:
         """Look at what had become of a message when another passed, if it is not known for good."""
@@ -433,7 +484,7 @@ class Journeys:
         """The broker refuses a message; it may have delivered it before."""
         for leg in journey.deliveries[:1]:
             moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
-            moment.publish = pair_of(broker, journey, leg)
+            moment.publish = pair_of(broker, journey, leg, moment.closed)
             if moment.publish is not None:
                 self.reporter.check(moment, MATCHED | REFUSED)
 

@@ -8,7 +8,7 @@ from typing import Final
 from amqpscope.analysis import Conversation
 from amqpscope.insight.journeys.nodes import source_node, target_node
 from amqpscope.model.broker.broker import Broker
-from amqpscope.model.broker.envelope import Envelope, Route
+from amqpscope.model.broker.envelope import CUT, Envelope, Route, Verdict
 from amqpscope.model.broker.journey import Lane, Leg
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
@@ -33,6 +33,7 @@ class Party:
         self.capture = capture
         self.broker = broker
         self.view: BrokerView = conversation.talk.voice.broker
+        self.client: PeerEnd = conversation.talk.ends[CLIENT]
         self.server: PeerEnd = conversation.talk.ends[SERVER]
         self.virtual_host = DEFAULT_HOST
         self.lanes: dict[Place, Lane] = {}
@@ -88,6 +89,17 @@ class Party:
             self.legs[delivery] = leg
             lane.open[leg.mark.frame] = leg
         return leg
+
+    def scrap(self, delivery: Delivery, envelope: Envelope, verdict: Verdict) -> None:
+        """A publish that was not completed."""
+        lane = self.lanes.get(delivery.place)
+        if lane is None:
+            lane = self.open_lane(CLIENT, delivery.place, self.view.route(delivery))
+        leg = Leg(lane, delivery, envelope, delivery.mark, True)
+        if lane.route.varies:
+            leg.node = target_node(self.broker, self.route_of(delivery, envelope), self.suffix)
+        leg.verdict, leg.delivery = verdict, None
+        self.broker.scrap(leg)
 
     def look(self, leg: Leg, delivery: Delivery, now: Mark) -> None:
         """See what became of a message, by the frames up to now.
@@ -213,6 +225,9 @@ class Party:
 
     def end_all(self, mark: Mark) -> None:
         """The connection is over."""
+        if not self.over and not self.copied:
+            for delivery, envelope in self.view.unfinished(self.client):
+                self.scrap(delivery, envelope, Verdict(CUT, mark))
         for place in list(self.lanes):
             self.end_lane(place, mark)
         self.legs = {}

@@ -6,14 +6,33 @@ from collections import Counter, deque
 from typing import Final
 
 from amqpscope.model.broker.envelope import Envelope
-from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, UNMATCHED, Journey, Node
+from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, UNMATCHED, Journey, Leg, Node
 
 MAX_FINISHED: Final = 8192
 """Journeys of a broker that are kept after they are over."""
 MAX_JOURNEYS: Final = 65536
 """Journeys of a broker that are kept at all; of older ones only the numbers are."""
+DISTINCTIVE: Final = 12
+"""Octets of application data that others do not have by accident."""
+MAX_SCRAPS: Final = 512
+"""Publishes that were not completed, and addresses for answers, that are remembered."""
+MAX_ASKED: Final = 256
+"""Requests with one address for answers that are remembered."""
+Request = tuple[tuple[bytes, ...], int, int]
+"""The ids that an answer may have, and the frame and connection of the request."""
 MAX_NODES: Final = 4096
 """Nodes of a broker that are told apart."""
+
+
+def is_same_body(journey: Journey, envelope: Envelope) -> bool:
+    """Whether application data is enough to recognise a message by: in another protocol, or where
+    there is no other that has it, and no id either."""
+    published = journey.envelope
+    if published.family != envelope.family:
+        return True
+    if journey.alike or published.message_id or envelope.message_id or journey.delivered:
+        return False
+    return len(envelope.body_key) >= DISTINCTIVE
 
 
 class Broker:
@@ -40,6 +59,10 @@ class Broker:
         self.ids: dict[bytes, Journey | None] = {}
         """By message-id; None: several messages have it."""
         self.bodies: dict[bytes, Journey] = {}
+        self.scraps: dict[bytes, Leg] = {}
+        """Publishes that were aborted or cut off, by what came of them, and by message-id."""
+        self.requests: dict[str, list[Request]] = {}
+        """Messages that want an answer, by where it is to go."""
         self.order: deque[Journey] = deque()
         """The journeys in the order in which they began."""
         self.finished: deque[Journey] = deque()
@@ -88,6 +111,9 @@ class Broker:
         found = self.exact.get(envelope.key)
         if found is None:
             found = self.begin(envelope)
+            before = self.bodies.get(envelope.body_key)
+            if before is not None:
+                before.alike = found.alike = True
             self.bodies[envelope.body_key] = found
         id = envelope.message_id
         if id:
@@ -120,9 +146,31 @@ class Broker:
                 return found, SAME_ID
         if not envelope.message_id or envelope.message_id not in self.ids:
             found = self.bodies.get(envelope.body_key)
-            if found is not None and found.envelope.family != envelope.family:
+            if found is not None and is_same_body(found, envelope):
                 return found, SAME_BODY
         return self.begin(envelope), UNMATCHED
+
+    def scrap(self, leg: Leg) -> None:
+        """A publish that was not completed."""
+        envelope = leg.envelope
+        for key in (envelope.key, b"id " + envelope.message_id):
+            if key != b"id ":
+                self.scraps[key] = leg
+        while len(self.scraps) > MAX_SCRAPS:
+            del self.scraps[next(iter(self.scraps))]
+
+    def request(self, leg: Leg, answers_to: str) -> None:
+        """A message that wants an answer."""
+        envelope = leg.envelope
+        ids = tuple(each for each in (envelope.message_id, envelope.open().correlation) if each)
+        if not ids:
+            return
+        asked = self.requests.setdefault(answers_to, [])
+        asked.append((ids, leg.mark.frame, leg.lane.connection))
+        if len(asked) > MAX_ASKED:
+            del asked[0]
+        while len(self.requests) > MAX_SCRAPS:
+            del self.requests[next(iter(self.requests))]
 
     def finish(self, journey: Journey) -> None:
         """A journey is over: keep it for a while, for what should not come any more."""

@@ -48,6 +48,9 @@ class Content:
         """When it expires by its own word, in milliseconds since the Unix epoch."""
         self.to = ""
         self.group = ""
+        self.reply_to = ""
+        self.correlation = b""
+        """Its correlation-id with the type before it."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -55,8 +58,8 @@ class Envelope:
     """One message, as one peer sent it on one connection."""
 
     __slots__ = (
-        "body_key", "family", "has_header", "head", "key", "message_id", "octets", "opened",
-        "sections", "size",
+        "body_key", "family", "format", "has_header", "head", "key", "message_id", "octets",
+        "opened", "properties", "sections", "size",
     )  # fmt: skip
 
     def __init__(self, family: str, key: bytes, message_id: bytes, octets: bytes) -> None:
@@ -73,6 +76,10 @@ class Envelope:
         """The octets before the immutable ones: what a broker may change."""
         self.body_key = b""
         """The same for messages with the same application data, in whatever sections."""
+        self.properties = 0
+        """How many properties it may have at most, so that few messages are read for rare ones."""
+        self.format = 0
+        """The message-format."""
         self.sections = b""
         """The descriptors of its sections, in order."""
         self.opened: Content | None = None
@@ -101,9 +108,35 @@ class Envelope:
         """Read what the family's octets say."""
         return Content()
 
+    def rank(self) -> int:
+        """Its priority, or that of messages that state none."""
+        stated = self.open().priority if self.head else None
+        return DEFAULT_PRIORITY if stated is None else stated
+
+    def has_head_of(self, other: Envelope) -> bool:
+        """Whether it says the same as another where a broker may change it."""
+        return self.head == other.head
+
+    def fields(self) -> dict[str, str]:
+        """The immutable fields by name, as text; empty where not all octets are kept."""
+        return {}
+
     def says_the_same(self, other: Envelope) -> bool:
         """Whether another message has the same values in its immutable part, in other octets."""
         return False
+
+
+def differing(theirs: Envelope, ours: Envelope) -> list[str]:
+    """The immutable fields that two messages do not have alike, with both values."""
+    before, after = theirs.fields(), ours.fields()
+    if not before or not after:
+        return []
+    names = [*before, *[name for name in after if name not in before]]
+    return [
+        f"{name} was {before.get(name, 'absent')} and is {after.get(name, 'absent')}"
+        for name in names
+        if before.get(name) != after.get(name)
+    ]
 
 
 def id_text(message_id: bytes) -> str:
@@ -128,6 +161,8 @@ RETURNED:    Final = "returned"
 PROVISIONAL: Final = "accepted in a transaction"
 SETTLED:     Final = "settled without an outcome"
 PRESETTLED:  Final = "presettled"
+ABORTED:     Final = "aborted"
+CUT:         Final = "cut off"
 # fmt: on
 REFUSALS: Final = (REJECTED, RELEASED, MODIFIED, RETURNED)
 """What a broker answers to a publish that it does not take."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Final
 
 from amqpscope.model.broker.envelope import (
@@ -24,6 +25,8 @@ SAME_BODY: Final = 3  # its application data is the same, in another protocol
 # fmt: on
 LEVELS: Final = ("not published in view", "the same octets", "the same message-id", "the same body")
 
+MAX_RECENT: Final = 32
+"""Messages of which it is remembered which subscribers got them."""
 MAX_LEGS: Final = 64
 """Passages of one message that are kept; later ones are only counted."""
 
@@ -48,10 +51,16 @@ class Node:
         """Messages that a consumer got while another one had them."""
         self.limited = False
         """Messages may go from it by its own rules: it has a limit, or a time to live."""
+        self.fresh: int | None = None
+        """Since when what comes from it was published in view: older ones came before."""
+        self.strangers = 0
+        """Messages that came from it and were not published in view."""
         self.fleeting = False
         """It does not outlive its broker, so neither do durable messages on it."""
         self.newest: Leg | None = None
         """The newest delivery of a message that was not delivered before."""
+        self.recent: deque[Journey] = deque(maxlen=MAX_RECENT)
+        """The newest messages that were published to it, while it had several consumers."""
         self.waiting: dict[Journey, Leg] = {}
         """Messages that the broker has and nobody else: what it took, or got back from a consumer;
         kept where all is in view."""
@@ -68,6 +77,8 @@ class Node:
             return
         if all(each is lane or not each.open for each in self.lanes):
             self.emptied = lane, mark
+            if self.fresh is None:
+                self.fresh = mark.time
 
 
 class Lane:
@@ -88,8 +99,11 @@ class Lane:
         """Passages without an outcome, by the frame that began them."""
         self.ended: Mark | None = None
         """The frame after which nothing more passes."""
-        self.newest: dict[tuple[Lane, Node, int], Leg] = {}
-        """The publish of the newest message that came, by where and how it was published."""
+        self.newest: dict[tuple[Lane, Node, int, str], tuple[Leg, Leg]] = {}
+        """The newest message that came, as published and as delivered, by where and how it was
+        published: with which priority, in which group."""
+        self.priorities = 0
+        """The priorities of messages that came, as bits."""
         self.counted = False
         """It was seen from its beginning, and all its grants are kept."""
         self.grants: list[tuple[int, Mark]] = []
@@ -145,6 +159,7 @@ class Journey:
 
     __slots__ = (
         "accepted",
+        "alike",
         "delivered",
         "deliveries",
         "doubtful",
@@ -165,6 +180,8 @@ class Journey:
         self.delivered = 0
         self.accepted = 0
         """How often a consumer accepted it."""
+        self.alike = False
+        """Another message has the same application data."""
         self.doubtful = ""
         """Why nothing can be concluded from what became of it; empty: something can."""
         self.reported: tuple[str, ...] = ()

@@ -23,6 +23,10 @@ KINDS: Final = (
     "aged",           # ... long after it was published
     "hinted",         # ... with delivery annotations
     "drained",        # a broker says that a node has nothing more for a consumer
+    "outranked",      # a delivery after one with less priority that was published later
+    "scrapped",       # a delivery of a message that its producer aborted or did not complete
+    "missed",         # a message that one subscriber did not get and others did
+    "replied",        # a message is published where answers are to go
 )
 # fmt: on
 KIND: Final = {name: 1 << place for place, name in enumerate(KINDS)}
@@ -38,6 +42,10 @@ DISORDERED: Final = 1 << 7
 AGED:      Final = 1 << 8
 HINTED:    Final = 1 << 9
 DRAINED:   Final = 1 << 10
+OUTRANKED: Final = 1 << 11
+SCRAPPED:  Final = 1 << 12
+MISSED:    Final = 1 << 13
+REPLIED:   Final = 1 << 14
 # fmt: on
 LEARNED: Final = 3
 """Messages that went from one node to another with the same octets show that this is a way."""
@@ -59,8 +67,12 @@ class Moment:
 
     @property
     def identified(self) -> bool:
-        """No other message can be taken for this one: it has an id, or all are in view."""
-        return bool(self.leg.envelope.message_id) or self.closed
+        """No other message can be taken for this one: it has an id, or all are in view and none is
+        older."""
+        if self.leg.envelope.message_id:
+            return True
+        publish, journey = self.publish, self.journey
+        return self.closed and publish is not None and is_awaited(journey.deliveries[0], publish)
 
     @property
     def holed(self) -> bool:
@@ -101,13 +113,15 @@ def kinds_of(moment: Moment) -> int:
         kinds |= AGAIN
     if publish is None:
         return kinds
-    kinds |= MATCHED
-    if leg.level == SAME_ID:
-        kinds |= CHANGED
-    if leg.envelope.head != publish.envelope.head:
-        kinds |= REHEADED
-    if b"\x71" in leg.envelope.sections:
-        kinds |= HINTED
+    ours, theirs = leg.envelope, publish.envelope
+    if ours.family == theirs.family:
+        kinds |= MATCHED
+        if leg.level != EXACT or ours.format != theirs.format:
+            kinds |= CHANGED
+        if not ours.has_head_of(theirs):
+            kinds |= REHEADED
+        if b"\x71" in ours.sections:
+            kinds |= HINTED
     if publish.outcome and publish.outcome != ACCEPTED:
         kinds |= REFUSED
     if publish.commitment.state:
@@ -134,19 +148,51 @@ def residence(publish: Leg, leg: Leg) -> int:
     return max(0, leg.cause.time - arrived.time)
 
 
-def pair_of(broker: Broker, journey: Journey, leg: Leg) -> Leg | None:
+def pair_of(broker: Broker, journey: Journey, leg: Leg, closed: bool) -> Leg | None:
     """The publish of a message that is delivered, where it is surely just that."""
     publish = journey.publish
-    if publish is None or journey.doubtful or leg.level == SAME_BODY:
+    if publish is None or journey.doubtful or publish.last.time > leg.mark.time:
         return None
     ours, theirs = leg.envelope, publish.envelope
-    if ours.family != theirs.family or publish.last.time > leg.mark.time:
+    if leg.level == SAME_BODY:
+        return publish if ours.family == theirs.family and publish.node is leg.node else None
+    if leg.level != SAME_ID:
+        return publish
+    if not is_way(broker, publish.node, leg.node):
         return None
-    if leg.level == SAME_ID:
-        alike = ours.body_key == theirs.body_key or ours.has_strong_id
-        if not alike or not is_way(broker, publish.node, leg.node):
-            return None
-    return publish
+    if ours.body_key == theirs.body_key or ours.has_strong_id:
+        return publish
+    # The id alone is weak: somebody else may count from one, too.
+    if any(each.level == EXACT for each in journey.deliveries) or leg.node.strangers:
+        return None
+    if closed and is_awaited(leg, publish):
+        return publish
+    known = broker.edges.get((publish.node, leg.node), 0) >= LEARNED
+    return publish if known and is_alike(theirs.octets, ours.octets) else None
+
+
+def is_awaited(leg: Leg, publish: Leg) -> bool:
+    """Whether a consumer had asked for messages when one was published, or had got later ones:
+    what is older came before."""
+    fresh, grants = leg.node.fresh, leg.lane.grants
+    if fresh is not None and fresh <= leg.mark.time:
+        return True
+    asked = grants[0][1] if leg.lane.counted and grants else leg.lane.route.since
+    if asked is None or leg.lane.capture != publish.lane.capture:
+        return False
+    return asked.frame < publish.mark.frame
+
+
+def is_alike(theirs: bytes, ours: bytes) -> bool:
+    """Whether two messages have most of their octets in common, at their ends."""
+    least = min(len(theirs), len(ours))
+    head = 0
+    while head < least and theirs[head] == ours[head]:
+        head += 1
+    tail = 0
+    while tail < least - head and theirs[-1 - tail] == ours[-1 - tail]:
+        tail += 1
+    return 2 * (head + tail) >= max(len(theirs), len(ours))
 
 
 def hopped(envelope: Envelope) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.broker.journey import Journey, Lane, Leg, Node
+from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
+from amqpscope.model.broker.journey import UNMATCHED, Journey, Lane, Leg, Node
 
 ENOUGH: Final = 2
 """Messages that went to one consumer and passed over another show that a node is shared."""
@@ -32,6 +33,10 @@ def is_fanned_out(node: Node) -> bool:
 def learn(node: Node, journey: Journey, leg: Leg, earlier: Leg | None) -> None:
     """Take a delivery into account."""
     lane = leg.lane
+    if leg.level == UNMATCHED:
+        node.strangers += 1
+    elif node.fresh is None and leg.envelope.message_id and journey.publish is not None:
+        node.fresh = leg.mark.time
     if lane.route.copy or lane.route.filtered:
         return
     if earlier is None:
@@ -39,8 +44,13 @@ def learn(node: Node, journey: Journey, leg: Leg, earlier: Leg | None) -> None:
         if newest is not None and publish is not None and passes_over(newest, lane, publish):
             node.shares += 1
         node.newest = leg
-    elif earlier.lane is not lane and not earlier.is_over and earlier.lane.ended is None:
+    elif earlier.lane is not lane and earlier.lane.ended is None and is_kept(earlier):
         node.overlaps += 1
+
+
+def is_kept(leg: Leg) -> bool:
+    """Whether a consumer has a message, or has dealt with it: it did not give it back."""
+    return leg.lost is None and leg.outcome in (OPEN, ACCEPTED, PRESETTLED)
 
 
 def passes_over(newest: Leg, lane: Lane, publish: Leg) -> bool:
@@ -62,3 +72,18 @@ def is_stored_for(lane: Lane, journey: Journey) -> bool:
     if route.since is None or publish is None or route.filtered or route.durable:
         return False
     return publish.last.time < route.since.time and publish.lane.capture == lane.capture
+
+
+def is_missed(journey: Journey, publish: Leg, leg: Leg) -> bool:
+    """Whether a subscriber did not get a message that another one got.
+
+    It had asked for messages before that was published, and got a later one.
+    """
+    lane, cause = leg.lane, leg.cause
+    if cause is None or lane.capture != publish.lane.capture or cause.frame > publish.mark.frame:
+        return False
+    if lane.route.copy or lane.route.filtered or not lane.counted:
+        return False
+    return bool(journey.deliveries) and all(
+        each.lane is not lane and each.node is leg.node for each in journey.deliveries
+    )

@@ -30,6 +30,13 @@ from dissectors.v0_9.values import Table, Value
 FAMILY: Final = "amqp-0-9-1"
 PERSISTENT: Final = 2
 CONFIRMS: Final = {"ack": words.ACCEPTED, "nack": words.REJECTED}
+MUTABLE: Final = frozenset((
+    "headers", "reply-to", "delivery-mode", "priority", "expiration", "timestamp", "user-id",
+    "cluster-id",
+))  # fmt: skip
+"""Properties that tell a broker what to do, or that it may set."""
+MAX_SHOWN: Final = 40
+"""Characters of a field that a finding shows."""
 EXPIRES: Final = "x-expires"
 """The argument of a queue that goes when it is not used."""
 LIMITS: Final = ("x-max-length", "x-max-length-bytes", "x-message-ttl", "x-delivery-limit", EXPIRES)
@@ -53,12 +60,38 @@ class ContentEnvelope(Envelope):
         mode, priority = get("delivery-mode"), get("priority")
         content.durable = mode == PERSISTENT
         content.priority = priority if isinstance(priority, int) else None
+        content.reply_to = text(get("reply-to"))
+        correlation = text(get("correlation-id"))
+        if correlation:
+            content.correlation = b"string " + correlation.encode("utf-8", "surrogatepass")
         expiration, headers = get("expiration"), get("headers")
         if isinstance(expiration, str) and expiration.isdecimal():
             content.ttl = int(expiration)
         if isinstance(headers, Table):
             content.annotations = {str(name): value for name, value in headers}
         return content
+
+    def rank(self) -> int:
+        """Its priority; the lowest where it states none."""
+        stated = self.header.get("priority")
+        return stated if isinstance(stated, int) else 0
+
+    def has_head_of(self, other: Envelope) -> bool:
+        """Whether it has the properties of another."""
+        return isinstance(other, ContentEnvelope) and self.header.values == other.header.values
+
+    def fields(self) -> dict[str, str]:
+        """The properties that a broker has no use for, and the body."""
+        plan, values = self.header.plan, self.header.values
+        if plan is None or self.size > len(self.octets):
+            return {}
+        found = {
+            name: repr(value)[:MAX_SHOWN]
+            for name, value in zip(plan.names, values, strict=True)
+            if value is not None and name not in MUTABLE
+        }
+        found["body"] = repr(self.octets[:MAX_SHOWN])
+        return found
 
 
 def text(value: Value) -> str:
@@ -79,6 +112,8 @@ def envelope(event: Event) -> Envelope | None:
     body_key = key_of(body)
     found = ContentEnvelope(header, message_id + b"\0" + body_key, message_id, body)
     found.body_key = body_key
+    if header.get("reply-to") is not None or header.get("correlation-id") is not None:
+        found.properties = len(header.values)
     return found
 
 

@@ -19,12 +19,15 @@ from amqpscope.model.broker.envelope import (
 )
 from amqpscope.model.delivery import Delivery as AnyDelivery
 from amqpscope.model.mark import Mark
+from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Place
 from amqpscope.model.v1_0 import transaction as states
+from amqpscope.model.v1_0.connection import ConnectionEnd
 from amqpscope.model.v1_0.delivery import Delivery
-from amqpscope.model.v1_0.event import FIRST, MALFORMED, Event
+from amqpscope.model.v1_0.event import ABORTED, FIRST, MALFORMED, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.message import (
+    APPLICATION_PROPERTIES,
     DATA,
     DELIVERY_ANNOTATIONS,
     FOOTER,
@@ -51,6 +54,7 @@ from dissectors.v1_0.bodies import (
 )
 from dissectors.v1_0.codec import Reader
 from dissectors.v1_0.message import Section, read_section, skip, walk
+from dissectors.v1_0.notation_text import text_value
 from dissectors.v1_0.values import Array, Described, Map, Symbol, Ulong, Uuid, Value, same
 
 if TYPE_CHECKING:
@@ -59,6 +63,10 @@ if TYPE_CHECKING:
 FAMILY: Final = "amqp-1.0"
 NO_LOCAL: Final = ("apache.org:no-local-filter:list", 0x0000468C00000003)
 """The filter against the messages of the same connection, by name and by code."""
+MAX_SHOWN: Final = 40
+"""Characters of a field that a finding shows."""
+MIN_SCRAP: Final = 16
+"""Octets of a message that was not completed which others do not begin with by accident."""
 STATE_OF: Final = {
     states.LIVE: words.PENDING,
     states.DISCHARGING: words.DISCHARGED,
@@ -93,10 +101,38 @@ class MessageEnvelope(Envelope):
                 content.delivery_annotations = named(value)
         return content
 
+    def fields(self) -> dict[str, str]:
+        """The fields of properties and application-properties, and the body."""
+        if self.size > len(self.octets):
+            return {}
+        found: dict[str, str] = {}
+        for section in walk(self.octets)[0]:
+            if PROPERTIES <= section.code < FOOTER:
+                value, faults = read_section(self.octets, section)
+                if faults:
+                    return {}
+                add_fields(found, section.code, value)
+        return found
+
     def says_the_same(self, other: Envelope) -> bool:
         """Whether another message has the same values in its immutable part, in other octets."""
         ours, theirs = bare_values(self), bare_values(other)
         return ours is not None and theirs is not None and same(ours, theirs)
+
+
+def add_fields(found: dict[str, str], code: int, value: Value) -> None:
+    """The fields of one section."""
+    if isinstance(value, Properties):
+        for field, each in zip(value.row.fields, value.values, strict=False):
+            if each is not None:
+                found[f"properties.{field.name}"] = text_value(each, limit=MAX_SHOWN)
+    elif code == APPLICATION_PROPERTIES and isinstance(value, Map):
+        for key, each in value:
+            name = f"application-properties.{str(key)[:MAX_SHOWN]}"
+            found[name] = text_value(each, limit=MAX_SHOWN)
+    else:
+        before = found.get("body", "")
+        found["body"] = f"{before} {text_value(value, limit=MAX_SHOWN)}".strip()
 
 
 def read_header(content: Content, header: Header) -> None:
@@ -112,6 +148,8 @@ def read_properties(content: Content, properties: Properties) -> None:
     expiry = properties.absolute_expiry_time
     content.expiry = int(expiry) if isinstance(expiry, int) and expiry > 0 else None
     content.group = properties.group_id or ""
+    content.reply_to = address_text(properties.reply_to)
+    content.correlation = typed(plain_id(properties.correlation_id))
 
 
 def bare_values(envelope: Envelope) -> list[Value] | None:
@@ -163,14 +201,35 @@ def envelope(event: Event) -> Envelope | None:
         return None
     parts = event.parts
     sections = walk(octets)[0] if parts is None else parts.sections
-    return envelope_of(octets, sections)
+    found = envelope_of(octets, sections)
+    if found is not None and delivery.message_format:
+        found.format = delivery.message_format
+    return found
+
+
+def scrap_of(octets: bytes) -> Envelope | None:
+    """What was sent of a message that was never completed; None where nothing tells it apart."""
+    sections, fault = walk(octets)
+    if fault is None:
+        return envelope_of(octets, sections)
+    start: i64 = 0
+    for section in sections:
+        if section.code >= PROPERTIES:
+            break
+        start = section.stop
+    if len(octets) - start < MIN_SCRAP:
+        return None
+    found = MessageEnvelope(FAMILY, key_of(octets[start:]), b"", octets)
+    found.has_header = True
+    found.head = octets[:start]
+    return found
 
 
 def envelope_of(octets: bytes, sections: list[Section]) -> Envelope | None:
     """A message by its sections; None where it is none."""
     start: i64 = -1
     stop: i64 = 0
-    id = b""
+    id, properties = b"", 0
     codes: list[int] = []
     for section in sections:
         code = section.code
@@ -183,11 +242,13 @@ def envelope_of(octets: bytes, sections: list[Section]) -> Envelope | None:
             stop = section.stop
             if code == PROPERTIES:
                 id = message_id(octets, section)
+                properties = octets[section.content + 2] if octets[section.content] == 0xC0 else 13
     if start < 0:
         return None
     found = MessageEnvelope(FAMILY, key_of(octets[start:stop]), id, octets)
     found.has_header = True
     found.sections = bytes(codes)
+    found.properties = properties
     found.head = octets[:start] if start <= MAX_OCTETS else b""
     found.body_key = body_key(octets, sections)
     return found
@@ -326,6 +387,26 @@ class View(BrokerView):
     def envelope(self, event: shared.Event) -> Envelope | None:
         """The message that a transfer completes; None where its octets are in doubt."""
         return envelope(cast(Event, event))
+
+    def scrap(self, event: shared.Event) -> Envelope | None:
+        """What was sent of a delivery that is aborted; or a message that is malformed."""
+        found = cast(Event, event)
+        message = found.message
+        if found.kinds & ABORTED and found.peer == CLIENT:
+            message = b"".join(found.earlier)
+        return scrap_of(message) if message else None
+
+    def unfinished(self, end: PeerEnd) -> list[tuple[AnyDelivery, Envelope]]:
+        """Deliveries of which not all transfers came, with what came of them."""
+        found: list[tuple[AnyDelivery, Envelope]] = []
+        for session in cast(ConnectionEnd, end).channels.values():
+            for link in session.handles.values():
+                delivery = link.sending.open_delivery
+                if delivery is not None and delivery.whole and not delivery.resumed:
+                    scrap = scrap_of(b"".join(delivery.parts))
+                    if scrap is not None:
+                        found.append((delivery, scrap))
+        return found
 
     def route(self, delivery: AnyDelivery) -> Route:
         """The address and the terms of the link."""

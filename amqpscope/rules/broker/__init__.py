@@ -13,7 +13,7 @@ from typing import Final
 
 from amqpscope.findings import ERROR, INFO, SURE, SUSPECT, WARNING, Finding
 from amqpscope.model.broker.declaration import Declaration
-from amqpscope.model.broker.envelope import PRESETTLED
+from amqpscope.model.broker.envelope import ABORTED, CUT, PRESETTLED
 from amqpscope.model.broker.journey import Journey, Lane, Leg
 from amqpscope.model.broker.moment import KIND, Moment
 from amqpscope.model.event import Event
@@ -210,7 +210,7 @@ def history(journey: Journey) -> list[Passage]:
     found: list[Passage] = []
     for leg in journey.publishes:
         found.append(passage(leg, leg.mark, f"published to {leg.node.name}{on(leg)}"))
-        found += answers(leg, "the broker")
+        found += answers(leg, "the producer" if leg.outcome == ABORTED else "the broker")
     for leg in journey.deliveries:
         again = ", as redelivered" if leg.redelivered else ""
         text = f"delivered from {leg.node.name}{on(leg)}{again}"
@@ -239,7 +239,9 @@ def answers(leg: Leg, who: str) -> list[Passage]:
     """What came of a leg."""
     verdict, lost = leg.verdict, leg.lost
     found: list[Passage] = []
-    if verdict.mark is not None and verdict.mark.frame and verdict.word != PRESETTLED:
+    if verdict.word == CUT and verdict.mark is not None:
+        found.append(passage(leg, verdict.mark, "the connection ended before the message did"))
+    elif verdict.mark is not None and verdict.mark.frame and verdict.word != PRESETTLED:
         failed = " (delivery-failed)" if verdict.failed else ""
         text = f"{verdict.word}{failed}, says {who}"
         found.append(passage(leg, verdict.mark, text))

@@ -65,6 +65,7 @@ client: basic.consume[1] queue="q" consumer-tag="t"
 server: basic.consume-ok[1] consumer-tag="t"
 """
 
+NO_LOCAL: Final = " filter={:no-local=@:apache.org:no-local-filter:list []}"
 SENDING: Final = SESSION + SENDER.format(0)
 RECEIVING: Final = SESSION + RECEIVER.format("")
 QUEUE: Final = SESSION + RECEIVER.format(" capabilities=[:queue]")
@@ -98,6 +99,14 @@ SCENES: Final = Scenes(
     Scene(
         "posting", "", "after A declared transaction t and attached a sender to q, B a receiver",
         parts(A=POSTING, B=QUEUE),
+    ),
+    Scene(
+        "own", "", "after A attached a receiver from q with no-local, and A and B senders to q",
+        parts(A=SESSION + RECEIVER.format(NO_LOCAL) + SENDER.format(1), B=SENDING),
+    ),
+    Scene(
+        "asking", "", "after A attached a sender to q, and B one to answers",
+        parts(A=SENDING, B=SENDING.replace('"q"', '"answers"')),
     ),
     Scene(
         "confirming", "", "after A opened a channel with confirms, B consumes from q, C a channel",

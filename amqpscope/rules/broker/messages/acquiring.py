@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.broker.envelope import ACCEPTED
+from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
 from amqpscope.model.broker.journey import Leg
 from amqpscope.model.broker.moment import Moment, hopped
 from amqpscope.model.mark import Mark
@@ -12,6 +12,8 @@ from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
 
 SHORTEST_LOCK: Final = 4_000_000_000
 """Nanoseconds for which a broker surely keeps a message locked for a consumer."""
+MAX_COUNTED: Final = 32
+"""Publishes of one message that are counted against its deliveries."""
 GRACE: Final = 1_000_000_000
 """Nanoseconds after which a frame has surely reached the broker, and what it does the capture."""
 
@@ -126,7 +128,9 @@ def is_after(leg: Leg, earlier: Leg, read: Mark) -> bool:
 
 @rule("BRK-125", "3.3", IMPLIED, WARNING, on="delivered again")
 def message_duplicated_on_node(moment: Moment, report: Reporter) -> None:
-    """What was published once is there once: not a second time while the first is not settled.
+    """What was published once is there once: not a second time while the first is not given back.
+
+    Of messages that are published several times alike, no more are delivered than were published.
 
     Bad (through):
         A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
@@ -148,12 +152,41 @@ def message_duplicated_on_node(moment: Moment, report: Reporter) -> None:
         B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
                   | properties(message-id="m1") data(b"x")
     """
+    leg, published = moment.leg, moment.journey.published
+    if moment.closed and 1 < published <= MAX_COUNTED and kept(moment) > published:
+        text = f"delivered {kept(moment)} times, and not given back; it was published {published}"
+        report.find(moment, f"{text} times")
+        return
     earlier = earlier_of(moment)
-    if earlier is None or earlier.lane is not moment.leg.lane or moment.publish is None:
-        return
     # A link on which nothing is settled may serve two nodes that both got a copy.
-    if earlier.is_over or moment.publish.node is not moment.leg.node:
+    if earlier is None or moment.publish is None or moment.publish.node is not leg.node:
         return
-    if 0 <= moment.leg.mark.time - earlier.mark.time < SHORTEST_LOCK:
+    if earlier.outcome == PRESETTLED and (earlier.lane is leg.lane or moment.is_queue):
+        report.find(moment, "delivered twice, the first time as settled; it was published once")
+        return
+    if earlier.is_over or earlier.lane is not leg.lane:
+        return
+    if 0 <= leg.mark.time - earlier.mark.time < SHORTEST_LOCK:
         text = "delivered twice over one link, which has settled neither; it was published once"
         report.find(moment, text)
+
+
+def kept(moment: Moment) -> int:
+    """How many deliveries of a message that was published several times consumers have kept.
+
+    0 where some of it went another way.
+    """
+    journey, leg = moment.journey, moment.leg
+    if not moment.is_queue or moment.holed or hopped(leg.envelope):
+        return 0
+    if any(each.node is not leg.node or not each.outcome for each in journey.publishes):
+        return 0
+    if any(each.mark.time < journey.publishes[0].mark.time for each in journey.deliveries):
+        return 0
+    return sum(
+        each.node is leg.node
+        and not each.lane.route.copy
+        and each.lost is None
+        and each.outcome in (OPEN, ACCEPTED, PRESETTLED)
+        for each in journey.deliveries
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.broker.envelope import Envelope
+from amqpscope.model.broker.envelope import Envelope, differing
+from amqpscope.model.broker.journey import EXACT
 from amqpscope.model.broker.moment import Moment, hopped
 from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
 
@@ -23,12 +24,17 @@ def bare(envelope: Envelope) -> bytes:
     return bytes(code for code in envelope.sections if code in NAMES)
 
 
+def bodies(envelope: Envelope) -> bytes:
+    """The descriptors of the sections of the body."""
+    return bytes(code for code in envelope.sections if code in BODIES)
+
+
 def listed(codes: bytes) -> str:
     """Sections by their names."""
     return ", ".join(NAMES[code] for code in codes) or "none"
 
 
-@rule("BRK-101", "3.2", MUST, WARNING, on="matched changed")
+@rule("BRK-101", "3.2", MUST, WARNING, on="matched changed | matched reheaded")
 def bare_message_changed(moment: Moment, report: Reporter) -> None:
     """A broker hands on the bare message octet by octet.
 
@@ -56,12 +62,23 @@ def bare_message_changed(moment: Moment, report: Reporter) -> None:
     if publish is None or hopped(moment.leg.envelope):
         return
     ours, theirs = moment.leg.envelope, publish.envelope
-    if bare(ours) != bare(theirs):
+    before, after = bare(theirs), bare(ours)
+    if bodies(ours) != bodies(theirs) or any(code not in before for code in after):
         return  # BRK-102 or BRK-103
-    where = difference(theirs, ours)
-    how = "is re-encoded, with the same values" if ours.says_the_same(theirs) else "is changed"
-    text = f"message {ours.id_text} {how}{where}"
+    fields = differing(theirs, ours)
+    if moment.leg.level == EXACT and not (fields and not ours.has_header):
+        return
+    same = not fields and ours.says_the_same(theirs)
+    how = "is re-encoded, with the same values" if same else "is changed"
+    text = f"message {named(moment)} {how}: {'; '.join(fields[:3]) or difference(theirs, ours)}"
     report.find(moment, text, sure=True, once=True)
+
+
+def named(moment: Moment) -> str:
+    """A message by its id, or by the frame that published it."""
+    publish = moment.publish
+    place = moment.leg.mark.frame if publish is None else publish.mark.frame
+    return moment.leg.envelope.id_text or f"of frame {place}"
 
 
 def difference(theirs: Envelope, ours: Envelope) -> str:
@@ -69,9 +86,9 @@ def difference(theirs: Envelope, ours: Envelope) -> str:
     before, after = theirs.octets[len(theirs.head) :], ours.octets[len(ours.head) :]
     for place, (one, other) in enumerate(zip(before, after, strict=False)):
         if one != other:
-            return f": octet {place} of the bare message was 0x{one:02x} and is 0x{other:02x}"
+            return f"octet {place} of the bare message was 0x{one:02x} and is 0x{other:02x}"
     had, has = theirs.size - len(theirs.head), ours.size - len(ours.head)
-    return "" if had == has else f": it had {had} octets and has {has}"
+    return f"it had {had} octets and has {has}"
 
 
 @rule("BRK-102", "3.2", MUST, WARNING, on="matched changed")
@@ -100,7 +117,7 @@ def bare_section_added(moment: Moment, report: Reporter) -> None:
     before, after = bare(publish.envelope), bare(moment.leg.envelope)
     added = bytes(code for code in after if code not in before and code not in BODIES)
     if added:
-        text = f"message {moment.leg.envelope.id_text} is delivered with a section more: "
+        text = f"message {named(moment)} is delivered with a section more: "
         report.find(moment, text + listed(added), sure=True, once=True)
 
 
@@ -125,14 +142,10 @@ def body_kind_changed(moment: Moment, report: Reporter) -> None:
     publish = moment.publish
     if publish is None or hopped(moment.leg.envelope):
         return
-    before = bytes(code for code in publish.envelope.sections if code in BODIES)
-    after = bytes(code for code in moment.leg.envelope.sections if code in BODIES)
+    before, after = bodies(publish.envelope), bodies(moment.leg.envelope)
     if before != after:
-        id = moment.leg.envelope.id_text
-        text = (
-            f"message {id} is delivered with another body: {listed(after)}, it had {listed(before)}"
-        )
-        report.find(moment, text, sure=True, once=True)
+        text = f"message {named(moment)} is delivered with another body: {listed(after)}, it had "
+        report.find(moment, text + listed(before), sure=True, once=True)
 
 
 @rule("BRK-132", "3.2", IMPLIED, WARNING, on="matched changed")
@@ -157,8 +170,11 @@ def message_format_or_size_changed(moment: Moment, report: Reporter) -> None:
     publish = moment.publish
     if publish is None or hopped(moment.leg.envelope):
         return
-    before, after = publish.envelope.body_key, moment.leg.envelope.body_key
-    if len(after) < len(before) and before.startswith(after):
-        id = moment.leg.envelope.id_text
-        text = f"of the body of message {id} only the first {len(after)} octets are delivered"
-        report.find(moment, text, sure=True, once=True)
+    ours, theirs = moment.leg.envelope, publish.envelope
+    before, after = theirs.body_key, ours.body_key
+    if ours.format != theirs.format:
+        text = f"message {named(moment)} is delivered with message-format {ours.format}, published"
+        report.find(moment, f"{text} with {theirs.format}", sure=True, once=True)
+    elif len(after) < len(before) and before.startswith(after):
+        text = f"of the body of message {named(moment)} only the first {len(after)} octets are"
+        report.find(moment, f"{text} delivered", sure=True, once=True)

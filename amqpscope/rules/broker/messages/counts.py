@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amqpscope.model.broker.envelope import MODIFIED, RELEASED
+from amqpscope.model.broker.envelope import MODIFIED, REJECTED, RELEASED
 from amqpscope.model.broker.journey import Leg
 from amqpscope.model.broker.moment import Moment, hopped
 from amqpscope.rules.broker import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, also, rule
@@ -57,7 +57,7 @@ def first_delivery_count_wrong(moment: Moment, report: Reporter) -> None:
 
 @rule("BRK-113", "3.2.1", MUST, WARNING, on="delivered again")
 def delivery_count_law_broken(moment: Moment, report: Reporter) -> None:
-    """The delivery-count rises by one for an attempt that failed, not for one that was released.
+    """The delivery-count rises by one for an attempt that failed or was rejected, and for no other.
 
     A count that is too low is reported. One that is too high may come from an attempt of somebody
     else, so it is reported only where all connections are in view.
@@ -88,9 +88,9 @@ def delivery_count_law_broken(moment: Moment, report: Reporter) -> None:
     if found is None:
         return
     earlier, before, after = found
-    if earlier.outcome not in (RELEASED, MODIFIED):
+    if earlier.outcome not in (RELEASED, MODIFIED, REJECTED):
         return
-    expected = before + int(earlier.verdict.failed)
+    expected = before + int(earlier.verdict.failed or earlier.outcome == REJECTED)
     failed = " with delivery-failed" if earlier.verdict.failed else ""
     text = f"delivery-count is {after} after {before} and {earlier.outcome}{failed}: not {expected}"
     if before <= after < expected:

@@ -14,7 +14,7 @@ SKEW: Final = 60_000
 """Milliseconds by which the clocks of a publisher and of the capture may differ."""
 
 
-@rule("BRK-110", "3.2.1", SHOULD, WARNING, on="matched aged")
+@rule("BRK-110", "3.2.1", SHOULD, WARNING, on="aged")
 def expired_message_delivered(moment: Moment, report: Reporter) -> None:
     """A message whose ttl has run out is not delivered.
 
@@ -35,7 +35,7 @@ def expired_message_delivered(moment: Moment, report: Reporter) -> None:
                        | header(ttl=50000) properties(message-id="m1") data(b"x")
     """
     publish, leg = moment.publish, moment.leg
-    if publish is None or not leg.envelope.has_header or leg.lane.route.copy:
+    if publish is None or leg.lane.route.copy:
         return
     ttl = publish.envelope.open().ttl
     if ttl is None or moment.earlier is not None or hopped(leg.envelope):

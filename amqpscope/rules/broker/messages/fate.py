@@ -1,13 +1,14 @@
-"""What was not to be delivered at all (BRK-124, 128, 129; spec 3.4, 4.4.1)."""
+"""What was not to be delivered at all (BRK-124, 127 to 130; spec 2.6.14, 3.4, 4.4.1)."""
 
 from __future__ import annotations
 
-from amqpscope.model.broker.envelope import PENDING, REFUSALS, ROLLED_BACK
+from amqpscope.model.broker.envelope import ABORTED, CUT, PENDING, REFUSALS, RETURNED, ROLLED_BACK
+from amqpscope.model.broker.journey import Leg
 from amqpscope.model.broker.moment import Moment, hopped
-from amqpscope.rules.broker import IMPLIED, WARNING, Reporter, also, rule
+from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, also, rule
 
 
-@rule("BRK-124", "3.4.3", IMPLIED, WARNING, on="matched refused")
+@rule("BRK-124", "3.4.3", IMPLIED, WARNING, on="refused")
 def refused_message_delivered(moment: Moment, report: Reporter) -> None:
     """A message that the broker refused is not delivered.
 
@@ -34,12 +35,80 @@ def refused_message_delivered(moment: Moment, report: Reporter) -> None:
     publish, leg = moment.publish, moment.leg
     if publish is None or publish.outcome not in REFUSALS or not moment.identified:
         return
-    if publish.node is not leg.node or not moment.is_queue or hopped(leg.envelope):
+    if publish.node is not leg.node or hopped(leg.envelope) or moment.holed:
         return
-    if moment.holed or not leg.envelope.has_header:
-        return  # whoever nacks in 0-9 does not say that it has not kept the message
+    if not publish.envelope.has_header and publish.outcome != RETURNED:
+        return  # a broker that nacks in 0-9 does not say that it has not kept the message
+    if not moment.is_queue and not is_sent_after(publish, leg):
+        return
+    if leg.outcome in REFUSALS or leg.lost is not None:
+        return  # what a router answers is what its consumer says
     text = f"delivered, but the broker answered its publish with {publish.outcome}"
     report.find(moment, text)
+
+
+def is_sent_after(publish: Leg, leg: Leg) -> bool:
+    """Whether a message was sent to its only consumer after the broker had refused it."""
+    refused = publish.verdict.mark
+    if refused is None or publish.lane.capture != leg.lane.capture:
+        return False
+    return leg.node.lanes == [leg.lane] and refused.frame < leg.mark.frame
+
+
+@rule("BRK-127", "2.6.14", MUST, WARNING, on="scrapped")
+def aborted_message_delivered(moment: Moment, report: Reporter) -> None:
+    """A message whose producer has aborted it is not delivered.
+
+    The producer may have sent it again on another connection, which is the usual reason.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
+                  | properties(message-id="m1") data(b"x")
+        A.client: transfer[0] handle=0 more=false aborted=true
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")   # <- BRK-127
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
+                  | properties(message-id="m1") data(b"x")
+        A.client: transfer[0] handle=0 more=false aborted=true
+        A.client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=1 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+    """
+    if is_scrap(moment, ABORTED):
+        report.find(moment, "delivered although its producer has aborted it", sure=True)
+
+
+@rule("BRK-130", "2.6.14", IMPLIED, WARNING, on="scrapped")
+def partial_message_delivered(moment: Moment, report: Reporter) -> None:
+    """What came of a message before its connection was lost is not delivered as if it were all.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
+                  | properties(message-id="m1") data(b"the first half")
+        A.client: RST
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"the first half")   # <- BRK-130
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 more=true
+                  | properties(message-id="m1") data(b"the first half")
+        A.client: RST
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m2") data(b"another one")
+    """
+    if is_scrap(moment, CUT):
+        text = "delivered as if it were whole, but its producer was cut off before its end"
+        report.find(moment, text, sure=True)
+
+
+def is_scrap(moment: Moment, word: str) -> bool:
+    """Whether the one publish of a message came to such an end."""
+    publishes = moment.journey.publishes
+    return len(publishes) == 1 and publishes[0].outcome == word and not moment.holed
 
 
 @rule("BRK-128", "4.4.1", IMPLIED, WARNING, on="matched posted")

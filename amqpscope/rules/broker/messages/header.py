@@ -23,7 +23,7 @@ MEANT: Final = frozenset((
 def opened(moment: Moment) -> tuple[Content, Content] | None:
     """What publish and delivery say, where they can be compared."""
     publish = moment.publish
-    if publish is None or not publish.envelope.has_header or hopped(moment.leg.envelope):
+    if publish is None or hopped(moment.leg.envelope):
         return None
     return publish.envelope.open(), moment.leg.envelope.open()
 
@@ -111,7 +111,7 @@ def delivery_annotation_passed_on(moment: Moment, report: Reporter) -> None:
 
 @rule("BRK-106", "3.2.1", IMPLIED, INFO, on="matched reheaded")
 def durable_flag_changed(moment: Moment, report: Reporter) -> None:
-    """A durable message stays durable.
+    """A durable message stays durable, and one that is not does not become so.
 
     Bad (through):
         A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
@@ -128,9 +128,11 @@ def durable_flag_changed(moment: Moment, report: Reporter) -> None:
                   | header(durable=true delivery-count=0) properties(message-id="m1") data(b"x")
     """
     both = opened(moment)
-    if both is not None and both[0].durable and not both[1].durable:
-        text = "published as durable, delivered as not durable"
-        report.find(moment, text, "header.durable", once=True)
+    if both is None or bool(both[0].durable) == bool(both[1].durable):
+        return
+    before, after = ("durable", "not durable") if both[0].durable else ("not durable", "durable")
+    text = f"published as {before}, delivered as {after}"
+    report.find(moment, text, "header.durable", once=True)
 
 
 @rule("BRK-107", "3.2.1", IMPLIED, INFO, on="matched reheaded")
@@ -162,7 +164,7 @@ def priority_changed(moment: Moment, report: Reporter) -> None:
         report.find(moment, text, "header.priority", once=True)
 
 
-@rule("BRK-108", "3.2.1 ttl", SHOULD, WARNING, on="matched aged")
+@rule("BRK-108", "3.2.1 ttl", SHOULD, WARNING, on="matched aged | matched reheaded")
 def ttl_not_reduced(moment: Moment, report: Reporter) -> None:
     """The ttl of a delivered message is what is left of it.
 
@@ -195,14 +197,18 @@ def ttl_not_reduced(moment: Moment, report: Reporter) -> None:
         C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(ttl=50000) properties(message-id="m1") data(b"x")
     """
-    publish = moment.publish
-    least = 0 if publish is None else residence(publish, moment.leg)
-    both = opened(moment) if least >= 2 * MILLISECOND else None
-    if both is None:
+    publish, both = moment.publish, opened(moment)
+    if publish is None or both is None or not publish.envelope.has_header:
         return
     before, after = both[0].ttl, both[1].ttl
-    if before is None or after is None or after > before:
+    if before is not None and after is None:
+        text = f"published with a ttl of {before} ms, delivered without one"
+        report.find(moment, text, "header.ttl", sure=True, once=True)
+    least = residence(publish, moment.leg)
+    if before is None or after is None or after > before or least < 2 * MILLISECOND:
         return
+    if least > before * MILLISECOND:
+        return  # BRK-110
     if after * MILLISECOND > before * MILLISECOND - least + MILLISECOND:
         waited = least // MILLISECOND
         text = f"ttl is {after} ms of {before} ms, after {waited} ms or more at the broker"

@@ -162,6 +162,14 @@ TWINS = {
     "another producer with the same short id": (
         "through",
         PUBLISH + """
+        C.client: attach[0] name="s" handle=0 role=sender source=source()
+                  target=target(address="q") initial-delivery-count=0
+        C.server: attach[0] name="s" handle=0 role=receiver source=source()
+                  target=target(address="q")
+        C.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        C.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1" subject="other") data(b"quite another")
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | properties(message-id="m1" subject="other") data(b"quite another")
         """,
@@ -199,6 +207,21 @@ TWINS = {
 @pytest.mark.parametrize("closed_world", [False, True])
 def test_nobody_is_accused_of_what_is_legal(scene: str, text: str, closed_world: bool) -> None:
     assert play(text, scene, closed_world=closed_world).findings == []
+
+
+def test_a_message_of_somebody_unseen_may_have_the_same_short_id() -> None:
+    """With all connections in view there is nobody else, and nothing older was waiting."""
+    text = (
+        PUBLISH
+        + """
+    B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+              | properties(message-id="m1" subject="other") data(b"quite another")
+    """
+    )
+    assert play(text, "through").findings == []
+    [finding] = play(text, "through", closed_world=True).findings
+    assert (finding.rule, finding.certainty) == ("BRK-101", "sure")
+    assert 'properties.subject was absent and is "other"' in finding.message
 
 
 def test_equal_messages_without_an_id_are_not_taken_for_one() -> None:

@@ -1,0 +1,58 @@
+"""Which messages came to a consumer before others that were published earlier."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amqpscope.model.broker.envelope import ACCEPTED
+from amqpscope.model.broker.journey import Lane, Leg
+from amqpscope.model.broker.moment import DISORDERED, OUTRANKED
+
+MIN_FOR_GROUP: Final = 11
+"""How many properties a message has at least that has a group-id."""
+MAX_WAYS: Final = 256
+"""Ways to a consumer of which the newest message is remembered."""
+MAX_PRIORITY: Final = 9
+"""The highest priority that is told apart."""
+
+
+def overtaken(leg: Leg, publish: Leg) -> int:
+    """Whether a message that was published later came to this consumer before: as kinds.
+
+    Keeps, for each way, the newest message that has come.
+    """
+    envelope, lane = publish.envelope, leg.lane
+    priority, group = min(envelope.rank(), MAX_PRIORITY), ""
+    if envelope.properties >= MIN_FOR_GROUP:
+        group = envelope.open().group
+    kinds = OUTRANKED if is_outranked(lane, publish, priority) else 0
+    lane.priorities |= 1 << priority
+    way = (publish.lane, publish.node, priority, group)
+    before = lane.newest.get(way)
+    if before is None or before[0].last.frame < publish.last.frame:
+        if before is not None or len(lane.newest) < MAX_WAYS:
+            lane.newest[way] = publish, leg
+    elif before[0] is not publish:
+        kinds |= DISORDERED
+    return kinds
+
+
+def is_outranked(lane: Lane, publish: Leg, priority: int) -> bool:
+    """Whether a consumer got a message before this one that has less priority, and is newer."""
+    lower = lane.priorities & ((1 << priority) - 1)
+    for each in range(priority):
+        if lower & (1 << each):
+            newest = lane.newest.get((publish.lane, publish.node, each, ""))
+            if newest is None or newest[0].last.frame < publish.last.frame:
+                continue
+            if is_ready(publish, newest[1]):
+                return True
+    return False
+
+
+def is_ready(publish: Leg, other: Leg) -> bool:
+    """Whether the broker had a message when a consumer asked for what it got instead."""
+    accepted, cause = publish.verdict.mark, other.cause
+    if accepted is None or cause is None or publish.lane.capture != other.lane.capture:
+        return False
+    return publish.outcome == ACCEPTED and accepted.frame < cause.frame
