@@ -336,6 +336,7 @@ class Journeys:
         leg.commitment = party.view.commitment(delivery)
         node = leg.node
         node.published += 1
+        node.family = leg.envelope.family
         if len(node.lanes) > 1:
             node.recent.append(journey)
         if leg.envelope.properties >= MIN_FOR_ANSWERS:

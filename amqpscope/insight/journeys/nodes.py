@@ -38,6 +38,7 @@ def source_node(broker: Broker, route: Route, suffix: str, private: str) -> Node
 def found_node(broker: Broker, name: str, is_queue: bool, route: Route) -> Node:
     """A node by its name, with what a link says of it."""
     found = broker.node(name, is_queue)
+    found.is_exchange = name.startswith("exchange ")
     if route.is_topic:
         found.is_topic = True
     return found

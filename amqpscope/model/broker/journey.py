@@ -53,6 +53,10 @@ class Node:
         """Messages may go from it by its own rules: it has a limit, or a time to live."""
         self.fresh: int | None = None
         """Since when what comes from it was published in view: older ones came before."""
+        self.family = ""
+        """The protocol of the newest message that was published to it."""
+        self.blurred = False
+        """What came from it in another protocol cannot be told apart."""
         self.strangers = 0
         """Messages that came from it and were not published in view."""
         self.fleeting = False

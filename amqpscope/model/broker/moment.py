@@ -100,6 +100,15 @@ class Moment:
         return is_shared(self.leg.node) or is_stored_for(lane, self.journey)
 
 
+def is_direct(moment: Moment) -> bool:
+    """Whether a message comes from where it was published, or where an exchange put it.
+
+    From elsewhere it may have been moved, as one that had expired.
+    """
+    publish, node = moment.publish, moment.leg.node
+    return publish is not None and (publish.node is node or publish.node.is_exchange)
+
+
 def is_way(broker: Broker, source: Node, target: Node) -> bool:
     """Whether messages that are published to one node are known to come from another."""
     return source is target or broker.edges.get((source, target), 0) >= LEARNED
@@ -204,6 +213,7 @@ def hopped(envelope: Envelope) -> bool:
 HOPS: Final = frozenset((
     "x-opt-deaths", "x-death", "x-first-death-queue", "x-opt-ORIG-ADDRESS", "x-opt-ORIG-QUEUE",
     "x-opt-deadletter-source", "x-received-from", "x-opt-amq-bkr-id", "x-stream-offset",
+    "x-opt-offset",
 ))  # fmt: skip
 """Annotations and headers that a broker adds when it moves a message to another node, or reads it
 from a stream, where it stays."""

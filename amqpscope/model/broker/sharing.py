@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
-from amqpscope.model.broker.journey import UNMATCHED, Journey, Lane, Leg, Node
+from amqpscope.model.broker.journey import SAME_BODY, UNMATCHED, Journey, Lane, Leg, Node
 
 ENOUGH: Final = 2
 """Messages that went to one consumer and passed over another show that a node is shared."""
@@ -33,6 +33,9 @@ def is_fanned_out(node: Node) -> bool:
 def learn(node: Node, journey: Journey, leg: Leg, earlier: Leg | None) -> None:
     """Take a delivery into account."""
     lane = leg.lane
+    vague = leg.level in (UNMATCHED, SAME_BODY)
+    if vague and node.family not in ("", leg.envelope.family):
+        node.blurred = True
     if leg.level == UNMATCHED:
         node.strangers += 1
     elif node.fresh is None and leg.envelope.message_id and journey.publish is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amqpscope.model.broker.envelope import MODIFIED, REJECTED, RELEASED
 from amqpscope.model.broker.journey import Leg
-from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.model.broker.moment import Moment, hopped, is_direct
 from amqpscope.rules.broker import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, also, rule
 
 
@@ -45,6 +45,8 @@ def first_delivery_count_wrong(moment: Moment, report: Reporter) -> None:
     """
     publish = moment.publish
     if publish is None or not moment.closed or moment.journey.delivered > 1:
+        return
+    if not is_direct(moment):
         return
     if moment.leg.envelope.head == publish.envelope.head or hopped(moment.leg.envelope):
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.broker.moment import Moment, hopped, residence
+from amqpscope.model.broker.moment import Moment, hopped, is_direct, residence
 from amqpscope.rules.broker import IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
 
 MILLISECOND: Final = 1_000_000
@@ -35,7 +35,7 @@ def expired_message_delivered(moment: Moment, report: Reporter) -> None:
                        | header(ttl=50000) properties(message-id="m1") data(b"x")
     """
     publish, leg = moment.publish, moment.leg
-    if publish is None or leg.lane.route.copy:
+    if publish is None or leg.lane.route.copy or not is_direct(moment):
         return
     ttl = publish.envelope.open().ttl
     if ttl is None or moment.earlier is not None or hopped(leg.envelope):
@@ -70,7 +70,7 @@ def absolute_expiry_passed(moment: Moment, report: Reporter) -> None:
                        | properties(message-id="m1" absolute-expiry-time=1700000001000) data(b"x")
     """
     publish, leg = moment.publish, moment.leg
-    if publish is None or not leg.envelope.has_header or leg.lane.route.copy:
+    if publish is None or leg.lane.route.copy or not is_direct(moment):
         return
     expiry = leg.envelope.open().expiry
     if expiry is None or moment.earlier is not None or hopped(leg.envelope):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import DEFAULT_PRIORITY, Content
-from amqpscope.model.broker.moment import Moment, hopped, residence
+from amqpscope.model.broker.moment import Moment, hopped, is_direct, residence
 from amqpscope.rules.broker import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 
 ALIKE: Final = 3
@@ -198,7 +198,7 @@ def ttl_not_reduced(moment: Moment, report: Reporter) -> None:
                   | header(ttl=50000) properties(message-id="m1") data(b"x")
     """
     publish, both = moment.publish, opened(moment)
-    if publish is None or both is None or not publish.envelope.has_header:
+    if publish is None or both is None or not publish.envelope.has_header or not is_direct(moment):
         return
     before, after = both[0].ttl, both[1].ttl
     if before is not None and after is None:
@@ -234,7 +234,7 @@ def ttl_grown(moment: Moment, report: Reporter) -> None:
                   | header(ttl=999) properties(message-id="m1") data(b"x")
     """
     both = opened(moment)
-    if both is None:
+    if both is None or not is_direct(moment):
         return
     before, after = both[0].ttl, both[1].ttl
     if before is not None and after is not None and after > before:

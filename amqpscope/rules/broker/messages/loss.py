@@ -186,7 +186,7 @@ def is_lost(moment: Moment, report: Reporter) -> bool:
     leg, lane, mark = moment.leg, report.lane, had(moment)
     if lane is None or mark is None or not moment.closed or moment.journey.doubtful:
         return False
-    if moment.holed or leg.node.limited or report.mark.time - mark.time < GRACE:
+    if moment.holed or leg.node.limited or leg.node.blurred or report.mark.time - mark.time < GRACE:
         return False
     # A node that keeps nothing has lost only what came while somebody was there to get it.
     since = lane.route.since
