@@ -53,6 +53,8 @@ class Histogram:
     def __init__(self) -> None:
         self.tallies: dict[int, Tally] = {}
         self.count = 0
+        self.smallest = 0
+        """Also where it is not known."""
         self.largest = 0
 
     @property
@@ -63,6 +65,8 @@ class Histogram:
     def add(self, duration: int) -> None:
         """Take one more."""
         self.fill(int(math.log(float(duration)) / WIDTH) if duration > 0 else 0, 1)
+        if duration < self.smallest or not self.count:
+            self.smallest = duration
         self.count += 1
         self.largest = max(self.largest, duration)
 
@@ -78,16 +82,19 @@ class Histogram:
         """Take all of another."""
         for place, count in other.classes.items():
             self.fill(place, count)
+        if other.count and (other.smallest < self.smallest or not self.count):
+            self.smallest = other.smallest
         self.count += other.count
         self.largest = max(self.largest, other.largest)
 
     def percentile(self, percent: int) -> float:
-        """The duration in seconds below which so many lie, within two percent."""
+        """The duration in seconds below which so many lie, within two percent and the values."""
         rank = max(math.ceil(self.count * percent / 100), 1)
         for place, count in sorted(self.classes.items()):
             rank -= count
             if rank <= 0:
-                return float(min(math.exp((place + 0.5) * WIDTH), self.largest)) / 1e9
+                middle = math.exp((place + 0.5) * WIDTH)
+                return float(max(min(middle, self.largest), self.smallest)) / 1e9
         return 0.0
 
     def object(self) -> dict[str, float] | None:

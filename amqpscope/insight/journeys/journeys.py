@@ -10,8 +10,8 @@ from amqpscope.findings import Finding
 from amqpscope.insight.journeys import facts
 from amqpscope.insight.journeys.declarations import FRAMES, Declarations
 from amqpscope.insight.journeys.nodes import is_private, target_node
+from amqpscope.insight.journeys.observer import Observer
 from amqpscope.insight.journeys.parties import Party
-from amqpscope.insight.journeys.trace import Wanted
 from amqpscope.model.broker.broker import MAX_FINISHED, Broker
 from amqpscope.model.broker.declaration import ASKED
 from amqpscope.model.broker.envelope import (
@@ -72,13 +72,13 @@ class Journeys:
         *,
         closed_world: bool = False,
         window: int = MAX_FINISHED,
-        wanted: Sequence[Wanted] = (),
+        wanted: Sequence[Observer] = (),
     ) -> None:
         self.closed_world = closed_world
         """All connections to the brokers are in the captures, by the user's word."""
         self.window = window
         self.wanted = wanted
-        """What chooses messages to be kept to the end."""
+        """What looks at messages as they pass."""
         self.brokers: dict[tuple[str, int], Broker] = {}
         self.containers: dict[str, Broker] = {}
         self.parties: dict[Conversation, Party] = {}

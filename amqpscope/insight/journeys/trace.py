@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from amqpscope.insight.journeys.observer import Observer
 from amqpscope.model.broker.envelope import Envelope
 from amqpscope.model.broker.journey import Journey, Leg
 
 
-class Wanted:
+class Wanted(Observer):
     """Recognises the journeys that are asked for, also after they are forgotten."""
 
     def __init__(self, text: str, frame: int = 0) -> None:
