@@ -28,6 +28,19 @@ Frames and where they belong
   finding (its rule), finding.name, .severity, .certainty, .peer, .message, .path,
   fault, fault.kind, fault.path   what is malformed
 
+Messages, followed from publish to settlement over all connections
+  message.id          the message-id of those that the frame carries or settles
+  message.frame       the numbers of their frames so far: message.frame == 118 is the message
+                      that frame 118 carries or settles, from that frame on
+  message.state       unanswered, waiting (at the broker), refused (by it), held (by a
+                      consumer), rejected (by it), settled
+  message.deliveries  how often it was handed to a consumer
+  message.latency     from its publish to its newest delivery: 20ms, 1.5s, or seconds
+  message.settle      from a delivery until its consumer had settled it
+  They are there on the frame that completes a message and on those that settle it, and say
+  what is known with that frame: a publish has no latency, and one that is lost later is
+  waiting. Messages are recognised by their octets or ids, as in amqpscope broker.
+
 Values
   12  0xff  1.5  -3  true  false  "text"  'text'  r"no \escapes"  0a:ff (octets)  words
   In strings: \" \\ \n \r \t \0 \x41 \u00e9; any other backslash stays.
@@ -42,21 +55,27 @@ Examples
   basic.publish.routing-key contains "orders" or basic.return
   finding.severity == error and from == client
   frame.number in {10..20} or (channel == 1 and time > 1.5)
+  message.latency > 1s or message.deliveries > 2
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Step
-from amqpscope.filter.compiler import compile_test
+from amqpscope.filter.compiler import Compiler
 from amqpscope.filter.completion import complete
 from amqpscope.filter.errors import FilterError
 from amqpscope.filter.facts import FACTS
-from amqpscope.filter.verdicts import Test
+from amqpscope.filter.parser import parse
+from amqpscope.filter.verdicts import Everything, Test
 from amqpscope.filter.view import View
 from amqpscope.protocols.names import Fact
 from amqpscope.protocols.registry import PROTOCOLS
+
+if TYPE_CHECKING:
+    from amqpscope.insight.messages import Followed, Message
 
 __all__ = ["FACTS", "HELP", "Fact", "Filter", "FilterError", "compile_filter", "complete"]
 
@@ -68,9 +87,16 @@ HELP: Final = (__doc__ or "").replace("{families}", f"{FAMILIES}\n")
 class Filter:
     """A compiled filter."""
 
-    def __init__(self, text: str, test: Test) -> None:
+    def __init__(self, text: str, test: Test, *, follows: bool = False) -> None:
         self.text = text
         self.test = test
+        self.follows = follows
+        """It asks about messages, which are followed from one frame to the next."""
+        self.followed: Followed | None = None
+        self.newest = 0
+        """The newest frame that was taken."""
+        self.messages: Sequence[Message] = ()
+        """Those that it carries or settles."""
         self.start: int | None = None
         """When the capture began, in nanoseconds: the time of its frame 1, or of the first Step
         that was asked about."""
@@ -80,7 +106,22 @@ class Filter:
         start = self.start
         if start is None or step.frame.number == 1:
             start = self.start = step.frame.time
-        return self.test.holds(View(step, start))
+        if self.follows:
+            self.follow(step)
+        return self.test.holds(View(step, start, self.messages))
+
+    def follow(self, step: Step) -> None:
+        """Take the next frame; one that comes again has no messages."""
+        from amqpscope.insight.messages import Followed
+
+        number = step.frame.number
+        if self.followed is None or number == 1:
+            self.followed, self.newest = Followed(), 0
+        self.messages = ()
+        if number > self.newest:
+            self.newest = number
+            self.followed.take(step)
+            self.messages = self.followed.touched
 
 
 def compile_filter(text: str) -> Filter:
@@ -88,4 +129,8 @@ def compile_filter(text: str) -> Filter:
 
     Raises `FilterError`.
     """
-    return Filter(text, compile_test(text))
+    tree = parse(text)
+    if tree is None:
+        return Filter(text, Everything())
+    compiler = Compiler(text)
+    return Filter(text, compiler.test(tree), follows=compiler.follows)

@@ -8,6 +8,7 @@ from typing import Final
 
 from amqpscope.filter import parser, verdicts
 from amqpscope.filter.errors import FilterError
+from amqpscope.filter.facts import OfMessages
 from amqpscope.filter.names import resolve
 from amqpscope.filter.operands import LESS, MORE, operand, plain
 from amqpscope.filter.parser import Comparison, Literal, Path, Span, Syntax
@@ -30,6 +31,8 @@ class Compiler:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.follows = False
+        """Something is asked about messages that have to be followed over connections."""
 
     def test(self, tree: Syntax) -> verdicts.Test:
         """The test that a tree stands for."""
@@ -45,7 +48,7 @@ class Compiler:
 
     def presence(self, tree: parser.Bare | parser.Has) -> verdicts.Test:
         """A field alone."""
-        known = resolve(self.text, tree.path)
+        known = self.resolve(tree.path)
         assert known.getter is not None
         assert known.presence is not None
         # A role is a boolean on the wire, but nobody asks whether it is true.
@@ -56,13 +59,19 @@ class Compiler:
 
     def comparison(self, tree: Comparison) -> verdicts.Test:
         """A field beside values."""
-        known = resolve(self.text, tree.path)
+        known = self.resolve(tree.path)
         assert known.getter is not None
         self.check_operator(tree, known)
         match = self.match(tree, known)
         if tree.operator in ("!=", "not in"):
             return verdicts.Differs(known.getter, match)
         return verdicts.Compare(known.getter, match)
+
+    def resolve(self, path: Path) -> Known:
+        """What a field stands for."""
+        known = resolve(self.text, path)
+        self.follows = self.follows or isinstance(known.getter, OfMessages)
+        return known
 
     def check_operator(self, tree: Comparison, known: Known) -> None:
         """Refuse an operator that a field of this shape can never satisfy."""
@@ -119,9 +128,3 @@ class Compiler:
         except (re.error, OverflowError, RecursionError) as error:
             message = f"not a regular expression: {error}"
             raise FilterError(self.text, value.position, value.length, message) from None
-
-
-def compile_test(text: str) -> verdicts.Test:
-    """The test that a filter's text stands for."""
-    tree = parser.parse(text)
-    return verdicts.Everything() if tree is None else Compiler(text).test(tree)

@@ -104,6 +104,6 @@ def operators_of(known: Known | None) -> list[str]:
         return ["==", "!="]
     if holds <= {Holds.COMPOSITE}:
         return ["==", "!=", "in"]
-    if holds <= {Holds.NUMBER, Holds.TIME}:
+    if holds <= {Holds.NUMBER, Holds.TIME, Holds.DURATION}:
         return ["==", "!=", ">", ">=", "<", "<=", "in"]
     return ["==", "!=", "contains", "matches", "in"]

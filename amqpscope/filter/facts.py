@@ -6,17 +6,21 @@ What depends on the protocol is asked of the family's voice, which may have rows
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from amqpscope.filter.view import View
+from amqpscope.insight.message_states import KNOWN_AT_ONCE
 from amqpscope.protocols import names
 from amqpscope.protocols.names import Fact, Getter, one_or_all
 from amqpscope.protocols.registry import PROTOCOLS
-from amqpscope.protocols.shapes import BINARY, BOOLEAN, NUMBER, TEXT, Shape, one_of
+from amqpscope.protocols.shapes import BINARY, BOOLEAN, DURATION, NUMBER, TEXT, Shape, one_of
 from amqpscope.stream.types import CLIENT, PEERS, SERVER
 from dissectors.errors import Damage
 from dissectors.values import Value
 from dissectors.wire import PROTOCOL_IDS
+
+if TYPE_CHECKING:
+    from amqpscope.insight.messages import Message
 
 Read: TypeAlias = Callable[[View], Value]
 
@@ -28,6 +32,7 @@ _PEER: Final = one_of(*PEERS)
 _ID: Final = Shape(NUMBER.holds, tuple((name, code) for code, name in PROTOCOL_IDS.items()))
 _DAMAGE: Final = one_of(*(kind.value for kind in Damage))
 _SEVERITY: Final = one_of("error", "warning", "info")
+_STATE: Final = one_of(*KNOWN_AT_ONCE)
 _CERTAINTY: Final = one_of("sure", "suspect")
 
 
@@ -40,6 +45,37 @@ class Own(Getter):
     def get(self, view: names.View) -> Value:
         """Ask the function."""
         return self.read(cast(View, view))
+
+
+class OfMessages(Getter):
+    """A fact about the messages that a frame carries or settles, which have to be followed."""
+
+    def __init__(self, read: Callable[[Message], Value]) -> None:
+        self.read = read
+
+    def get(self, view: names.View) -> Value:
+        """Ask the function about each of them."""
+        return one_or_all([self.read(message) for message in cast(View, view).messages])
+
+
+def of_messages(name: str, summary: str, shape: Shape, read: Callable[[Message], Value]) -> Fact:
+    """A row that reads from messages."""
+    return Fact(name, summary, shape, OfMessages(read))
+
+
+def latency_of(message: Message) -> Value:
+    """Seconds from the publish to the newest delivery."""
+    return None if message.latency is None else message.latency / 1e9
+
+
+def settle_of(message: Message) -> Value:
+    """Seconds from the newest delivery that is settled until it was."""
+    return None if message.settle is None else message.settle / 1e9
+
+
+def frames_of(message: Message) -> Value:
+    """The frames of a message so far."""
+    return [each.frame for each in message.passages] + [each.last for each in message.passages]
 
 
 def fact(name: str, summary: str, shape: Shape, read: Read) -> Fact:
@@ -184,6 +220,12 @@ FACTS: Final = (
     fact("delivery.transfers", "transfers so far", NUMBER, asked("delivery.transfers")),
     fact("message", "the frame completes a message", BOOLEAN, message),
     fact("message.size", "octets of the message", NUMBER, message_size),
+    of_messages("message.id", "id of what it carries or settles", TEXT, lambda m: m.id or None),
+    of_messages("message.frame", "frames of this message so far", NUMBER, frames_of),
+    of_messages("message.state", "where it is by then", _STATE, lambda m: m.state),
+    of_messages("message.deliveries", "deliveries of it so far", NUMBER, lambda m: m.delivered),
+    of_messages("message.latency", "from publish to delivery", DURATION, latency_of),
+    of_messages("message.settle", "from delivery until settled", DURATION, settle_of),
     fact("fault", "what is malformed", TEXT, faults),
     fact("fault.kind", "kind of damage", _DAMAGE, fault("kind")),
     fact("fault.path", "damaged field", TEXT, fault("path")),

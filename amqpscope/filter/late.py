@@ -34,9 +34,11 @@ class LateFilter:
 
     def matches(self, step: Step) -> bool:
         """Whether a frame is shown."""
-        shown = self.where.matches(step)
+        where = self.where
+        shown = where.matches(step)
         if shown or (
-            self.frames is not None and self.frames.holds(View(step, self.where.start or 0))
+            self.frames is not None
+            and self.frames.holds(View(step, where.start or 0, where.messages))
         ):
             place, bit = divmod(step.frame.number, 8)
             self.passed.extend(bytes(max(place + 1 - len(self.passed), 0)))

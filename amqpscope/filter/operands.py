@@ -7,10 +7,12 @@ word may also be one of the spec's names for a value (`second`), octets (`0a:ff`
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from amqpscope.filter.durations import parse_seconds
 from amqpscope.filter.errors import FilterError, did_you_mean
 from amqpscope.filter.lexer import Is
 from amqpscope.filter.parser import Literal
@@ -101,6 +103,9 @@ def operand(text: str, literal: Literal, shape: Shape, field: str) -> Operand:
         made.flag = name == "true"
     elif Holds.BOOLEAN in shape.holds and made.number in (0, 1):
         made.flag = made.number == 1
+    if Holds.DURATION in shape.holds and literal.kind == Is.WORD:
+        with suppress(ValueError):
+            made.number = parse_seconds(literal.text)
     if Holds.TEXT in shape.holds and not shape.closed:
         made.text = literal.text  # a container may well be called 5
     for label, value in shape.choices:
@@ -178,7 +183,7 @@ def possible(made: Operand, shape: Shape) -> bool:
     if shape.closed:
         return any(made.text == value for _, value in shape.choices)
     return (
-        (Holds.NUMBER in shape.holds and made.number is not None)
+        (bool({Holds.NUMBER, Holds.DURATION} & shape.holds) and made.number is not None)
         or (Holds.TIME in shape.holds and (made.number is not None or made.moment is not None))
         or (Holds.BOOLEAN in shape.holds and made.flag is not None)
         or (Holds.TEXT in shape.holds and made.text is not None)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from amqpscope.analysis import Step
 from amqpscope.findings import Finding
 from amqpscope.protocols import names
 from dissectors.composite import Composite
 from dissectors.values import Array, Described, Map, Value
 
+if TYPE_CHECKING:
+    from amqpscope.insight.messages import Message
+
 
 class View(names.View):
     """A Step, and what was already read of its message."""
 
-    def __init__(self, step: Step, start: int) -> None:
+    def __init__(self, step: Step, start: int, messages: Sequence[Message] = ()) -> None:
         super().__init__(step.event, step.talk.voice)
         self.step = step
         self.findings: list[Finding] = step.findings
         self.start = start
         """The time of the first frame, in nanoseconds."""
+        self.messages = messages
+        """Those that the frame carries or settles, where the filter asks about them."""
 
 
 class FindingView(names.View):

@@ -18,6 +18,7 @@ class Holds(StrEnum):
     TEXT = "text"
     BINARY = "binary"
     TIME = "a time (2030-01-31T12:00:00Z) or a number of milliseconds"
+    DURATION = "a duration (2s, 500ms) or a number of seconds"
     BOOLEAN = "true or false"
     COMPOSITE = "a composite"
     ANY = "anything"
@@ -44,6 +45,7 @@ class Shape(NamedTuple):
 
 ANY: Final = Shape(frozenset((Holds.ANY,)))
 NUMBER: Final = Shape(frozenset((Holds.NUMBER,)))
+DURATION: Final = Shape(frozenset((Holds.DURATION,)))
 TEXT: Final = Shape(frozenset((Holds.TEXT,)))
 BINARY: Final = Shape(frozenset((Holds.BINARY,)))
 BOOLEAN: Final = Shape(frozenset((Holds.BOOLEAN,)))

@@ -99,16 +99,17 @@ class Ladders:
 
     def take(self, passed: Step | StreamEnd) -> None:
         """The next of what `replay` gives."""
-        talk = passed.conversation
+        talk, where = passed.conversation, self.subject.where
         if not self.start and isinstance(passed, Step):
             self.start = passed.frame.time
+        # Asked of all frames: messages may come from a connection that is not drawn.
+        shown = where is None or (isinstance(passed, Step) and where.matches(passed))
         if self.connections and talk.number not in self.connections:
             return
         if isinstance(passed, StreamEnd):
             self.finished(passed)
             return
-        where = self.subject.where
-        if where is None or where.matches(passed):
+        if shown:
             voice = passed.talk.voice
             describe = partial(voice.summary, passed.event, self.subject.show_secrets)
             self.ladder(talk).add(entry(passed), describe)
@@ -173,7 +174,7 @@ class Illustrator:
                 self.statistics.end(passed.conversation)
                 result.last = max(result.last, passed.time)
             self.ladders.start = self.ladders.start or result.first
-            if passed.conversation.number in self.connections:
+            if self.connections:
                 self.ladders.take(passed)
         result.ladders = sorted(self.ladders.finish(), key=lambda ladder: ladder.number)
         result.numbers = self.statistics.finish()

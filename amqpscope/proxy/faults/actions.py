@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from amqpscope.filter.durations import parse_seconds
 from amqpscope.filter.errors import did_you_mean
 from amqpscope.protocols.peers import Action
 from amqpscope.proxy.faults.errors import FaultError
 from amqpscope.proxy.faults.notation import check_notation, check_settings
-from amqpscope.proxy.faults.quantities import parse_count, parse_rate, parse_seconds
+from amqpscope.proxy.faults.quantities import parse_count, parse_rate
 from dissectors.notation_scanner import NotationError
 
 LARGEST_SLICE: Final = 1 << 20

@@ -96,6 +96,9 @@ def _make(text: str, where: str, action: str, offset: int, name: str) -> Fault:
     except FilterError as error:
         position = error.position + len(where) - len(where.lstrip())
         raise FaultError(text, position, error.length, error.message) from None
+    if compiled.follows:
+        message = "the proxy does not follow messages from one connection to another"
+        raise FaultError(text, text.index(where.strip()), len(where.strip()), message)
     action, counted = _take_options(action, offset, COUNTS)
     for key, word in counted.items():
         _check_count(text, key, word)
