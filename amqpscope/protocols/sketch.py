@@ -21,6 +21,8 @@ MESSAGE: Final = 4
 LINE: Final = 8
 """The frame has no clue: `octets` and `previous` say where its line is kept, and how long it is."""
 UNSENT: Final = 16
+REDELIVERED: Final = 32
+"""It hands out a message that was handed out before, as its sender says."""
 
 
 class Clue(NamedTuple):

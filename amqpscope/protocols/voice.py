@@ -113,6 +113,11 @@ class Voice:
         """The delivery that a frame is part of, or hands back."""
         return event.carries
 
+    def redelivers(self, event: Event) -> bool:
+        """Whether a frame hands out a message that was handed out before, as its sender says."""
+        begun = event.begins
+        return begun is not None and begun.redelivered
+
     def delivery_id(self, event: Event) -> int | None:
         """The number that a frame's delivery has for its receiver."""
         carried = event.carries

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Final, TextIO
+from typing import TYPE_CHECKING, ClassVar, Final, TextIO
 
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
@@ -34,6 +34,9 @@ from amqpscope.tui.store import Store
 from amqpscope.tui.themes import DARK, LIGHT
 from amqpscope.tui.widgets.bar import Bar, Tabs
 from amqpscope.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from amqpscope.tui.message_search import MessageSearch
 
 TICK: Final = 0.1
 """Seconds between two looks at what is new."""
@@ -83,6 +86,8 @@ class Scope(App[int]):
         self.entry: Entry = screens()[0]
         self.looking = FrameSearch(self)
         self.asking = PromptActions(self)
+        self.tracing: MessageSearch | None = None
+        """Finds the message of a frame, once that was asked for."""
         self.following = store.source.follow
         self.paused = False
         self.fault = ""
@@ -157,6 +162,8 @@ class Scope(App[int]):
             if not self.frame and self.frames.frames.number:
                 self.select(self.frames.frames.number)
         self.looking.go_on()
+        if self.tracing is not None:
+            self.tracing.go_on()
         self.bars()
 
     # -- what screens call --------------------------------------------------------------------
@@ -322,6 +329,14 @@ class Scope(App[int]):
         if connection:
             self.open_screen("frames")
             self.looking.filter(f"connection == {connection}")
+
+    def action_follow_message(self) -> None:
+        """Show the frames of one message, over all connections."""
+        from amqpscope.tui.message_search import MessageSearch
+
+        if self.tracing is None:
+            self.tracing = MessageSearch(self)
+        self.tracing.follow()
 
     def action_copy(self) -> None:
         """Copy what the cursor is on."""

@@ -18,6 +18,10 @@ Words = list[tuple[str, str]]
 GRAVE = ("error", "warning")
 MUCH = 1 << 16
 """Octets of a growing file that may wait to be read for the screen to count as live."""
+NAMED = 20
+"""Columns beside the screens for what was found and for the name of the capture."""
+COUNTED = 12
+"""Columns for what was found alone."""
 RIGHT = 16
 """Columns that are left to the place in the capture."""
 
@@ -39,12 +43,14 @@ def top(scope: Scope) -> tuple[Words, Words]:
 
 def tab_words(scope: Scope) -> Words:
     """The screens; where there is little room, only the one in sight by its name."""
-    entries = screens()
-    narrow = sum(len(entry.title) + 4 for entry in entries) > scope.size.width - 20
+    entries, width = screens(), scope.size.width
+    needed = sum(len(entry.title) + 4 for entry in entries)
+    after = " " if needed <= width - NAMED else ""
+    narrow = needed - len(entries) > width - COUNTED
     words = []
     for entry in entries:
         here = entry == scope.entry
-        text = f" {entry.key} {entry.title} " if here or not narrow else f" {entry.key} "
+        text = f" {entry.key} {entry.title}{after}" if here or not narrow else f" {entry.key} "
         words.append((text, "here" if here else ""))
     return words
 

@@ -23,7 +23,7 @@ from amqpscope.findings import Finding
 from amqpscope.insight.endings import standing_words, talk_over_at
 from amqpscope.insight.refusals import refusal
 from amqpscope.protocols.registry import of_voice
-from amqpscope.protocols.sketch import LINE, Clue, Notes, flags_of
+from amqpscope.protocols.sketch import LINE, REDELIVERED, Clue, Notes, flags_of
 from amqpscope.protocols.voice import Voice
 from amqpscope.runs.collector import calm_collector
 from amqpscope.runs.input import read_keylogs
@@ -157,6 +157,8 @@ class Indexer:
         number = step.conversation.number
         data = self.place_of(frame.raw, frame.offset, piece, at)
         flags = flags_of(frame, event)
+        if step.talk.voice.redelivers(event):
+            flags |= REDELIVERED
         clue = self.clue(step)
         if clue is None:
             flags |= LINE

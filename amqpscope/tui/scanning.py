@@ -12,12 +12,16 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Step
 from amqpscope.runs.collector import calm_collector
+from amqpscope.tui.replay import PieceIndex, Replay
 from amqpscope.tui.spool import Spool
 from amqpscope.tui.step_cache import StepCache
+
+if TYPE_CHECKING:
+    from amqpscope.filter import Filter
 
 HEAD: Final = struct.Struct("<Q")
 BLOCK: Final = 512
@@ -93,6 +97,46 @@ class Scanner:
                 time.sleep(PAUSE)
 
 
+class FollowingScanner(Scanner):
+    """Looks at frames for a filter that follows messages, which needs every connection's model."""
+
+    def __init__(self, files: Spool, out: int, where: Filter, decode_as: dict[int, str]) -> None:
+        super().__init__(files, out, where.matches, decode_as)
+        self.where = where
+        self.places = PieceIndex(files, decode_as)
+        self.run_of_all = Replay(self.places)
+
+    def advance(self) -> bool:
+        """Look at some frames more; whether there were any."""
+        self.steps.update()
+        self.look_again()
+        self.places.update()
+        before = self.seen
+        for step in self.run_of_all.steps(min(before + BLOCK, self.steps.count)):
+            number = step.frame.number
+            step.findings = self.steps.findings.at(number)
+            self.look(number, step)
+            self.seen = number
+        return self.seen != before
+
+    def look(self, number: int, step: Step) -> None:
+        """Test one frame; with one that completes a message come those that begin it."""
+        found = len(self.found)
+        super().look(number, step)
+        if len(self.found) == found:
+            return
+        channel = step.frame.unit.channel
+        for message in self.where.messages:
+            passage = message.passages[-1]
+            if passage.frame < number == passage.last:
+                first = self.files.records(passage.frame, number - 1)
+                self.found[found:found] = [
+                    each
+                    for each, record in enumerate(first, passage.frame)
+                    if (record.connection, record.channel) == (passage.connection, channel)
+                ]
+
+
 def search_test(text: str, show_secrets: bool) -> Test:
     """The test of a search: text in the line of a frame, or in its octets; case does not count."""
     from amqpscope.protocols.words import printable
@@ -116,16 +160,20 @@ def main() -> None:
     """Do what the first argument says."""
     calm_collector()
     request = json.loads(sys.argv[1])
-    if request["kind"] == "filter":
-        from amqpscope.filter import compile_filter
-
-        chosen = compile_filter(request["text"])
-        chosen.start = request["start"]
-        test: Test = chosen.matches
-    else:
-        test = search_test(request["text"], request["show_secrets"])
+    files, out = Spool(request["files"]), request["out"]
     ports = {int(port): name for port, name in request["decode_as"].items()}
-    Scanner(Spool(request["files"]), request["out"], test, ports).run()
+    if request["kind"] != "filter":
+        test = search_test(request["text"], request["show_secrets"])
+        Scanner(files, out, test, ports).run()
+        return
+    from amqpscope.filter import compile_filter
+
+    chosen = compile_filter(request["text"])
+    chosen.start = request["start"]
+    if chosen.follows:
+        FollowingScanner(files, out, chosen, ports).run()
+    else:
+        Scanner(files, out, chosen.matches, ports).run()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
 from amqpscope.protocols.registry import PROTOCOLS, named, of_voice
-from amqpscope.protocols.sketch import LINE, FrameRecord, Sketcher
+from amqpscope.protocols.sketch import LINE, REDELIVERED, FrameRecord, Sketcher
 from amqpscope.protocols.voice import Voice
 from amqpscope.protocols.words import printable
 from amqpscope.tui.finding_index import Findings
@@ -47,6 +47,8 @@ class Row(NamedTuple):
     """What it is coloured by: a performative, `malformed`, `sasl`, `header` or `empty`."""
     text: str
     findings: list[Finding]
+    redelivered: bool
+    """It hands out a message again, as its sender says."""
 
 
 class Span(NamedTuple):
@@ -186,7 +188,8 @@ class StepCache:
             place, text = voice.place(event), voice.summary(event, self.show_secrets)
             findings = step.findings
         return Row(number, record.time, record.connection, record.sender, channel,
-                   printable(place), name, kind, text, findings)  # fmt: skip
+                   printable(place), name, kind, text, findings,
+                   bool(record.flags & REDELIVERED))  # fmt: skip
 
 
 def conversation_of(fact: dict[str, Any]) -> Conversation:

@@ -30,6 +30,7 @@ from amqpscope.tui.step_cache import Row, Span, StepCache
 from amqpscope.tui.time_travel import TimeTravel
 
 if TYPE_CHECKING:
+    from amqpscope.tui.messages_worker import MessagesWorker
     from amqpscope.tui.stats_worker import StatsWorker
 
 
@@ -62,10 +63,17 @@ class Store:
 
         return StatsWorker(self.files, self.source.decode_as)
 
+    @cached_property
+    def messages(self) -> MessagesWorker:
+        """Messages over all connections, once `messages.start()` was called."""
+        from amqpscope.tui.messages_worker import MessagesWorker
+
+        return MessagesWorker(self.files, self.source.decode_as)
+
     def close(self) -> None:
         """Stop reading and let go of the files."""
         stop(self._reader)
-        for name in ("travel", "numbers"):
+        for name in ("travel", "numbers", "messages"):
             if name in self.__dict__:
                 getattr(self, name).close()
         self.files.close()

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 from amqpscope.model import event as shared
 from amqpscope.model.v1_0.event import Event
+from amqpscope.model.v1_0.message import HEADER
 from amqpscope.protocols import voice
 from amqpscope.protocols.names import Fact, Known
 from amqpscope.protocols.v1_0 import filter_names, ladder, tree
@@ -15,7 +16,8 @@ from amqpscope.protocols.v1_0.filter_help import HELP
 from amqpscope.protocols.v1_0.json import full_name, put_content
 from amqpscope.protocols.v1_0.summary import summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
-from dissectors.v1_0.bodies import Disposition
+from dissectors.v1_0.bodies import Disposition, Header
+from dissectors.v1_0.message import read_section, walk
 
 
 class Voice(voice.Voice):
@@ -61,6 +63,17 @@ class Voice(voice.Voice):
         """The node that the frame's link goes to or comes from."""
         link = cast(Event, event).link
         return "" if link is None else link.node()
+
+    def redelivers(self, event: shared.Event) -> bool:
+        """Whether the header of the message that a frame completes counts earlier attempts."""
+        octets, parts = event.message, cast(Event, event).parts
+        if not octets:
+            return False
+        sections = walk(octets)[0] if parts is None else parts.sections
+        if not sections or sections[0].code != HEADER:
+            return False
+        header = read_section(octets, sections[0])[0]
+        return isinstance(header, Header) and bool(header.delivery_count)
 
     def payload(self, event: shared.Event) -> int:
         """Octets of message in a transfer."""

@@ -43,6 +43,7 @@ SCREENS: Final = (
     Entry("4", "findings", "Findings", "FindingsView", "what breaks the specification, and who"),
     Entry("5", "stuck",    "Stuck?",   "StuckView",    "what holds each link, or how it ended"),
     Entry("6", "stats",    "Stats",    "StatsView",    "counts, rates and latencies"),
+    Entry("7", "messages", "Messages", "MessagesView", "where each message is, the lost first"),
 )
 # fmt: on
 

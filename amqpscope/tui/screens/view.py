@@ -12,6 +12,7 @@ from amqpscope.tui.store import Store
 from amqpscope.tui.time_travel import Moment
 
 if TYPE_CHECKING:
+    from amqpscope.insight.messages import Message
     from amqpscope.tui.app import Scope
 
 
@@ -62,6 +63,10 @@ class View(Container):
             self.call_later(then, moment)
 
         self.store.travel.ask(number, connection, answer)
+
+    def chosen_message(self) -> Message | None:
+        """The message at the cursor; None where the screen does not show messages."""
+        return None
 
     def copied(self) -> str:
         """What the copy key takes; empty: the line of the selected frame."""

@@ -27,6 +27,8 @@ RELATIVE, DELTA, ABSOLUTE = range(3)
 TIMES: Final = ("time", "delta", "UTC")
 SIGNS: Final = {"error": "✗", "refusal": "⊘", "warning": "!", "info": "i"}
 """How findings, and what a peer refuses, are marked; the gravest first."""
+AGAIN: Final = "↻"
+"""How what is delivered again is marked, where nothing is wrong with it."""
 KINDS: Final = (
     "malformed", "header", "empty", "open", "begin", "attach", "flow", "transfer", "disposition",
     "detach", "end", "close", "sasl",
@@ -202,6 +204,8 @@ class FrameList(VirtualList):
             refused = severity == "refusal" and row.number in self.store.refusals
             if refused or any(found.severity == severity for found in row.findings):
                 return Segment(sign, self.style_of(f"frame--{severity}"))
+        if row.redelivered:
+            return Segment(AGAIN, self.style_of("frame--warning"))
         return Segment(" ")
 
     def time(self, index: int, row: Row) -> str:
