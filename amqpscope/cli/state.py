@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.check.selection import Selection
     from amqpscope.findings import Finding
-    from amqpscope.insight.statistics import ConnectionNumbers
+    from amqpscope.insight.statistics import ConnectionNumbers, Histogram
 
 FORM = click.option("--format", "form", type=click.Choice(("text", "json")), default="text",
                     help="json: for programs.")  # fmt: skip
@@ -39,8 +39,9 @@ def stats(captures: tuple[str, ...], form: str, ring: bool, as_given: bool, **op
     amqpscope stats --ring recordings/
 
     By connection, session, link and address. Latency is the time from the first transfer of a
-    delivery to the frame that settles it. A stall is the time in which a sender had no credit,
-    or a peer no room in the session window.
+    delivery to the frame that settles it; by address also the time through the broker, from the
+    publish to the first delivery, where both were captured. A stall is the time in which a sender
+    had no credit, or a peer no room in the session window.
     """
     from amqpscope.report.stats import stats_lines, stats_object
 
@@ -48,31 +49,34 @@ def stats(captures: tuple[str, ...], form: str, ring: bool, as_given: bool, **op
     found, failed = choose(captures, ring=ring, as_given=as_given)
     inputs = Inputs(ReaderOptions(**options), failed=failed)
     for path in found:
-        numbers = measure(inputs, path)
+        numbers, delays = measure(inputs, path)
         if not numbers:
             continue
         if form == "json":
-            documents.append(stats_object(str(path), numbers))
+            documents.append(stats_object(str(path), numbers, delays))
         else:
             with printing():
-                tree(f"{path}:", *stats_lines(numbers))
+                tree(f"{path}:", *stats_lines(numbers, delays))
     if form == "json":
         with printing():
             click.echo(json.dumps(documents, indent=1))
     sys.exit(inputs.code)
 
 
-def measure(inputs: Inputs, path: Readable) -> list[ConnectionNumbers]:
-    """The numbers of a capture."""
+def measure(inputs: Inputs, path: Readable) -> tuple[list[ConnectionNumbers], dict[str, Histogram]]:
+    """The numbers of a capture, and how long messages took through the broker, by address."""
+    from amqpscope.insight.delays import Delays
     from amqpscope.insight.statistics import Statistics
 
-    numbers = Statistics()
+    numbers, delays = Statistics(), Delays()
     for batch in batches(inputs, path):
         for step in batch.steps:
             numbers.take(step)
+            delays.take(step)
         if batch.end is not None:
             numbers.end(batch.end.conversation)
-    return numbers.finish()
+            delays.end(batch.end.conversation)
+    return numbers.finish(), delays.by_address
 
 
 def batches(

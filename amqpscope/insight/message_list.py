@@ -30,6 +30,10 @@ SUSPICIOUS, REDELIVERED, SLOWEST, NEWEST = ORDERS = (
 )  # fmt: skip
 
 
+UNSETTLED: Final = (UNANSWERED, WAITING, HELD)
+"""States that something more may be known about by now."""
+
+
 class Listed(NamedTuple):
     """A message, and where it is."""
 
@@ -60,7 +64,7 @@ def list_messages(
     followed.look_for_ends()
     by_state: dict[str, list[Message]] = {state: [] for state in STATES}
     for state, messages in followed.by_state.items():
-        if state == WAITING:
+        if state in UNSETTLED:
             for message in messages:
                 by_state[followed.suspicion(message, now, final=final)].append(message)
         else:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from amqpscope.analysis import Conversation, Step
-from amqpscope.insight.counters import Histogram
 from amqpscope.insight.journeys import Journeys
 from amqpscope.insight.journeys.observer import Observer
 from amqpscope.insight.message_states import (
@@ -156,8 +155,6 @@ class Followed(Observer):
         """Those in each state, in the order in which they came to it."""
         self.touched: list[Message] = []
         """Those that the newest frame carries or settles."""
-        self.delays: dict[str, Histogram] = {}
-        """Times from publish to first delivery, by the address delivered from."""
         self.newest: dict[Way, tuple[int, int]] = {}
         """Of the messages that took a way, the newest that was delivered: its frame, and when."""
         self.forgotten = 0
@@ -206,19 +203,10 @@ class Followed(Observer):
         if publish is None or message.published > 1 or publish.last.time > mark.time:
             return
         message.latency = mark.time - publish.last.time
-        if message.delivered == 1:
-            self.delay(node.name, message.latency)
         if not lane.route.filtered:
             way = way_of(publish)
             if self.newest.get(way, (0, 0))[0] < publish.mark.frame:
                 self.newest[way] = (publish.mark.frame, mark.time)
-
-    def delay(self, address: str, duration: int) -> None:
-        """Count how long a message took to its first consumer."""
-        found = self.delays.get(address)
-        if found is None:
-            found = self.delays[address] = Histogram()
-        found.add(duration)
 
     def look_at_answer(self, journey: Journey, leg: Leg) -> None:
         """A publish or a delivery has its outcome."""
@@ -268,12 +256,12 @@ class Followed(Observer):
                     self.place(message, lost.time)
 
     def suspicion(self, message: Message, now: int, *, final: bool) -> str:
-        """The state of a message that no consumer got, by what happened to others since."""
+        """The state of a message that is not settled, by what happened to others since."""
         publish = message.publish
-        if message.state != WAITING or message.delivered or publish is None:
-            return message.state
         if message.journey.over:
             return UNKNOWN
+        if message.state != WAITING or message.delivered or publish is None:
+            return message.state
         if message.expiry is None:
             message.expiry = expiry_of(publish)
         if 0 < message.expiry < now:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from amqpscope.insight.statistics import (
@@ -17,7 +17,7 @@ from amqpscope.model.ending import CONNECTION, LINK
 from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.endings import ended_object
-from amqpscope.stream.types import PEERS
+from amqpscope.stream.types import PEERS, SERVER
 from dissectors.secrets import clean_name
 
 
@@ -45,7 +45,12 @@ def words_of(kind: str) -> Words:
     return WORDS.get(kind, USUAL_WORDS)
 
 
-def stats_lines(connections: list[ConnectionNumbers]) -> Iterator[str]:
+Delays = Mapping[str, Histogram]
+"""How long messages took through the broker, by the address that they were delivered from."""
+NO_DELAYS: Final[Delays] = {}
+
+
+def stats_lines(connections: list[ConnectionNumbers], delays: Delays = NO_DELAYS) -> Iterator[str]:
     """All connections, then the addresses over all of them."""
     start = min((numbers.first for numbers in connections), default=0)
     for numbers in connections:
@@ -56,6 +61,20 @@ def stats_lines(connections: list[ConnectionNumbers]) -> Iterator[str]:
         yield "addresses"
         for link in sorted(found, key=lambda link: -link.deliveries):
             yield from link_lines(link, printable(link.address) or "(none)")
+            yield from delay_lines(link, delays)
+
+
+def delay_lines(link: LinkNumbers, delays: Delays) -> Iterator[str]:
+    """How long the messages that an address delivers took through the broker."""
+    found = delay_of(link, delays)
+    if found is not None:
+        part = "" if found.count == link.deliveries else f" ({found.count} of {link.deliveries})"
+        yield f"    publish to deliver {latency(found)}{part}"
+
+
+def delay_of(link: LinkNumbers, delays: Delays) -> Histogram | None:
+    """The times through the broker of an address that it delivers from; None: not known."""
+    return delays.get(link.address) if link.sender == PEERS[SERVER] else None
 
 
 def connection_lines(numbers: ConnectionNumbers, start: int) -> Iterator[str]:
@@ -131,19 +150,24 @@ def stalls(stall: Stall, what: str) -> str:
     return f", {what} {times}, {seconds(stall.total)} in all, {seconds(stall.longest)} at most"
 
 
-def stats_object(path: str, connections: list[ConnectionNumbers]) -> dict[str, Any]:
+def stats_object(
+    path: str, connections: list[ConnectionNumbers], delays: Delays = NO_DELAYS
+) -> dict[str, Any]:
     """One capture, for JSON."""
     return {
         "capture": path,
         "connections": [connection_object(numbers) for numbers in connections],
-        "addresses": [address_object(link) for link in addresses(connections).values()],
+        "addresses": [address_object(link, delays) for link in addresses(connections).values()],
     }
 
 
-def address_object(link: LinkNumbers) -> dict[str, Any]:
+def address_object(link: LinkNumbers, delays: Delays) -> dict[str, Any]:
     """All links of an address in one direction, for JSON."""
-    found = link_object(link)
+    found, delay = link_object(link), delay_of(link, delays)
     del found["name"], found["channel"], found["ended"]
+    found["publish_to_deliver"] = (
+        None if delay is None else {"messages": delay.count, **(delay.object() or {})}
+    )
     return found
 
 

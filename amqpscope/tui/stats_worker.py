@@ -13,8 +13,9 @@ from time import monotonic
 from typing import Final
 
 from amqpscope.analysis import Conversation, Step
+from amqpscope.insight.delays import Delays
 from amqpscope.insight.series import Plots
-from amqpscope.insight.statistics import ConnectionNumbers, Statistics, finished
+from amqpscope.insight.statistics import ConnectionNumbers, Histogram, Statistics, finished
 from amqpscope.insight.stuck import StuckWatch
 from amqpscope.protocols.stuck import Held
 from amqpscope.stream import types
@@ -35,6 +36,8 @@ class Measurements:
     time: int = 0
     """When that frame, or the newest end of a connection, passed, in nanoseconds."""
     connections: list[ConnectionNumbers] = field(default_factory=list)
+    delays: dict[str, Histogram] = field(default_factory=dict)
+    """How long messages took through the broker, by the address that they came from."""
     held: list[Held] = field(default_factory=list)
     """All links, channels and consumers, with what holds each; the worst first."""
     ends: bool = False
@@ -75,6 +78,7 @@ class StatsWorker:
     def __init__(self, files: Spool, decode_as: dict[int, str]) -> None:
         self.run = WatchingReplay(PieceIndex(files, decode_as))
         self.statistics = Statistics()
+        self.delays = Delays()
         self.plots = Plots()
         """Grows while others look at it, which it can bear."""
         self.latest = Measurements()
@@ -121,6 +125,7 @@ class StatsWorker:
     def take(self, step: Step) -> None:
         """One more frame."""
         self.statistics.take(step)
+        self.delays.take(step)
         self.run.watch.take(step)
         self.plots.take(step)
 
@@ -129,6 +134,7 @@ class StatsWorker:
         over, self.run.over = self.run.over, []
         for talk in over:
             self.statistics.end(talk)
+            self.delays.end(talk)
         return bool(over)
 
     def report(self, step: Step) -> None:
@@ -140,4 +146,5 @@ class StatsWorker:
         finished(counted)
         held = self.run.watch.held()
         ends = self.run.time > step.frame.time
-        self.latest = Measurements(step.frame.number, time, counted, held, ends)
+        delays = deepcopy(self.delays.by_address)
+        self.latest = Measurements(step.frame.number, time, counted, delays, held, ends)

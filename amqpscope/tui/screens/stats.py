@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from amqpscope.insight.counters import WIDTH, Histogram, LinkNumbers
 from amqpscope.protocols.words import seconds
 from amqpscope.report.columns import folded
-from amqpscope.report.stats import connection_lines, link_lines
+from amqpscope.report.stats import connection_lines, delay_lines, link_lines
 from amqpscope.tui.screens.measured import MeasuredView, axis, ends, plot, rate_slots, span_words
 from amqpscope.tui.screens.panes import PANES
 from amqpscope.tui.stats_worker import Measurements
@@ -60,8 +60,10 @@ class StatsView(MeasuredView):
             for place, text in enumerate(folded(told, width)):
                 yield line(text, "" if place else "title")
             return
-        told = link_lines(one.link, one.title)
-        for place, text in enumerate(folded(told, width)):
+        lines = [*link_lines(one.link, one.title)]
+        if not one.depth:
+            lines += delay_lines(one.link, self.report.delays)
+        for place, text in enumerate(folded(lines, width)):
             yield line(text.removeprefix("  "), "" if place else "title")
         yield line("")
         yield from latencies(one.link.latency, width)

@@ -89,13 +89,6 @@ def test_attempts_and_times_are_counted(follow):
     ]  # fmt: skip
 
 
-def test_the_delay_of_an_address_is_that_of_first_deliveries(follow):
-    delays = follow(AGAIN)[0].delays
-    assert {address: (each.count, each.largest) for address, each in delays.items()} == {
-        "q": (1, 1_000_000_000)
-    }
-
-
 @pytest.mark.parametrize(("order", "first"), [(REDELIVERED, "m0"), (SLOWEST, "m0"), (NEWEST, "m1")])
 def test_others_may_come_first(follow, order, first):
     found = follow(AGAIN + publish(1, 8.0) + deliver(1, 3, 9.0), order=order)[1]
