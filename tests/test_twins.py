@@ -83,6 +83,8 @@ ELSEWHERE = (
     ("amqpscope/stream", "marks", "amqpscope/proxy/faults/test_recording.py"),
     # The relay is one process, tested between real sockets.
     ("amqpscope/proxy", "clock lines", "amqpscope/proxy/test_limits.py"),
+    ("amqpscope/proxy", "listening resolver", "amqpscope/proxy/test_route.py"),
+    ("amqpscope/runs", "tally", "amqpscope/proxy/test_metrics.py"),
     ("amqpscope/proxy", "connection dial entrance flow process", "amqpscope/proxy/test_relay.py"),
     ("amqpscope/proxy", "files", "amqpscope/proxy/test_record.py"),
     ("amqpscope/report", "formats look", "amqpscope/cli/test_read.py"),

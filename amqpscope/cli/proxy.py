@@ -67,9 +67,10 @@ def parse_rotate(
 @click.option(
     "--listen",
     "-l",
-    metavar="HOST:PORT",
+    metavar="HOST:PORT[=UPSTREAM]",
     multiple=True,
-    help="Where clients connect.  [default: 127.0.0.1:5673]",
+    help="Where clients connect, or unix:PATH; repeatable, each with an upstream of its own if "
+    "that is not UPSTREAM.  [default: 127.0.0.1:5673]",
 )
 @click.option("--write", "-w", metavar="FILE", help="Record there; else in a temporary file.")
 @click.option(
@@ -119,6 +120,30 @@ def parse_rotate(
     type=click.FloatRange(0),
     default=0.0,
     help="Close connections on which nothing passed for so long.  [default: never]",
+)
+@click.option(
+    "--via",
+    metavar="URL",
+    default="",
+    help="Reach upstreams through http://USER:PW@HOST:PORT (CONNECT) or socks5://...; it looks "
+    "their names up. Else HTTPS_PROXY and NO_PROXY count for wss; `direct`: not even those.",
+)
+@click.option(
+    "--accept-proxy",
+    is_flag=True,
+    help="Clients begin with a PROXY header (v1 or v2), whose address is then recorded.",
+)
+@click.option(
+    "--send-proxy",
+    type=click.Choice(("v1", "v2")),
+    default=None,
+    help="Begin connections to upstreams with a PROXY header, outside of TLS.",
+)
+@click.option(
+    "--metrics",
+    metavar="HOST:PORT",
+    default="",
+    help="Serve http://HOST:PORT/metrics in the text format of Prometheus.",
 )
 @click.option(
     "--fault",
@@ -182,6 +207,7 @@ def proxy(**options: Any) -> None:
     amqpscope proxy amqps://broker --cafile ca.pem --format jsonl | jq .name
     amqpscope proxy amqp://broker --write run.pcapng --rotate 100MB --keep 10
     amqpscope proxy amqp://broker --lint --fail-on warning -- pytest tests/
+    amqpscope proxy amqp://one --listen :5673 --listen :5674=amqps://two
 
     Let the client connect to 127.0.0.1:5673 instead of the broker. Everything passes unchanged,
     AMQP or not, and into a capture that Wireshark opens. It holds passwords and tokens as clients
@@ -224,12 +250,12 @@ def require_lint(options: dict[str, Any]) -> None:
 
 def make_settings(options: dict[str, Any]) -> Settings:
     """What the relay has to know."""
-    from amqpscope.proxy.address import DEFAULT_LISTEN, parse_listen, parse_upstream
+    from amqpscope.proxy.address import DEFAULT_LISTEN, parse_upstream
     from amqpscope.proxy.clock import Limits
     from amqpscope.proxy.process import Settings
 
     listen = options["listen"] or (DEFAULT_LISTEN,)
-    tls = make_tls(parse_upstream(options["upstream"]), parse_listen(listen[0])[0], options)
+    tls = make_tls(parse_upstream(options["upstream"]), host_of(listen[0]), options)
     octets, seconds = options["rotate"]
     if options["write"] == "-":
         raise click.UsageError("--write wants a file, not standard output: the analysis reads it")
@@ -247,7 +273,19 @@ def make_settings(options: dict[str, Any]) -> Settings:
         options["keylog"] if tls is None else None,
         Limits(options["connect_timeout"], options["handshake_timeout"], options["idle_timeout"]),
         make_faults(options["fault"], options["faults"]),
+        options["via"],
+        options["accept_proxy"],
+        options["send_proxy"] or "",
+        options["metrics"],
     )
+
+
+def host_of(listen: str) -> str:
+    """The host of a listener, for certificates; none for a Unix socket."""
+    from amqpscope.proxy.address import UNIX, parse_listen, split_listen
+
+    place, _ = split_listen(listen)
+    return "" if place.startswith(UNIX) else parse_listen(place)[0]
 
 
 def make_faults(rules: tuple[str, ...], files: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
@@ -303,4 +341,5 @@ def make_output(options: dict[str, Any]) -> ProxyOutput:
         allow_empty=options["allow_empty"],
         command=bool(options["command"]),
         path=options["output"] or "",
+        metrics=bool(options["metrics"]),
     )

@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.cli.output import complain, try_to_complain
-from amqpscope.proxy.address import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,9 +94,12 @@ class Command:
 
 def found(relay: Relay) -> dict[str, str]:
     """How the command finds the proxy."""
-    host, port = relay.listeners[0].getsockname()[:2]
+    route = relay.routes[0]
+    where = route.listeners[0].getsockname()
+    # The host of a Unix socket is its path.
+    host, port = (where, "") if isinstance(where, str) else where[:2]
     return {
-        "AMQPSCOPE_PROXY_URL": f"{relay.scheme}://{shown((host, port))}",
+        "AMQPSCOPE_PROXY_URL": route.url,
         "AMQPSCOPE_PROXY_HOST": host,
         "AMQPSCOPE_PROXY_PORT": str(port),
     }

@@ -33,6 +33,7 @@ from amqpscope.wording import plural, reason_of
 
 if TYPE_CHECKING:
     from amqpscope.proxy.relay import Relay
+    from amqpscope.proxy.route import Route
 
 CLEAN_UP: Final = 30.0
 """Seconds that a command has after Ctrl-C."""
@@ -293,10 +294,11 @@ def open_output(path: str) -> TextIO:
 
 
 def open_control(relay: Relay) -> None:
-    """Let `amqpscope faults` reach us under our port, where that can be."""
-    port = relay.listeners[0].getsockname()[1]
+    """Let `amqpscope faults` reach us under our port, or the name of our Unix socket."""
+    where = relay.routes[0].listeners[0].getsockname()
+    name = os.path.basename(where) if isinstance(where, str) else str(where[1])
     with contextlib.suppress(OSError):
-        relay.control = ControlSocket(relay, str(port))
+        relay.control = ControlSocket(relay, name)
 
 
 def fault_counts(relay: Relay) -> list[str]:
@@ -308,18 +310,30 @@ def fault_counts(relay: Relay) -> list[str]:
     ]
 
 
+def announce_route(route: Route) -> str:
+    """Where clients can connect, and where that leads."""
+    via = "" if route.via is None else f" via {route.via}"
+    return f"listening on {', '.join(route.names)}, upstream {route.upstream}{via}"
+
+
 def announce(relay: Relay) -> None:
     """Where clients can connect, what the recording will hold, and who else could connect."""
-    told = f"listening on {', '.join(relay.names)}, upstream {relay.upstream}"
+    routes = relay.routes
+    told = "; ".join(map(announce_route, routes))
     told += "; the recording will hold passwords and tokens as clients send them"
-    if relay.recorded_port != relay.upstream.port:
-        # TLS is taken off in it, and Wireshark goes by the port.
-        told += f", and port {relay.recorded_port} for {relay.upstream.port}, which Wireshark knows"
+    for route in routes:
+        if route.recorded_port != route.upstream.port:
+            # TLS is taken off in it, and Wireshark goes by the port.
+            port = route.upstream.port
+            told += f", and port {route.recorded_port} for {port}, which Wireshark knows"
     complain(told)
+    if relay.metrics is not None:
+        complain(f"metrics at http://{relay.metrics.name}/metrics")
     for fault in [] if relay.faults is None else relay.faults.faults:
         complain(f"fault {fault.name}: {fault}")
-    for warning in [] if relay.policy is None else relay.policy.warnings:
-        complain(f"warning: {warning}")
+    for policy in [route.policy for route in routes if route.policy is not None]:
+        for warning in policy.warnings:
+            complain(f"warning: {warning}")
     for host in exposed(relay):
         complain(
             f"warning: {host} is not loopback: whoever reaches this machine reaches the upstream"

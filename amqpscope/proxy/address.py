@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -19,8 +20,15 @@ SCHEMES: Final = {
 }
 
 
+LONGEST_PATH: Final = 107
+"""Octets of the path of a Unix socket, as Linux has it."""
+UNIX: Final = "unix:"
+"""Before the path of a Unix socket."""
+UNIX_HOST: Final = "127.0.0.1"
+"""The address of a Unix socket as the recording has it."""
+
 Target = tuple[int, tuple[str | int, ...]]
-"""A family, and an address as `connect` and `bind` take it."""
+"""A family, and an address as `connect` and `bind` take it; a path alone is a Unix socket's."""
 
 
 class AddressError(Exception):
@@ -33,13 +41,22 @@ class Upstream(NamedTuple):
     host: str
     port: int
     tls: bool
+    path: str = ""
+    """Of its Unix socket, where it has one."""
 
     def __str__(self) -> str:
-        return shown((self.host, self.port))
+        return f"{UNIX}{self.path}" if self.path else shown((self.host, self.port))
+
+    def named(self, address: Address) -> str:
+        """The upstream with the address at which it was tried."""
+        name, tried = str(self), shown(address)
+        return name if self.path or name == tried else f"{name} ({tried})"
 
 
 def parse_upstream(text: str) -> Upstream:
-    """`amqp://broker:5672`, or just `broker:5672`; credentials and path are left to the client."""
+    """`amqp://broker:5672`, `broker:5672` or `unix:/path`; credentials are left to the client."""
+    if text.startswith(UNIX):
+        return Upstream(UNIX_HOST, SCHEMES["amqp"][0], False, socket_path(text))
     scheme = scheme_of(text)
     named = hidden(text)
     try:
@@ -65,7 +82,9 @@ def parse_upstream(text: str) -> Upstream:
 
 def scheme_of(text: str) -> str:
     """`amqps` of `amqps://broker`; a URL without a scheme is meant for AMQP."""
-    return text.partition("://")[0].lower() if "://" in text else "amqp"
+    if text.startswith(UNIX) or "://" not in text:
+        return "amqp"
+    return text.partition("://")[0].lower()
 
 
 def hidden(text: str) -> str:
@@ -93,6 +112,21 @@ def parse_listen(text: str) -> Address:
     return host, int(port)
 
 
+def split_listen(text: str) -> tuple[str, str]:
+    """Where to listen, and the upstream behind it: `:5674=amqp://other`; empty for the usual."""
+    listen, _, upstream = text.partition("=")
+    return listen, upstream
+
+
+def socket_path(text: str) -> str:
+    """The path of `unix:/run/broker.sock`."""
+    path = text.removeprefix(UNIX)
+    path = path.removeprefix("//") if path.startswith("///") else path
+    if not path or len(os.fsencode(path)) > LONGEST_PATH:
+        raise AddressError(f"{text!r}: expected a path of 1 to {LONGEST_PATH} octets")
+    return path
+
+
 def resolve(host: str, port: int, *, passive: bool = False) -> list[Target]:
     """The addresses of a host, with their families, in the order in which to try them."""
     flags = socket.AI_PASSIVE if passive else 0
@@ -107,6 +141,41 @@ def resolve(host: str, port: int, *, passive: bool = False) -> list[Target]:
             # An IPv6 address with a scope has two parts more, which connect() wants to see.
             known[int(family), (address[0], int(address[1]), *map(int, address[2:]))] = None
     return list(known)
+
+
+def resolve_upstream(upstream: Upstream) -> list[Target]:
+    """Where to connect for an upstream."""
+    if upstream.path:
+        return [(int(socket.AF_UNIX), (upstream.path,))]
+    return resolve(upstream.host, upstream.port)
+
+
+def is_literal(host: str) -> bool:
+    """Whether a host is an address, so that there is nothing to look up."""
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def address_of(endpoint: socket.socket, number: int = 0) -> Address:
+    """Our own address of a socket; that of a Unix socket goes by the connection's number."""
+    if endpoint.family == socket.AF_UNIX:
+        return UNIX_HOST, unix_port(number + 32_000)
+    host, port = endpoint.getsockname()[:2]
+    return host, port
+
+
+def unix_port(number: int) -> int:
+    """A port for the peer behind a Unix socket, which has none: another one for each connection."""
+    return 1024 + number % 64_000
+
+
+def name_of(listener: socket.socket) -> str:
+    """Where a listener listens, as people write it."""
+    name = listener.getsockname()
+    return f"{UNIX}{name}" if listener.family == socket.AF_UNIX else shown(name)
 
 
 def loopback(address: Address) -> bool:

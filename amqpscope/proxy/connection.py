@@ -77,7 +77,7 @@ class Endpoint:
 class Connection:
     """A client and the upstream it talks to."""
 
-    __slots__ = ("client", "client_address", "number", "server", "server_address")
+    __slots__ = ("client", "client_address", "number", "server", "server_address", "upstream")
 
     def __init__(
         self,
@@ -85,8 +85,11 @@ class Connection:
         addresses: tuple[Address, Address],
         client: Endpoint,
         server: Endpoint,
+        upstream: str,
     ) -> None:
         self.number = number
+        self.upstream = upstream
+        """The upstream as messages name it."""
         self.client_address, self.server_address = addresses
         self.client = client
         self.server = server
@@ -117,13 +120,14 @@ class PlainConnection(Connection):
         sockets: tuple[socket.socket, socket.socket],
         addresses: tuple[Address, Address],
         recorded: Address,
+        upstream: str,
     ) -> None:
         # The server as the recording has it, which may be another port.
         there, back = flows(addresses[0], recorded, number)
         host.recording.opened(there, back)
         client = Side(host, self, sockets[0], there)
         server = Side(host, self, sockets[1], back)
-        super().__init__(number, addresses, client, server)
+        super().__init__(number, addresses, client, server, upstream)
         client.peer, server.peer = server, client
         host.watch(client, IN)
         host.watch(server, IN)

@@ -21,6 +21,7 @@ STATUS: Final = "status"
 STOP: Final = "stop"
 READING: Final = "reading"
 FAULTS: Final = "faults"
+COUNTED: Final = "counted"
 ENDED: Final = "ended"
 ANSWER_SECONDS: Final = 5.0
 """A relay that does not answer for so long is stuck in a write to a slow disk."""
@@ -95,6 +96,8 @@ class Channel:
                 relay.tell_news()
             elif word.startswith(FAULTS.encode()):
                 self.send({FAULTS: answer_about_faults(relay, word[len(FAULTS) :])})
+            elif word.startswith(COUNTED.encode()):
+                relay.analysis = json.loads(word[len(COUNTED) :])
         return bool(octets)
 
 
@@ -143,6 +146,10 @@ class Watch:
     def reading(self, number: int) -> None:
         """Report which file of a rotated recording is read now: those before it may go."""
         self._say(f"{READING} {number}")
+
+    def report(self, counted: dict[str, Any]) -> None:
+        """Report what the analysis has counted so far, for the relay's metrics."""
+        self._say(f"{COUNTED} {json.dumps(counted)}")
 
     def told(self) -> list[str]:
         """The lines that came since the last call."""

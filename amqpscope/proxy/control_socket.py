@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from amqpscope.proxy.connection import IN
+from amqpscope.proxy.listening import bind_private, is_abandoned
 from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
@@ -62,13 +63,7 @@ class ControlSocket:
         self.clients: dict[int, tuple[socket.socket, bytearray]] = {}
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            if is_abandoned(self.path):
-                os.unlink(self.path)
-            before = os.umask(0o177)
-            try:
-                self.listener.bind(self.path)
-            finally:
-                os.umask(before)
+            bind_private(self.listener, self.path)
             self.listener.listen(MOST)
         except OSError:
             self.listener.close()
@@ -146,21 +141,6 @@ class ControlSocket:
         with contextlib.suppress(OSError):
             os.unlink(self.path)
             os.rmdir(os.path.dirname(self.path))  # unless another proxy runs
-
-
-def is_abandoned(path: str) -> bool:
-    """Whether a socket is there that nobody answers at."""
-    if not os.path.lexists(path):
-        return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        try:
-            probe.connect(path)
-        except ConnectionRefusedError:
-            return True
-        except OSError:
-            return False
-    return False
 
 
 def running() -> list[str]:

@@ -1,42 +1,26 @@
 """A client that waits while its connection to the upstream is made, and what happens if it is not.
 
-Connecting never blocks: one dead upstream address must not hold up the other connections.
+Connecting never blocks: one dead upstream address must not hold up the other connections. The
+stages are: the client's PROXY header, the lookup, TCP, the tunnel through another proxy.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
-import threading
 from collections.abc import Callable
 from typing import Final
 
-from amqpscope.proxy.address import AddressError, Target, Upstream, resolve, shown
+from amqpscope.proxy.address import UNIX_HOST, Target, address_of
 from amqpscope.proxy.record import Address
+from amqpscope.proxy.route import Route
+from amqpscope.proxy.tunnel import Tunnel, TunnelError
 from amqpscope.wording import reason_of
 
 _UNDER_WAY: Final = (0, 115, 36)
 """Connected, or EINPROGRESS of Linux and BSD."""
-
-
-class Targets:
-    """The addresses of the upstream; looked up again, aside, when none of them answers."""
-
-    def __init__(self, upstream: Upstream) -> None:
-        self.upstream = upstream
-        self.addresses = resolve(upstream.host, upstream.port)
-        self._looking: threading.Thread | None = None
-
-    def refresh(self) -> None:
-        """Ask the resolver once more: the upstream may have moved."""
-        if self._looking is None or not self._looking.is_alive():
-            self._looking = threading.Thread(target=self._look, daemon=True)
-            self._looking.start()
-
-    def _look(self) -> None:
-        with contextlib.suppress(AddressError):
-            self.addresses = resolve(self.upstream.host, self.upstream.port) or self.addresses
+NOWHERE: Final = ("0.0.0.0", 0)
+"""Where a client was led whose upstream was never looked up."""
 
 
 class Dial:
@@ -47,12 +31,16 @@ class Dial:
         number: int,
         client: socket.socket,
         address: Address,
-        targets: list[Target],
+        route: Route,
     ) -> None:
         self.number = number
         self.client = client
         self.client_address = address
-        self.targets = targets
+        self.listen_address = address_of(client, number)
+        """What the client has connected to."""
+        self.route = route
+        self.targets: list[Target] = []
+        """Known when the name of the upstream was looked up."""
         self.attempt = 0
         self.upstream: socket.socket | None = None
         self.reason = "no address"
@@ -61,12 +49,20 @@ class Dial:
         """It is not the upstream that is to blame."""
         self.tell: Callable[[Dial], None] = lambda dial: None
         """Called when the attempt under way has ended, either way."""
+        self.tunnel: Tunnel | None = None
+        """What is said to another proxy on the way."""
+        self.waits_for_client = False
+        """The client has not said yet where it comes from."""
 
     @property
     def target(self) -> Address:
         """The address that is tried, or was the last."""
-        host, port = self.targets[self.attempt - 1][1][:2]
-        return str(host), int(port)
+        if not self.targets:
+            return NOWHERE
+        family, address = self.targets[self.attempt - 1]
+        if family == socket.AF_UNIX:
+            return UNIX_HOST, self.route.upstream.port
+        return str(address[0]), int(address[1])
 
     def next(self) -> socket.socket | None:
         """Begin to connect to the next address; None when there is none left."""
@@ -80,7 +76,9 @@ class Dial:
                 self.own_fault = True
                 continue
             self.own_fault = False
-            code = self.upstream.connect_ex(address)
+            self.tunnel = None
+            unix = family == socket.AF_UNIX
+            code = self.upstream.connect_ex(str(address[0]) if unix else address)
             if code in _UNDER_WAY:
                 return self.upstream
             self.failed(code)
@@ -99,6 +97,30 @@ class Dial:
             self.failed(code)
         return not code
 
+    def send_first(self, octets: bytes) -> bool:
+        """Send what stands before the client's octets: a fresh connection takes it at once."""
+        try:
+            sent = 0 if self.upstream is None else self.upstream.send(octets)
+        except OSError as error:
+            self.give_up(reason_of(error))
+            return False
+        if sent < len(octets):
+            self.give_up("it takes no octets")
+        return sent == len(octets)
+
+    def open_tunnel(self) -> bool:
+        """Go on with the way through another proxy; whether it is open, or `upstream` is None."""
+        upstream, tunnel = self.upstream, self.tunnel
+        if upstream is None or tunnel is None:
+            return False
+        try:
+            return tunnel.work(upstream)
+        except TunnelError as error:
+            self.give_up(str(error))
+        except OSError as error:
+            self.give_up(reason_of(error))
+        return False
+
     def failed(self, code: int) -> None:
         """This address does not do."""
         self.give_up(os.strerror(code).lower())
@@ -114,28 +136,7 @@ class Dial:
 def prepared(endpoint: socket.socket) -> socket.socket:
     """A socket as the relay wants it: never waiting, neither for us nor for more octets."""
     endpoint.setblocking(False)
-    endpoint.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if endpoint.family != socket.AF_UNIX:
+        endpoint.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return endpoint
-
-
-def listen_on(host: str, port: int) -> list[socket.socket]:
-    """Listeners on every address of a host, all on the same port."""
-    listeners: list[socket.socket] = []
-    try:
-        for family, address in resolve(host, port, passive=True):
-            listener = socket.socket(family, socket.SOCK_STREAM)
-            listeners.append(listener)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            # Port 0 means any, but the same for all.
-            chosen = port or (listeners[0].getsockname()[1] if len(listeners) > 1 else 0)
-            listener.bind((address[0], chosen, *address[2:]))
-            listener.listen(1024)
-            listener.setblocking(False)
-    except OSError as error:
-        for listener in listeners:
-            listener.close()
-        raise AddressError(f"cannot listen on {shown((host, port))}: {reason_of(error)}") from error
-    return listeners

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from amqpscope.proxy.address import shown
+from amqpscope.proxy.address import address_of, shown
 from amqpscope.proxy.bridge import Bridge
 from amqpscope.proxy.connection import ERR, IN, OUT, Connection, Endpoint, close_at_once
 from amqpscope.proxy.files import AS_IT_WAS
@@ -62,9 +62,6 @@ class Relaying(Protocol):
     def vanished(self, connection: Connection) -> None:
         """The upstream broke a connection off."""
 
-    def recorded(self, address: Address) -> Address:
-        """The address of the upstream as the recording has it."""
-
 
 class LayeredEnd(Endpoint):
     """One of the two sockets."""
@@ -89,10 +86,12 @@ class LayeredConnection(Connection):
         before: Connection,
         client: LayeredEnd,
         server: LayeredEnd,
+        recorded: Address,
     ) -> None:
-        """`before`: the connection as it was before it had layers."""
+        """`before`: as it was before it had layers; `recorded`: the upstream in the recording."""
         addresses = before.client_address, before.server_address
-        super().__init__(before.number, addresses, client, server)
+        super().__init__(before.number, addresses, client, server, before.upstream)
+        self.recorded = recorded
         self.relay = relay
         self.bridge = bridge
         self.ends = (client, server)
@@ -284,9 +283,9 @@ class LayeredConnection(Connection):
         if self.is_split:
             return
         recording, (client, server) = self.relay.recording, self.ends
-        local = server.socket.getsockname()[:2]
+        local = address_of(server.socket, self.number)
         # The same number: what both conversations have in common has the same sequence numbers.
-        there, back = flows(local, self.relay.recorded(self.server_address), self.number)
+        there, back = flows(local, self.recorded, self.number)
         there.interface, back.interface = client.flow.interface, server.flow.interface
         history, self.history = self.history, None
         if history is not None and not history.lost:

@@ -21,26 +21,32 @@ from typing import TYPE_CHECKING, Any, Final
 from amqpscope.proxy.address import (
     DEFAULT_LISTEN,
     AddressError,
+    Upstream,
     loopback,
-    parse_listen,
     parse_upstream,
     scheme_of,
+    split_listen,
 )
 from amqpscope.proxy.clock import Limits
 from amqpscope.proxy.control import Channel, Watch
-from amqpscope.proxy.dial import Targets, listen_on
 from amqpscope.proxy.entrance import raise_descriptor_limit
 from amqpscope.proxy.files import Files, RecordingError
 from amqpscope.proxy.keylog_tail import KeyLog
+from amqpscope.proxy.listening import listen_at, remove_paths
+from amqpscope.proxy.metrics import MetricsServer
 from amqpscope.proxy.record import Recording
 from amqpscope.proxy.relay import Relay, Status
+from amqpscope.proxy.route import Route
 from amqpscope.proxy.tls import TlsError
 from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
+from amqpscope.proxy.tunnel import Via, parse_via, via_of_environment
 
 if TYPE_CHECKING:
     from amqpscope.proxy.faults import FaultSet
 
 START_SECONDS: Final = 30.0
+DIRECT: Final = "direct"
+"""Of `via`: also where the environment names a proxy."""
 
 
 class StartError(Exception):
@@ -66,6 +72,14 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     faults: tuple[dict[str, Any], ...] = ()
     """What is done to frames, as tables of a file with faults."""
+    via: str = ""
+    """The proxy on the way to the upstreams; empty: what the environment names for wss."""
+    accept_proxy: bool = False
+    """Clients begin with a PROXY header."""
+    send_proxy: str = ""
+    """The version of the PROXY header that upstreams get: v1, v2 or none."""
+    metrics: str = ""
+    """Where to serve metrics."""
 
 
 def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
@@ -74,10 +88,9 @@ def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
     listeners: list[socket.socket] = []
     try:
         faults = make_faults(settings.faults)
-        targets = Targets(parse_upstream(settings.upstream))
-        policy = None if settings.tls is None else TlsPolicy(settings.tls)
-        for text in settings.listen:
-            listeners.extend(listen_on(*parse_listen(text)))
+        routes = make_routes(settings, listeners)
+        metrics = listen_at(settings.metrics) if settings.metrics else []
+        listeners.extend(metrics)
         files = Files(
             settings.write,
             octets=settings.rotate_octets,
@@ -87,24 +100,74 @@ def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
         # Last, so that no file is left behind by what cannot begin.
         recording = Recording(files)
     except (AddressError, RecordingError, StartError, TlsError) as error:
+        remove_paths(listeners)
         for listener in listeners:
             listener.close()
         raise StartError(str(error)) from error
-    if policy is not None:
-        policy.prepare()
+    for route in routes:
+        if route.policy is not None:
+            route.policy.prepare()
     keylog = None if settings.keylog is None else KeyLog(settings.keylog)
-    return Relay(
-        listeners,
-        targets,
+    relay = Relay(
+        routes,
         recording,
         tell,
         settings.idle_seconds,
-        policy,
         keylog,
         settings.limits,
-        scheme_of(settings.upstream),
         faults,
+        accept_proxy=settings.accept_proxy,
+        send_proxy=settings.send_proxy,
     )
+    if metrics:
+        relay.metrics = MetricsServer(relay, metrics)
+    return relay
+
+
+def make_routes(settings: Settings, listeners: list[socket.socket]) -> list[Route]:
+    """Listeners with their upstreams; those of one upstream are one route."""
+    places: dict[str, list[str]] = {}
+    for text in settings.listen:
+        place, upstream = split_listen(text)
+        places.setdefault(upstream or settings.upstream, []).append(place)
+    routes = []
+    for upstream, texts in places.items():
+        own: list[socket.socket] = []
+        target = parse_upstream(upstream)
+        via = choose_via(settings.via, upstream, target)
+        policy = make_policy(settings, target)
+        for text in texts:
+            found = listen_at(text)
+            own.extend(found)
+            listeners.extend(found)
+        routes.append(Route(own, target, scheme_of(upstream), policy, via))
+    return routes
+
+
+def choose_via(text: str, upstream: str, target: Upstream) -> Via | None:
+    """The proxy on the way to an upstream: the one that was asked for, or the environment's."""
+    if text == DIRECT:
+        return None
+    if not text and scheme_of(upstream) == "wss":
+        text = via_of_environment(target)
+    if text and target.path:
+        raise AddressError(f"--via has no use for {target}")
+    return parse_via(text) if text else None
+
+
+def make_policy(settings: Settings, target: Upstream) -> TlsPolicy | None:
+    """TLS for the clients of an upstream."""
+    if settings.tls is None:
+        return None
+    if target == parse_upstream(settings.upstream):
+        return TlsPolicy(settings.tls)
+    own = dataclasses.replace(
+        settings.tls,
+        upstream_tls=target.tls and not settings.tls.in_band,
+        upstream_host=target.host,
+        upstream_port=target.port,
+    )
+    return TlsPolicy(own)
 
 
 def make_faults(tables: tuple[dict[str, Any], ...]) -> FaultSet | None:
@@ -121,7 +184,8 @@ def make_faults(tables: tuple[dict[str, Any], ...]) -> FaultSet | None:
 
 def exposed(relay: Relay) -> list[str]:
     """The listeners that others than this machine can reach."""
-    names = [listener.getsockname()[:2] for listener in relay.listeners]
+    found = [each for each in relay.entrance.listeners if each.family != socket.AF_UNIX]
+    names = [listener.getsockname()[:2] for listener in found]
     return [host for host, port in names if not loopback((host, port))]
 
 

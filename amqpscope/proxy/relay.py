@@ -12,25 +12,27 @@ import socket
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from amqpscope.proxy.address import shown
+from amqpscope.proxy.address import address_of, shown
 from amqpscope.proxy.bridge import Bridge
 from amqpscope.proxy.clock import FOR_EVER, Clock, Limits
 from amqpscope.proxy.connection import EDGE, Connection, PlainConnection, Side
-from amqpscope.proxy.dial import Dial, Targets
+from amqpscope.proxy.dial import Dial
 from amqpscope.proxy.entrance import Entrance
 from amqpscope.proxy.keylog_tail import KeyLog
 from amqpscope.proxy.layered_connection import LayeredConnection, LayeredEnd
 from amqpscope.proxy.lines import Repeats
-from amqpscope.proxy.record import FULL, Address, Recording
+from amqpscope.proxy.listening import remove_paths
+from amqpscope.proxy.record import FULL, Recording
+from amqpscope.proxy.route import Route
 from amqpscope.proxy.sniff import MAX_HELLO, Kind, sniff
 from amqpscope.proxy.tls_bridge import Crossing
-from amqpscope.proxy.tls_policy import TlsPolicy
 
 if TYPE_CHECKING:
     from amqpscope.proxy.control_socket import ControlSocket
     from amqpscope.proxy.faults import FaultSet
+    from amqpscope.proxy.metrics import MetricsServer
 
 ONE_LINE: Final = 1.0
 """Seconds in which connections that the upstream breaks off are worth one line."""
@@ -70,32 +72,28 @@ class Relay:
 
     def __init__(
         self,
-        listeners: list[socket.socket],
-        targets: Targets,
+        routes: list[Route],
         recording: Recording,
         tell: Callable[[str], None],
         idle_seconds: float = 0.0,
-        policy: TlsPolicy | None = None,
         keylog: KeyLog | None = None,
         limits: Limits | None = None,
-        scheme: str = "amqp",
         faults: FaultSet | None = None,
+        *,
+        accept_proxy: bool = False,
+        send_proxy: str = "",
     ) -> None:
-        self.listeners = listeners
-        self.names = [shown(listener.getsockname()) for listener in listeners]
-        self.upstream = targets.upstream
+        self.routes = routes
+        """Listeners with their upstreams; the first is what the user names first."""
         self.recording = recording
         self.tell = tell
         """Says one line to the user; must not wait."""
         self.repeats = Repeats(tell)
-        self.policy = policy
-        """Who speaks TLS to whom; None: it is passed on like anything else."""
         self.keylog = keylog
         """Where a peer writes the secrets of TLS that is passed on."""
         self.limits = limits or Limits()
         self.faults = faults
         """What may be done to frames that pass; None: nothing is."""
-        self.websocket = scheme in ("ws", "wss")
         self.epoll = select.epoll()
         self.handlers: dict[int, Handler] = {}
         self.queue: list[tuple[Side, memoryview | None]] = []
@@ -104,14 +102,20 @@ class Relay:
         """What waits for the end of the turn."""
         self.open: set[Connection] = set()
         self.vanished_at = 0.0
+        self.vanished_from = ""
         self.vanished_too = 0
         """Connections that the upstream broke off and nobody was told of yet."""
         self.running = True
         self.timeout = FOR_EVER
         """Seconds to wait for events; the clock sets it."""
         self.clock = Clock(self, idle_seconds)
-        self.entrance = Entrance(self, listeners, targets, self.limits.connect)
+        self.entrance = Entrance(
+            self, self.limits.connect, accept_proxy=accept_proxy, send_proxy=send_proxy
+        )
         self.control: ControlSocket | None = None
+        self.metrics: MetricsServer | None = None
+        self.analysis: dict[str, Any] | None = None
+        """What the analysis has counted, as `runs.tally` reports it."""
 
     def run(self) -> None:
         """Relay until stopped."""
@@ -181,13 +185,17 @@ class Relay:
     def close(self) -> None:
         """Close everything; the recording is complete after that."""
         if self.vanished_too:
-            self.tell(f"upstream {self.upstream} has reset {self.vanished_too:,} more connections")
+            more = f"{self.vanished_too:,} more connections"
+            self.tell(f"upstream {self.vanished_from} has reset {more}")
         self.repeats.close()
         if self.control is not None:
             self.control.close()
             self.control = None
         self.recording.close()
         self.tell_news()
+        self.entrance.close()
+        if self.metrics is not None:
+            remove_paths(self.metrics.listeners)
         for connection in list(self.open):
             self.leave(connection)
         self.forget()
@@ -197,6 +205,8 @@ class Relay:
         self.entrance.forget()
         if self.control is not None:
             self.control.forget()
+        if self.metrics is not None:
+            self.metrics.forget()
         self.epoll.close()
         self.recording.forget()
 
@@ -204,8 +214,8 @@ class Relay:
         """How it goes."""
         recording = self.recording
         return Status(
-            self.names,
-            str(self.upstream),
+            [name for route in self.routes for name in route.names],
+            str(self.routes[0].upstream),
             recording.files.path,
             recording.files.first,
             recording.octets,
@@ -246,51 +256,33 @@ class Relay:
     @property
     def reserved(self) -> int:
         """Connections that we cannot have because TLS needs the descriptors."""
-        return 0 if self.policy is None else (self.policy.descriptors + 1) // 2
-
-    @property
-    def scheme(self) -> str:
-        """What clients should speak to us: TLS only where we pass it on, or show a certificate."""
-        policy = self.policy
-        tls = self.upstream.tls if policy is None else policy.options.cert is not None
-        return ("wss" if tls else "ws") if self.websocket else ("amqps" if tls else "amqp")
-
-    @property
-    def recorded_port(self) -> int:
-        """The port of the upstream as the recording has it.
-
-        What was inside TLS stands there in the clear, and Wireshark goes by the port.
-        """
-        if self.policy is None or not self.policy.options.encrypted:
-            return self.upstream.port
-        return 80 if self.websocket else 5672
-
-    def recorded(self, address: Address) -> Address:
-        """The address of the upstream as the recording has it."""
-        return address[0], self.recorded_port
+        policies = [route.policy for route in self.routes if route.policy is not None]
+        return sum((policy.descriptors + 1) // 2 for policy in policies)
 
     def connection(self, dial: Dial, upstream: socket.socket) -> None:
         """Let a client and its upstream talk, in the right way."""
         sockets = (dial.client, upstream)
         addresses = dial.client_address, dial.target
+        route = dial.route
+        recorded = route.recorded(dial.target)
         connection = PlainConnection(
-            self, dial.number, sockets, addresses, self.recorded(dial.target)
+            self, dial.number, sockets, addresses, recorded, str(route.upstream)
         )
         self.open.add(connection)
         self.clock.opened()
-        policy = self.policy
+        policy = route.policy
         if (policy is not None and policy.options.encrypted) or self.may_match(dial.number):
             # At once: not an octet may go upstream in the clear, or unseen by a fault.
-            self.add_layers(connection)
+            self.add_layers(connection, route)
         elif policy is not None:
             # The first octets of the client tell; after them nothing of this is left.
-            self.handlers[connection.client.fd] = partial(self.sniff, connection)
+            self.handlers[connection.client.fd] = partial(self.sniff, connection, route)
 
     def may_match(self, number: int) -> bool:
         """Whether a fault can match a frame of a connection."""
         return self.faults is not None and self.faults.may_match(number)
 
-    def sniff(self, connection: PlainConnection, events: int) -> None:
+    def sniff(self, connection: PlainConnection, route: Route, events: int) -> None:
         """The client speaks for the first time: TLS, or anything else."""
         client = connection.client
         try:
@@ -299,12 +291,12 @@ class Relay:
             first = b"?"
         opening = sniff(first)
         if first and (opening is None or opening.kind in (Kind.TLS, Kind.IN_BAND_TLS)):
-            self.later.append(partial(self.add_layers, connection))
+            self.later.append(partial(self.add_layers, connection, route))
         elif isinstance(client, Side):
             self.handlers[client.fd] = client.event
             client.event(events)
 
-    def add_layers(self, connection: PlainConnection) -> None:
+    def add_layers(self, connection: PlainConnection, route: Route) -> None:
         """Let a connection go on with TLS on one side or both, with faults, or with both."""
         client, server = connection.client, connection.server
         if not client.alive or connection not in self.open:
@@ -318,9 +310,10 @@ class Relay:
             end.pending, end.ended = side.pending, side.ended
             ends.append(end)
         bridge = Bridge()
-        if self.policy is not None:
-            bridge = Crossing(self.policy, client.socket.getsockname()[0])
-        layered = LayeredConnection(self, bridge, connection, ends[0], ends[1])
+        if route.policy is not None:
+            bridge = Crossing(route.policy, address_of(client.socket)[0])
+        recorded = route.recorded(connection.server_address)
+        layered = LayeredConnection(self, bridge, connection, ends[0], ends[1], recorded)
         if self.faults is not None and self.may_match(connection.number):
             layered.add_faults(self.faults.make_layer(layered))
         self.open.add(layered)
@@ -335,7 +328,10 @@ class Relay:
         client = shown(connection.client_address)
         more = f", and {self.vanished_too:,} others before" if self.vanished_too else ""
         self.vanished_at, self.vanished_too = now, 0
-        self.tell(f"upstream {self.upstream} has reset the connection of client {client}{more}")
+        self.vanished_from = connection.upstream
+        self.tell(
+            f"upstream {connection.upstream} has reset the connection of client {client}{more}"
+        )
 
     def tell_news(self) -> None:
         """Report what happened to the recording."""

@@ -20,6 +20,7 @@ from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check, excerpt
 from amqpscope.runs.read import FramePrinter
 from amqpscope.runs.run import Run
+from amqpscope.runs.tally import Tally
 from amqpscope.stream.types import SERVER
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class ProxyOutput:
     """A command runs beside, and standard output is its own."""
     path: str = ""
     """Where to write what is printed; empty: not to a file."""
+    metrics: bool = False
+    """Somebody may ask the relay what was counted."""
 
 
 class LiveResult:
@@ -101,6 +104,8 @@ class Live:
         self.run = Run(Input(path, follow=True, fd=fd), output.selection)
         self.live = LiveResult(self.run)
         self.lag = Lag(watch, complain)
+        self.tally = Tally() if output.metrics else None
+        self.reported = 0.0
         self.printer = None
         if not output.lint:
             self.printer = FramePrinter(
@@ -116,9 +121,12 @@ class Live:
                 self.printer.print(batch)
             else:
                 self.live.take(batch)
+            if self.tally is not None:
+                self.tally.take(batch)
             if not batch.pause:
                 continue
             capture = self.run.pieces.capture
+            self.report(capture.position)
             if capture.number != self.number:
                 self.number = capture.number
                 self.watch.reading(self.number)
@@ -127,6 +135,13 @@ class Live:
         self.hear()
         self.run.close()
         return self.result()
+
+    def report(self, position: int) -> None:
+        """Let the relay know what was counted, now and then."""
+        now = time.monotonic()
+        if self.tally is not None and now - self.reported >= LOOK:
+            self.reported = now
+            self.watch.report(self.tally.table(position))
 
     def hear(self) -> None:
         """Report what the relay has to say."""

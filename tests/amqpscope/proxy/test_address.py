@@ -29,7 +29,7 @@ from amqpscope.proxy.address import (
     ],
 )
 def test_an_upstream(text, upstream):
-    assert parse_upstream(text) == upstream
+    assert parse_upstream(text)[:3] == upstream
 
 
 @pytest.mark.parametrize("text", ["", "amqp://", "amqp://b:0", "amqp://b:x", "http://b", "[::1"])

@@ -93,6 +93,8 @@ def echo(peer):
 
 
 def split(text):
+    if text.startswith("unix:"):
+        return text
     host, _, port = text.rpartition(":")
     return host.strip("[]"), int(port)
 
