@@ -38,6 +38,8 @@ MAX_HELD: Final = 64
 MAX_ODD: Final = 4096
 """Octets of a client that may wait for what a server does that cannot read them."""
 
+NO_FAULTS: Final[list[tuple[str, str]]] = []
+"""What nearly all units have; shared, so never added to."""
 NOTHING: Final[list[Finding]] = []
 """What most units have; shared, so never added to."""
 
@@ -88,6 +90,8 @@ class Step:
         self.frame: Frame = event.frame
         self.findings = findings
         """The rules that this unit breaks."""
+        self.faults: list[tuple[str, str]] = NO_FAULTS
+        """The faults of a proxy that acted here, by name, and what each did."""
 
 
 class StreamEnd:
@@ -98,6 +102,9 @@ class StreamEnd:
         self.sender = end.sender
         self.reason = end.reason
         """How TCP ended, as in `stream.types.End`."""
+        marks = conversation.connection.marks
+        self.faults = NO_FAULTS if marks is None else marks.take(end.packet)
+        """The faults of a proxy that acted behind the last frame."""
         self.time = end.time
 
 
@@ -458,7 +465,11 @@ class Analyzer:
             findings = attributed(findings, conversation.connection)
             self._late.extend([found for found in findings if found.frame != frame.number])
             findings = [found for found in findings if found.frame == frame.number]
-        steps.append(Step(conversation, talk, event, findings))
+        step = Step(conversation, talk, event, findings)
+        marks = conversation.connection.marks
+        if marks is not None:
+            step.faults = marks.take(frame.packet)
+        steps.append(step)
         if frame.unit.header is not None:
             if frame.sender == SERVER:
                 self.speakers.add(conversation.connection.server)

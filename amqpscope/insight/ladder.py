@@ -31,8 +31,12 @@ MAX_TRACKS: Final = 6
 """Brackets side by side beyond which no more are drawn."""
 
 
+FAULT: Final = "fault"
+"""The rule of a note that is no finding: a fault of a proxy acted here."""
+
+
 class Note(NamedTuple):
-    """A finding on an arrow."""
+    """A finding on an arrow, or a fault."""
 
     severity: str
     rule: str
@@ -40,6 +44,14 @@ class Note(NamedTuple):
     peer: str
     text: str
     sure: bool = True
+
+    @property
+    def words(self) -> str:
+        """All of it on one line."""
+        if self.rule == FAULT:
+            return f"{FAULT} {self.name}: {self.text}"
+        doubt = "" if self.sure else ", suspect"
+        return f"{self.severity} {self.rule} ({self.peer}{doubt}): {self.text}"
 
 
 class Entry(NamedTuple):
@@ -169,10 +181,14 @@ class Missing(Row):
 class Ended(Row):
     """A peer's direction is over: `fin`, `rst`, or another word for it."""
 
-    def __init__(self, connection: int, frame: int, time: int, sender: int, how: str) -> None:
+    def __init__(
+        self, connection: int, frame: int, time: int, sender: int, how: str, faults: str
+    ) -> None:
         super().__init__(connection, frame, time)
         self.sender = sender
         self.how = how
+        self.faults = faults
+        """What faults of a proxy did behind the last frame."""
 
 
 class Ladder:
@@ -218,7 +234,7 @@ class Ladder:
         if not self.frames:
             self.start = self.start or entry.time
         self.frames += 1
-        self.findings += len(entry.notes)
+        self.findings += sum(1 for note in entry.notes if note.rule != FAULT)
         self._between(entry)
         self._time = entry.time
         for frame in entry.joined:
@@ -233,13 +249,13 @@ class Ladder:
             self._hold(arrow)
         self._drawn[entry.frame] = arrow
 
-    def end(self, frame: int, time: int, sender: int, how: str) -> None:
+    def end(self, frame: int, time: int, sender: int, how: str, faults: str = "") -> None:
         """A direction is over."""
         self._release(BEFORE)
         last = self.rows[-1] if self.rows else None
         # A reset, or the end of the capture, ends both directions: it is one thing.
         if how == "fin" or not isinstance(last, Ended) or last.how == "fin":
-            self.rows.append(Ended(self.number, frame, time, sender, how))
+            self.rows.append(Ended(self.number, frame, time, sender, how, faults))
 
     def finish(self) -> None:
         """There is nothing more to come."""
@@ -389,7 +405,8 @@ def row_text(row: Row) -> str:
     if isinstance(row, Missing):
         return f"octets of the {PEERS[row.sender]} are missing here"
     if isinstance(row, Ended):
-        return WAYS.get(row.how, row.how).format(peer=PEERS[row.sender])
+        words = WAYS.get(row.how, row.how).format(peer=PEERS[row.sender])
+        return f"{row.faults}: {words}" if row.faults else words
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amqpscope.analysis import Conversation, Step
-from amqpscope.insight.ladder import Entry, Note
+from amqpscope.insight.ladder import FAULT, Entry, Note
 from amqpscope.protocols.voice import MANY
 from amqpscope.protocols.words import endpoint, printable
 
@@ -25,10 +25,10 @@ def entry(step: Step) -> Entry:
         voice.name(event),
         voice.rung(event),
         "",
-        broken(step.findings) if step.findings else voice.alike(event),
+        broken(step.findings) if step.findings else "" if step.faults else voice.alike(event),
         tuple(joined),
         voice.answer(event),
-        tuple(map(note, step.findings)),
+        (*map(fault_note, step.faults), *map(note, step.findings)),
         frame.lost_before,
         MANY if step.findings else voice.drawn(event),
         voice.rung_colour(event),
@@ -50,6 +50,16 @@ def note(finding: Finding) -> Note:
         printable(finding.message),
         finding.certainty == "sure",
     )
+
+
+def fault_note(acted: tuple[str, str]) -> Note:
+    """A fault of a proxy, where it acted."""
+    return Note("info", FAULT, printable(acted[0]), "", printable(acted[1]))
+
+
+def fault_words(faults: list[tuple[str, str]]) -> str:
+    """Faults behind the last frame of a connection, on one line."""
+    return "; ".join(fault_note(acted).words for acted in faults)
 
 
 def endpoints(conversation: Conversation) -> tuple[str, str]:

@@ -60,6 +60,13 @@ class CsvLines:
             safe(printable(finding.message)), finding.rule,
         )  # fmt: skip
 
+    def fault(self, connection: int, name: str, action: str) -> str:
+        """A fault behind the last frame of a connection, as a row of its own."""
+        return as_row(
+            "", "", "", connection, "", "", "fault", "", safe(printable(name)), "", "", "", "", "",
+            safe(printable(action)), "",
+        )  # fmt: skip
+
     def line(self, step: Step) -> str:
         """One unit."""
         frame, unit, event, voice = step.frame, step.frame.unit, step.event, step.talk.voice

@@ -38,6 +38,9 @@ class FrameFormat(Protocol):
     def finding(self, finding: Finding, capture: str, *, late: bool) -> str:
         """A finding on a line of its own; a late one does not stand below its frame."""
 
+    def fault(self, connection: int, name: str, action: str) -> str:
+        """A fault behind the last frame of a connection, on a line of its own."""
+
 
 def text_frames(look: Look) -> FrameFormat:
     """A line a frame, for people."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.insight.endings import explained, explained_words
 from amqpscope.insight.explanation import holding_words, with_frame
+from amqpscope.insight.ladder import FAULT
 from amqpscope.model.ending import CONNECTION, LINK
 from amqpscope.model.place import EXCHANGE, QUEUE
 from amqpscope.protocols.ending_words import full_words
@@ -168,7 +169,9 @@ class ConnectionsPart:
         )
 
     def linker(self, row: Arrow, note: Note) -> str:
-        """Where a finding on an arrow is described in full."""
+        """Where a finding on an arrow is described in full; a fault is so where it stands."""
+        if note.rule == FAULT:
+            return ""
         name = f"{self.prefix}f{row.frame}-{note.rule}"
         return f"#{name}" if name in self.named else f"#rule-{note.rule}"
 

@@ -52,6 +52,11 @@ class JsonLines(StepSink):
         """A finding as an object of its own."""
         return json.dumps({"kind": "finding", **finding_object(finding, capture)})
 
+    def fault(self, connection: int, name: str, action: str) -> str:
+        """A fault behind the last frame of a connection, as an object of its own."""
+        found = {"kind": "fault", "connection": connection, "fault": name, "action": action}
+        return json.dumps(found)
+
     def line(self, step: Step) -> str:
         """One unit, without the line's end."""
         out: list[str] = ['{"frame": ']
@@ -65,6 +70,8 @@ class JsonLines(StepSink):
         put_number(out, len(frame.raw) + frame.missing)
         out.append(', "fields": ')
         step.talk.voice.put_content(out, step.event, self.show_secrets)
+        if step.faults:
+            out.append(f', "fault": {text(", ".join([name for name, _ in step.faults]))}')
         if step.findings:
             found = ", ".join([text(found.rule) for found in step.findings])
             out.append(f', "findings": [{found}]}}')

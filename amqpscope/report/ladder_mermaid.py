@@ -53,8 +53,7 @@ def lines(row: Row, lanes: Lanes, start: int) -> Iterator[str]:
     below = f"<br/>{escaped(more)}" if more else ""
     yield f"    p{source}{arrow}p{target}: {escaped(label)}{below}"
     for note in entry.notes:
-        doubt = "" if note.sure else ", suspect"
-        text = f"{note.severity} {note.rule} ({note.peer}{doubt}): {note.text}"
+        text = note.words
         yield f"    Note over {over}: {'<br/>'.join(map(escaped, wrap(text, LONGEST)))}"
 
 

@@ -126,8 +126,7 @@ class Picture:
 
     def wrapped(self, note: Note, row: Row) -> list[str]:
         """A finding in lines."""
-        doubt = "" if note.sure else ", suspect"
-        text = f"{note.severity} {note.rule} ({note.peer}{doubt}): {note.text}"
+        text = note.words
         return wrap(text, self.letters(row, 52))
 
     def body(self) -> str:

@@ -206,10 +206,7 @@ class Picture:
         left, right = self.span(row)
         if right - left < ROOMY:
             left, right = self.places[0], self.places[-1]
-        doubt = "" if note.sure else ", suspect"
-        text = (
-            f"{SIGNS[note.severity]} {note.severity} {note.rule} ({note.peer}{doubt}): {note.text}"
-        )
+        text = f"{SIGNS[note.severity]} {note.words}"
         for line in wrap(text, right - left - 4, "", "  "):
             cells = self.blank("│")
             put(cells, left + 3, line)

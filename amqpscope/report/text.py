@@ -89,6 +89,10 @@ class TextLines:
         lines = "\n".join(wrap(text, self.width, " " * 6, " " * 8))
         return lines.replace(mark, self.styled(mark, SEVERITY_COLOURS[finding.severity]), 1)
 
+    def fault(self, connection: int, name: str, action: str) -> str:
+        """A fault behind the last frame of a connection, on a line of its own."""
+        return f"      {printable(f'fault {name}: {action}')}, connection {connection}"
+
     def line(self, step: Step) -> str:
         """One unit."""
         frame = step.frame
@@ -133,15 +137,13 @@ class TextLines:
 
 def findings(step: Step) -> str:
     """The fault behind this frame, and the rules that it was known to break when it passed."""
-    marks = step.conversation.connection.marks
-    fault = "" if marks is None else printable(marks.fault_at(step.frame.packet))
-    broken = [f"fault {fault}"] if fault else []
-    broken += [
+    acted = "".join([f"[{printable(f'fault {name}: {action}')}] " for name, action in step.faults])
+    broken = [
         found.rule
         for found in step.findings
         if found.severity != "info" and found.certainty == "sure"
     ]
-    return f"[{' '.join(broken)}] " if broken else ""
+    return acted + (f"[{' '.join(broken)}] " if broken else "")
 
 
 def colour_of(step: Step) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Conversation, Step, StreamEnd
 from amqpscope.insight.ladder import Ladder
-from amqpscope.insight.ladder_steps import endpoints, entry
+from amqpscope.insight.ladder_steps import endpoints, entry, fault_words
 from amqpscope.insight.refusals import refusal
 from amqpscope.insight.statistics import Statistics
 from amqpscope.insight.stuck import StuckWatch
@@ -120,7 +120,8 @@ class Ladders:
         if ladder is not None:
             last = passed.conversation.last[passed.sender]
             number = 0 if last is None else last.number
-            ladder.end(number, passed.time, passed.sender, passed.reason)
+            faults = fault_words(passed.faults)
+            ladder.end(number, passed.time, passed.sender, passed.reason, faults)
 
     def ladder(self, talk: Conversation) -> Ladder:
         """The ladder of a connection."""

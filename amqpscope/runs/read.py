@@ -61,6 +61,9 @@ class FramePrinter:
         else:
             lines = self.with_findings(steps) if self.every_finding else self.format.lines(steps)
         self.keep(lines + self.findings(late, late=True) if late else lines)
+        if batch.end is not None and batch.end.faults and where is None:
+            number = batch.end.conversation.number
+            self.keep([self.format.fault(number, *acted) for acted in batch.end.faults])
         if batch.pause and self.kept:
             write_lines(self.out, self.kept)
             self.kept = []

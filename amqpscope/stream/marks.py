@@ -28,6 +28,10 @@ class Marks:
         """Which peer the proxy plays: who sent the packets with comments; -1: not known."""
         self.faults: list[tuple[int, str, bool]] = []
         """From which packet on, by which fault, and whether the real peer may go by it."""
+        self.actions: list[str] = []
+        """What each of them did."""
+        self.shown = 0
+        """How many of them have been shown at a frame."""
 
     def add(self, packet: int, sender: int, text: str) -> None:
         """Take the comment of a packet."""
@@ -38,13 +42,19 @@ class Marks:
         name, _, action = text[len(FAULT) :].partition(": ")
         kind = action.partition(" ")[0]
         self.faults.append((packet, name, kind in LEGAL))
+        self.actions.append(action)
 
-    def fault_at(self, packet: int) -> str:
-        """The fault that made or changed a packet; empty for none."""
-        for first, name, _ in self.faults:
-            if first == packet:
-                return name
-        return ""
+    def take(self, packet: int) -> list[tuple[str, str]]:
+        """The faults that acted up to a packet and were not taken before: names and actions.
+
+        A fault that sent or changed a frame is noted on its packet; one that took a frame away, on
+        a packet without octets before the next frame.
+        """
+        taken: list[tuple[str, str]] = []
+        while self.shown < len(self.faults) and self.faults[self.shown][0] <= packet:
+            taken.append((self.faults[self.shown][1], self.actions[self.shown]))
+            self.shown += 1
+        return taken
 
     def fault_behind(self, packet: int, peer: int) -> str:
         """The fault that what a peer does in a packet may rest on; empty for none.

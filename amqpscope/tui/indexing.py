@@ -175,6 +175,8 @@ class Indexer:
             self.facts.append({"refusal": frame.number, "words": words, "meaning": meaning})
         for finding in step.findings:
             self.find(finding)
+        if step.faults:
+            self.facts.append({"frame": step.frame.number, "faults": step.faults})
         span = self.spans.get(number)
         if span is None:
             self.spans[number] = [1, frame.time, frame.time]

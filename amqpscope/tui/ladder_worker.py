@@ -106,12 +106,14 @@ class LadderWorker:
         self,
         places: PieceIndex,
         findings: Findings,
+        faults: dict[int, list[tuple[str, str]]],
         request: LadderRequest,
         *,
         secrets: bool,
         live: bool,
     ) -> None:
         self.findings = findings
+        self.faults = faults
         self.known = len(findings)
         """Findings when it began: if there are more at the end, it is worth another run."""
         self.request = request
@@ -165,6 +167,7 @@ class LadderWorker:
         self.end(step.frame.time)
         self.talks[talk.number] = talk
         step.findings = self.findings_at(step.frame.number)
+        step.faults = self.faults.get(step.frame.number, [])
         describe = partial(step.talk.voice.summary, step.event, self.secrets)
         self.ladder(talk).add(entry(step), describe)
 

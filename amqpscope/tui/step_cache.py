@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
+from amqpscope.insight.ladder_steps import fault_words
 from amqpscope.protocols.registry import PROTOCOLS, named, of_voice
 from amqpscope.protocols.sketch import LINE, REDELIVERED, FrameRecord, Sketcher
 from amqpscope.protocols.voice import Voice
@@ -47,8 +48,10 @@ class Row(NamedTuple):
     """What it is coloured by: a performative, `malformed`, `sasl`, `header` or `empty`."""
     text: str
     findings: list[Finding]
-    redelivered: bool
+    redelivered: bool = False
     """It hands out a message again, as its sender says."""
+    faults: str = ""
+    """The faults of a proxy that acted here, and what they did."""
 
 
 class Span(NamedTuple):
@@ -86,6 +89,8 @@ class StepCache:
         self.sketchers: dict[Voice, Sketcher | None] = {}
         """What makes single events again, by their family; None: they are replayed."""
         self.findings = Findings(files.facts)
+        self.faults: dict[int, list[tuple[str, str]]] = {}
+        """The faults of a proxy that acted, by frame."""
         self.refusals = RefusalIndex(files.facts)
         self.cache: OrderedDict[int, Step] = OrderedDict()
 
@@ -109,6 +114,8 @@ class StepCache:
         if "finding" in fact:
             frame = self.findings.add(fact["finding"], line.place, line.size)
             self.cache.pop(frame, None)
+        elif "faults" in fact:
+            self.faults[fact["frame"]] = [(name, action) for name, action in fact["faults"]]
         elif "refusal" in fact:
             self.refusals.add(line)
         elif "note" in fact:
@@ -189,7 +196,8 @@ class StepCache:
             findings = step.findings
         return Row(number, record.time, record.connection, record.sender, channel,
                    printable(place), name, kind, text, findings,
-                   bool(record.flags & REDELIVERED))  # fmt: skip
+                   bool(record.flags & REDELIVERED),
+                   fault_words(self.faults.get(number, [])))  # fmt: skip
 
 
 def conversation_of(fact: dict[str, Any]) -> Conversation:

@@ -133,8 +133,10 @@ class LadderView(SteppingView):
         source = self.store.source
         places = PieceIndex(self.store.files, source.decode_as)
         live = source.follow and not self.store.done
-        self.climb = LadderWorker(places, self.store.findings, request, secrets=source.show_secrets,
-                           live=live)  # fmt: skip
+        faults = self.store.steps.faults
+        self.climb = LadderWorker(
+            places, self.store.findings, faults, request, secrets=source.show_secrets, live=live
+        )
         self.rows.waiting = "laying out..."
         self.rows.refresh()
 

@@ -166,6 +166,8 @@ class FrameList(VirtualList):
             f"{row.connection:3} {ARROWS[row.sender]} {channel:>3} "
         )
         words = broken_rules(row.findings) + row.text
+        if row.faults:
+            words = f"[{row.faults}] {words}"
         said = row.name if cell_len(row.name) <= name else cut(row.name, name)
         return [
             self.sign(row),

@@ -85,13 +85,60 @@ def test_packet_comments_name_the_fault(wire):
     assert sorted(each.proxy for each in marks) == [0, 1]
 
 
-def test_the_list_of_frames_shows_where_a_fault_acted(wire, amqpscope):
-    it = wire(fault("delivery-id == 1", "set message-format=7", name="odd"))
+@pytest.fixture
+def acted(wire):
+    """A recording: the second message is changed, the third ends the connection."""
+    changed = fault("delivery-id == 1", "set message-format=7", name="odd")
+    it = wire(changed, fault("delivery-id == 2", "disconnect", name="gone"))
     it.client.say(*SENT)
-    for _ in SENT:
-        it.server.hear()
-    shown = amqpscope("read", finish(it)).stdout.splitlines()
-    assert [line.split()[2] for line in shown if "[fault odd]" in line] == ["2"]
+    it.server.hear(), it.server.hear()
+    return finish(it)
+
+
+CHANGED = "fault odd: set message-format=7 on transfer"
+GONE = "fault gone: disconnect on transfer"
+
+
+def test_the_list_of_frames_shows_where_faults_acted(acted, amqpscope):
+    shown = amqpscope("read", acted).stdout.splitlines()
+    (line,) = [line for line in shown if f"transfer        [{CHANGED}] " in line]
+    assert line.split()[2] == "2"
+    # Behind the last frame of each conversation, what ended both.
+    assert [line.strip() for line in shown if "gone" in line] == [
+        f"{GONE}, connection {number}" for number in (1, 2)
+    ]
+
+
+def test_json_lines_name_the_faults(acted, amqpscope):
+    found = [
+        json.loads(line) for line in amqpscope("read", "-T", "jsonl", acted).stdout.split("\n")[:-1]
+    ]
+    (changed,) = [
+        each
+        for each in found
+        if each.get("fault") == "odd" and "frame" in each and each["connection"] == 2
+    ]
+    assert (changed["name"], changed["fields"]["message-format"]) == ("transfer", 7)
+    assert [each for each in found if each["kind"] == "fault" and each["fault"] == "gone"] == [
+        {"kind": "fault", "connection": n, "fault": "gone", "action": "disconnect on transfer"}
+        for n in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "changed", "ended"),
+    [
+        (("ladder",), f"i {CHANGED}", f"{GONE}: the "),
+        (("ladder", "--format", "mermaid"), CHANGED, f"{GONE}: the "),
+        (("ladder", "--format", "svg"), CHANGED, f"{GONE}: the "),
+        (("read", "--format", "html"), CHANGED, f"{GONE}: the "),
+        (("read", "--format", "csv"), "fault,,odd", "fault,,gone"),
+    ],
+)
+def test_every_picture_shows_where_faults_acted(acted, amqpscope, command, changed, ended):
+    shown = amqpscope(*command, acted).stdout
+    assert changed in shown or command[-1] == "csv"
+    assert ended in shown
 
 
 @pytest.mark.tshark
