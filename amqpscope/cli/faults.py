@@ -60,13 +60,17 @@ proxy_option = click.option(
 
 @click.group(cls=Described)
 def faults() -> None:
-    """List, add and remove the faults of a proxy that runs.
+    """List, add and remove the faults of a proxy that runs; hold frames, and decide on them.
 
     \b
     amqpscope proxy amqp://broker --fault 'transfer && from == client => drop times=1'
     amqpscope faults list
     amqpscope faults add 'flow => set link-credit=0' --proxy 5673
     amqpscope faults remove fault-1
+    amqpscope faults intercept 'disposition && from == server'
+    amqpscope faults held
+    amqpscope faults edit 1
+    amqpscope faults resume --all
     """
 
 
@@ -100,24 +104,129 @@ def remove(name: str | None, fault: str) -> None:
     click.echo(line_of(ask(name, {"do": "remove", "name": fault})["removed"]))
 
 
-@faults.command("held")
+@faults.command()
+@click.argument("where", metavar="FILTER")
 @proxy_option
-def list_held(name: str | None) -> None:
-    """Show the frames that wait for a decision (action hold)."""
-    for each in ask(name, {"do": "held"})["held"]:
-        click.echo(f"connection {each['connection']} from {each['from']}: {each['frame']}")
+def intercept(name: str | None, where: str) -> None:
+    """Hold frames that match FILTER until you decide on each; '' holds none any more."""
+    ask(name, {"do": "intercept", "filter": where})
+
+
+@faults.command("held")
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
+@proxy_option
+def list_held(name: str | None, form: str) -> None:
+    """Show the frames that wait for a decision, and who gives up on them when."""
+    answer = ask(name, {"do": "held"})
+    if form == "json":
+        click.echo(json.dumps(answer["held"], indent=1))
+        return
+    for each in answer["held"]:
+        click.echo(held_line(each))
+    if answer["count"] > len(answer["held"]):
+        click.echo(f"and {answer['count'] - len(answer['held']):,} more")
+
+
+number_argument = click.argument("number", type=int, required=False)
 
 
 @faults.command()
-@click.argument("connection", type=int)
-@click.argument("sender", type=click.Choice(("client", "server")))
-@click.argument("verdict", type=click.Choice(("pass", "edit", "drop", "disconnect")))
-@click.argument("frame", default="")
+@number_argument
+@click.option("--all", "everything", is_flag=True, help="All frames that wait.")
 @proxy_option
-def decide(name: str | None, connection: int, sender: str, verdict: str, frame: str) -> None:
-    """Let a frame that waits pass, drop it, send FRAME in its place, or disconnect."""
-    question = {"do": "decide", "connection": connection, "from": sender}
-    ask(name, {**question, "verdict": verdict, "frame": frame})
+def resume(name: str | None, number: int | None, everything: bool) -> None:
+    """Pass on the frame that waits under NUMBER, as it came."""
+    decide(name, "all" if everything else number, "resume")
+
+
+@faults.command()
+@number_argument
+@proxy_option
+def drop(name: str | None, number: int | None) -> None:
+    """Do not pass a frame that waits on."""
+    decide(name, number, "drop")
+
+
+@faults.command()
+@number_argument
+@proxy_option
+def duplicate(name: str | None, number: int | None) -> None:
+    """Pass a frame that waits on twice."""
+    decide(name, number, "duplicate")
+
+
+@faults.command()
+@number_argument
+@proxy_option
+def disconnect(name: str | None, number: int | None) -> None:
+    """End the connection of a frame that waits: FIN to both peers."""
+    decide(name, number, "disconnect")
+
+
+@faults.command()
+@click.argument("number", type=int)
+@click.argument("action")
+@proxy_option
+def act(name: str | None, number: int, action: str) -> None:
+    """Do to a frame that waits what a fault could do: 'set link-credit=0', 'reject', 'delay 2s'."""
+    decide(name, number, action)
+
+
+@faults.command()
+@click.argument("number", type=int)
+@click.argument("frame", required=False)
+@click.option("--show-secrets", is_flag=True, help="Open frames with passwords and tokens too.")
+@proxy_option
+def edit(name: str | None, number: int, frame: str | None, show_secrets: bool) -> None:
+    """Send FRAME in the place of one that waits; without FRAME, what you make of it in $EDITOR.
+
+    Fields that you leave alone are translated as ever; the others are sent as you write them.
+    """
+    if frame is None:
+        frame = edit_in_editor(name, number, show_secrets)
+    decide(name, number, "edit", frame=frame)
+
+
+def edit_in_editor(name: str | None, number: int, show_secrets: bool) -> str:
+    """What the user makes of a frame; if that is nothing else, it waits on."""
+    from amqpscope.tui.editor import EditorError, edit_text
+
+    answer = ask(name, {"do": "frame", "number": number})
+    if answer["secret"] and not show_secrets:
+        complain(f"frame {number} holds a secret: --show-secrets opens it")
+        sys.exit(UNREADABLE)
+    try:
+        text = edit_text(answer["frame"], answer["dialect"])
+    except EditorError as error:
+        complain(str(error))
+        sys.exit(UNREADABLE)
+    if text is None:
+        complain(f"nothing was changed: frame {number} waits still")
+        sys.exit(UNREADABLE)
+    return text
+
+
+def decide(name: str | None, number: int | str | None, action: str, **more: str) -> None:
+    """Decide on a frame that waits."""
+    ask(name, {"do": "decide", "number": number, "action": action, **more})
+
+
+def held_line(held: dict[str, Any]) -> str:
+    """A frame that waits, on one line."""
+    words = [f"{held['number']}: connection {held['connection']} from {held['from']}"]
+    words.append(f"held for {held['seconds']:.1f} s")
+    if held["behind"]:
+        words.append(f"{held['behind']:,} octets behind it")
+    words += [f"the {peer} has hung up" for peer in held["hung-up"]]
+    words += [deadline_words(each) for each in held["deadlines"]]
+    return f"{', '.join(words)}: {held['name']} {held['summary']}".rstrip()
+
+
+def deadline_words(deadline: dict[str, Any]) -> str:
+    """Who gives up, and when."""
+    left, why = deadline["left"], f"{deadline['what']} of {deadline['seconds']:g} s"
+    when = f"from {left:.1f} s on" if left > 0 else "at any moment"
+    return f"the {deadline['peer']} may close {when} ({why})"
 
 
 def line_of(fault: dict[str, Any]) -> str:

@@ -91,6 +91,20 @@ class PeerView:
         """Pass a frame on with other values in its fields."""
         raise CannotApplyError("this frame has no fields")
 
+    def edit(self, frame: Frame, edited: bytes) -> list[Output]:
+        """Pass a frame on as a person has rewritten it; numbers left alone are translated."""
+        outputs = self.translate(frame)
+        if all(each.forged for each in outputs):
+            raise CannotApplyError("its receiver no longer expects this frame", outputs)
+        return [
+            each if each.forged else Output(each.to, self.merge(frame, each, edited), forged=True)
+            for each in outputs
+        ]
+
+    def merge(self, frame: Frame, passed: Output, edited: bytes) -> bytes:
+        """An edited frame, with the numbers that the frame itself would have been passed with."""
+        return edited
+
     def write(self, frame: Frame, written: Written, to: int) -> list[Output]:
         """Put in a frame beside another, or in its place."""
         return [Output(to, written.octets, forged=True)]
@@ -107,6 +121,15 @@ class PeerView:
     def is_over(self) -> bool:
         """Whether a connection that the proxy closed has been closed by both peers."""
         return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether both peers have opened the connection."""
+        return True
+
+    def patience_of(self, side: int) -> tuple[float, str]:
+        """After how many seconds of silence a peer may close, and what says so; 0: never."""
+        return 0.0, ""
 
     @property
     def dialect(self) -> str:

@@ -104,6 +104,9 @@ class Connection:
         """A number that changes with every octet that passes."""
         return self.client.flow.seq + self.server.flow.seq
 
+    def left(self) -> None:
+        """It is over."""
+
     def late(self) -> None:
         """What was to begin by now has not."""
 

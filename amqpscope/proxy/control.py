@@ -12,6 +12,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from amqpscope.proxy.connection import IN
@@ -22,6 +23,7 @@ STOP: Final = "stop"
 READING: Final = "reading"
 FAULTS: Final = "faults"
 COUNTED: Final = "counted"
+HELD: Final = "held"
 ENDED: Final = "ended"
 ANSWER_SECONDS: Final = 5.0
 """A relay that does not answer for so long is stuck in a write to a slow disk."""
@@ -38,6 +40,7 @@ class Channel:
         self.watched = True
         self.dropped = 0
         self._received = b""
+        self._rest = b""
         end.setblocking(False)
 
     def serve(self, relay: Relay, on_leave: Callable[[], None]) -> None:
@@ -64,14 +67,16 @@ class Channel:
         if self.dropped:
             message = {**message, "dropped": self.dropped}
         try:
+            # Of a line that went out in part the rest comes first.
+            self._rest = self._rest[self.end.send(self._rest) :] if self._rest else b""
+            if self._rest:
+                raise BlockingIOError
             octets = json.dumps(message).encode() + b"\n"
             sent = self.end.send(octets)
         except OSError:
             self.dropped += 1
             return
-        # A line that went out in part would spoil the next: let the stream end there.
-        if sent < len(octets):
-            self.end.shutdown(socket.SHUT_WR)
+        self._rest = octets[sent:]
         self.dropped = 0
 
     def close(self) -> None:
@@ -95,17 +100,18 @@ class Channel:
                 relay.recording.files.reading(int(word.split()[1]))
                 relay.tell_news()
             elif word.startswith(FAULTS.encode()):
-                self.send({FAULTS: answer_about_faults(relay, word[len(FAULTS) :])})
+                question = word[len(FAULTS) :]
+                relay.later.append(partial(self._answer_about_faults, relay, question))
             elif word.startswith(COUNTED.encode()):
                 relay.analysis = json.loads(word[len(COUNTED) :])
         return bool(octets)
 
+    def _answer_about_faults(self, relay: Relay, question: bytes) -> None:
+        """Answer after the turn, for that may pass frames on; see `faults.commands`."""
+        from amqpscope.proxy.faults.commands import answer
 
-def answer_about_faults(relay: Relay, question: bytes) -> dict[str, Any]:
-    """Answer a question about faults; see `faults.commands`."""
-    from amqpscope.proxy.faults.commands import answer
-
-    return answer(relay, json.loads(question))
+        asked = json.loads(question)
+        self.send({FAULTS: answer(relay, asked), "about": asked.get("about")})
 
 
 class Watch:
@@ -119,6 +125,8 @@ class Watch:
         """It ended as it should, and told its last status."""
         self.latest: Status | None = None
         """The newest answer to `ask` or `status`."""
+        self.held: list[dict[str, Any]] = []
+        """The newest answer to `ask_for_held`."""
         self._answers = 0
         self._received = b""
         self._told: list[str] = []
@@ -176,6 +184,10 @@ class Watch:
         answer = self.wait_for(FAULTS)
         return answer if isinstance(answer, dict) else None
 
+    def ask_for_held(self) -> None:
+        """Ask for the frames that wait, and do not wait: they are in `held` when `told` met it."""
+        self._say(f"{FAULTS} {json.dumps({'do': 'held', 'about': HELD})}")
+
     def wait_for_end(self) -> None:
         """Wait until the relay is gone, or told to go and stuck."""
         until = time.monotonic() + ANSWER_SECONDS
@@ -216,6 +228,8 @@ class Watch:
         elif STATUS in message:
             self.latest = Status(**message[STATUS])
             self._answers += 1
+        elif message.get("about") == HELD:
+            self.held = message[FAULTS].get("held", [])
         elif ENDED in message:
             self.latest = Status(**message[ENDED])
             self.in_order = True

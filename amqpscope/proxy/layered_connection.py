@@ -122,6 +122,11 @@ class LayeredConnection(Connection):
         return super().waiting or (self.faults is not None and self.faults.waiting)
 
     @property
+    def recorded_at(self) -> int:
+        """When the newest packet was recorded, in nanoseconds since the Unix epoch."""
+        return self.relay.recording.time
+
+    @property
     def is_split(self) -> bool:
         """Whether a fault has acted, so that the recording has two conversations."""
         return self.ends[CLIENT].written is not None
@@ -355,7 +360,12 @@ class LayeredConnection(Connection):
     def leave(self) -> None:
         """The connection is over."""
         self.relay.leave(self)
+
+    def left(self) -> None:
+        """It is over: let go of everything."""
         self.bridge.forget()
+        if self.faults is not None:
+            self.faults.abandon()
         if self.history is not None:
             self.history.close()
 

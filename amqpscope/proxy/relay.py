@@ -65,6 +65,8 @@ class Status(NamedTuple):
     """Why the recording is not whole; None while it is."""
     lost: int = 0
     """Packets that passed and are not in the recording."""
+    held: int = 0
+    """Frames that wait for a decision."""
 
 
 class Relay:
@@ -170,6 +172,8 @@ class Relay:
         """
         if quiet:
             self.entrance.close()
+        if self.faults is not None:
+            self.later.append(self.faults.stop_holding)
         self.clock.end(seconds, quiet)
 
     @property
@@ -225,6 +229,7 @@ class Relay:
             self.entrance.refused,
             recording.problem,
             recording.lost,
+            0 if self.faults is None else len(self.faults.held),
         )
 
     # Sockets and their events.
@@ -250,6 +255,7 @@ class Relay:
             side.socket.close()
         self.open.discard(connection)
         self.clock.left(connection)
+        connection.left()
 
     # New connections.
 

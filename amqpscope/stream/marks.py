@@ -12,8 +12,8 @@ from typing import Final
 FAULT: Final = "amqpscope fault "
 COPY: Final = "amqpscope copy"
 LEGAL: Final = frozenset((
-    "accept", "cancel", "channel.close", "close", "delay", "detach", "duplicate", "end", "modify",
-    "nack", "rate", "reject", "release", "return", "slice", "stall",
+    "accept", "cancel", "channel.close", "close", "delay", "detach", "duplicate", "end", "hold",
+    "modify", "nack", "rate", "reject", "release", "resume", "return", "slice", "stall",
 ))  # fmt: skip
 """Actions after which both peers still see a legal conversation."""
 

@@ -30,6 +30,9 @@ class Peers(PeerView):
         self.gone = [False, False]
         """Which peers the proxy has sent a connection.close, and has not been answered by."""
         self.closed = False
+        self.opened = False
+        self.heartbeat = 0
+        """Seconds, as the client has settled on them."""
 
     @property
     def dialect(self) -> str:
@@ -40,6 +43,15 @@ class Peers(PeerView):
     def is_over(self) -> bool:
         """Whether a connection that the proxy closed has been closed by both peers."""
         return self.closed and not any(self.gone)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether both peers have opened the connection."""
+        return self.opened
+
+    def patience_of(self, side: int) -> tuple[float, str]:
+        """After how many seconds of silence a peer may close, and what says so; 0: never."""
+        return self.heartbeat, "heartbeat"
 
     def method(self, name: str, channel: int, **fields: Value) -> bytes:
         """A method of our own."""
@@ -59,6 +71,7 @@ class Peers(PeerView):
                 self.gone[side] = False
             return []
         if unit.channel == CONNECTION or unit.header is not None or unit.faults:
+            self.meet_connection_frame(unit)
             return [Output(1 - side, frame.raw)]
         channel = self.channel(unit.channel)
         if channel.gone[side]:
@@ -70,6 +83,13 @@ class Peers(PeerView):
         if unit.label != "method":
             return self.pass_content(channel, side, frame, unit)
         return self.pass_method(channel, side, frame, unit)
+
+    def meet_connection_frame(self, unit: Unit) -> None:
+        """A frame that belongs to no channel."""
+        if unit.name == "connection.open-ok":
+            self.opened = True
+        elif unit.name == "connection.tune-ok" and unit.method is not None and not unit.faults:
+            self.heartbeat = int(unit.method.get("heartbeat") or 0)
 
     def pass_closing(self, channel: Channel, side: int, unit: Unit) -> list[Output]:
         """A frame on a channel that the proxy has closed: only the answer is of interest."""
@@ -295,6 +315,25 @@ class Peers(PeerView):
                 output = Output(output.to, rebuild(made, changes), forged=True)
             outputs.append(output)
         return outputs
+
+    def merge(self, frame: Frame, passed: Output, edited: bytes) -> bytes:
+        """An edited frame, with the numbers that the frame itself would have been passed with."""
+        head = frame.unit.head
+        made, wanted = (
+            decode_unit(octets, self.spoken.dialect, None, 0, head)
+            for octets in (passed.octets, edited)
+        )
+        sent = cast(Unit, frame.unit).method
+        if sent is None or made.method is None or wanted.method is None or wanted.faults:
+            return edited
+        if sent.plan is not wanted.method.plan:
+            return edited
+        kept = {
+            name: made.method.get(name)
+            for name in sent.plan.names
+            if made.method.get(name) != sent.get(name) == wanted.method.get(name)
+        }
+        return rebuild(wanted, kept) if kept else edited
 
     def write(self, frame: Frame, written: Written, to: int) -> list[Output]:
         """Put in a frame; its channel and delivery-tag default to what is right there."""

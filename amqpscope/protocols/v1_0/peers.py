@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Final, cast
 
 from amqpscope.protocols.peers import Action, CannotApplyError, Output, PeerView, Written
-from amqpscope.protocols.v1_0.peers_edit import field_changes, read_settings, rebuild, with_channel
+from amqpscope.protocols.v1_0.peers_edit import (
+    encoded_fields,
+    field_changes,
+    read_settings,
+    rebuild,
+    with_channel,
+)
 from amqpscope.protocols.v1_0.peers_sessions import Link, Session
 from amqpscope.stream.framer import Frame
 from dissectors.notation_scanner import NotationError
@@ -21,6 +27,7 @@ from dissectors.v1_0.bodies import (
     Error,
     Flow,
     Modified,
+    Open,
     Rejected,
     Released,
     Transfer,
@@ -49,6 +56,8 @@ class Peers(PeerView):
         self.closed = False
         """The proxy has closed the connection."""
         self.opened = [False, False]
+        self.idle_time_out = [0, 0]
+        """Milliseconds, as each peer announced them."""
         self.pending: Error | None = None
         """The error with which the connection is closed as soon as both peers have opened it."""
         self.inserted = 0
@@ -57,6 +66,15 @@ class Peers(PeerView):
     def is_over(self) -> bool:
         """Whether a connection that the proxy closed has been closed by both peers."""
         return self.closed and not any(self.gone)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether both peers have opened the connection."""
+        return all(self.opened)
+
+    def patience_of(self, side: int) -> tuple[float, str]:
+        """After how many seconds of silence a peer may close, and what says so; 0: never."""
+        return self.idle_time_out[side] / 1000, "idle-time-out"
 
     def session_of(self, side: int, channel: int) -> Session | None:
         """The session that a peer uses a channel for."""
@@ -92,8 +110,9 @@ class Peers(PeerView):
     def pass_connection_frame(self, side: int, frame: Frame, body: Body) -> list[Output]:
         """A frame that belongs to no session."""
         passed = [Output(1 - side, frame.raw)]
-        if body.row.name == "open":
+        if isinstance(body, Open):
             self.opened[side] = True
+            self.idle_time_out[side] = body.idle_time_out or 0
             if self.pending is not None and all(self.opened):
                 return [*passed, *self.close_both(self.pending)]
         return passed
@@ -341,6 +360,20 @@ class Peers(PeerView):
                 octets = rebuild(output.octets, decode_unit(output.octets), changes)
                 outputs.append(Output(output.to, octets, forged=True))
         return outputs
+
+    def merge(self, frame: Frame, passed: Output, edited: bytes) -> bytes:
+        """An edited frame, with the numbers that the frame itself would have been passed with."""
+        unit = decode_unit(edited)
+        bodies = cast(Unit, frame.unit).body, decode_unit(passed.octets).body, unit.body
+        if passed.octets == frame.raw or len({type(body) for body in bodies}) > 1:
+            return edited
+        sent, shown, wanted = (encoded_fields(body) for body in bodies)
+        kept = {
+            place: octets
+            for place, octets in shown.items()
+            if octets != sent.get(place) and sent.get(place) == wanted.get(place)
+        }
+        return rebuild(edited, unit, kept) if kept else edited
 
     def write(self, frame: Frame, written: Written, to: int) -> list[Output]:
         """Put in a frame; its channel, handle and delivery-id default to what is right there."""

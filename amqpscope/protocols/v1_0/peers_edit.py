@@ -22,11 +22,7 @@ def rebuild(raw: bytes, unit: Unit, changes: dict[int, bytes], *, payload: bool 
     """A frame with other encoded values in some fields, with or without its payload."""
     body = unit.body
     assert body is not None
-    fields = body.row.fields
-    items = [
-        encode(body.wire(place), primitive(fields[place].type) if place < len(fields) else "*")
-        for place in range(len(body))
-    ]
+    items = [*encoded_fields(body).values()]
     for place, octets in changes.items():
         items += [NULL] * (place + 1 - len(items))
         items[place] = octets
@@ -38,6 +34,15 @@ def rebuild(raw: bytes, unit: Unit, changes: dict[int, bytes], *, payload: bool 
     rest = head + (raw[unit.payload :] if payload else b"")
     size = unit.head + len(rest)
     return size.to_bytes(4, "big") + raw[4 : unit.head] + rest
+
+
+def encoded_fields(body: Body | None) -> dict[int, bytes]:
+    """The values of a performative, encoded, by position."""
+    if body is None:
+        return {}
+    kinds = [primitive(field.type) for field in body.row.fields]
+    kinds += ["*"] * (len(body) - len(kinds))
+    return {place: encode(body.wire(place), kinds[place]) for place in range(len(body))}
 
 
 def field_changes(body: Body, values: dict[str, Value]) -> dict[int, bytes]:

@@ -17,6 +17,7 @@ from amqpscope.proxy.faults.parser import parse_fault, parse_table
 
 if TYPE_CHECKING:
     from amqpscope.analysis import Step
+    from amqpscope.proxy.faults.held import Held
     from amqpscope.proxy.faults.layer import FaultLayer
     from amqpscope.proxy.layered_connection import LayeredConnection
 
@@ -24,6 +25,8 @@ __all__ = ["Fault", "FaultError", "FaultSet", "parse_fault", "parse_table", "rea
 
 MOST: Final = 1000
 """Faults at a time: each is a question to each frame."""
+INTERCEPT: Final = "intercept"
+"""The fault that holds frames for a person."""
 
 
 class FaultSet:
@@ -31,6 +34,13 @@ class FaultSet:
 
     def __init__(self, faults: list[Fault] | None = None) -> None:
         self.faults: list[Fault] = []
+        self.watches_all = False
+        """A person may want to hold frames of any connection: all are followed from the start."""
+        self.held: dict[int, Held] = {}
+        """The frames that wait for a decision, by their numbers."""
+        self.holding = True
+        """Somebody is there to decide."""
+        self._numbered = 0
         for fault in faults or []:
             self.add(fault)
 
@@ -57,7 +67,7 @@ class FaultSet:
 
     def may_match(self, connection: int) -> bool:
         """Whether a fault can act on a connection."""
-        return any(fault.may_match(connection) for fault in self.faults)
+        return self.watches_all or any(fault.may_match(connection) for fault in self.faults)
 
     def choose(self, step: Step, connection: int) -> Fault | None:
         """The first fault that acts on a frame."""
@@ -65,6 +75,36 @@ class FaultSet:
             if fault.acts_on(step, connection):
                 return fault
         return None
+
+    def intercept(self, where: str) -> None:
+        """Hold the frames that match a filter from now on; an empty one: none any more."""
+        fault = parse_fault(f"{where} => hold", INTERCEPT) if where.strip() else None
+        self.faults = [each for each in self.faults if each.name != INTERCEPT]
+        if fault is not None:
+            self.add(fault)
+
+    def holds(self, fault: Fault) -> bool:
+        """Whether a fault that holds frames, and was chosen for one, may still do so."""
+        return self.holding and fault in self.faults
+
+    def keep(self, held: Held) -> None:
+        """Let a frame wait for a decision."""
+        self._numbered += 1
+        held.number = self._numbered
+        self.held[held.number] = held
+
+    def resume_all(self) -> None:
+        """Pass on what waits now, also behind other frames; what comes later may be held again."""
+        before, self.holding = self.holding, False
+        for held in list(self.held.values()):
+            if held.number in self.held:  # deciding on one may end the connection of another
+                held.resume()
+        self.holding = before
+
+    def stop_holding(self) -> None:
+        """Nobody is left to decide: pass on what waits, and hold nothing any more."""
+        self.holding = False
+        self.resume_all()
 
     def make_layer(self, connection: LayeredConnection) -> FaultLayer:
         """What acts on the frames of one connection."""

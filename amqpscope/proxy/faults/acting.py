@@ -156,16 +156,6 @@ def limit_rate(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> N
     layer.send_all(frame, view(layer).translate(frame), comment)
 
 
-def hold(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
-    """Let a frame, and what follows it, wait for a decision."""
-    for output in view(layer).translate(frame):
-        if output.to == frame.sender:
-            layer.send(output, comment)
-        else:
-            layer.lanes[frame.sender].hold(output.octets, comment)
-            layer.follow(output.to, frame.sender, output.octets)
-
-
 ACTIONS: Final[dict[str, Act]] = {
     "delay": delay,
     "drop": drop,
@@ -191,5 +181,4 @@ ACTIONS: Final[dict[str, Act]] = {
     "truncate": truncate,
     "slice": cut_in_slices,
     "rate": limit_rate,
-    "hold": hold,
 }

@@ -3,27 +3,32 @@
     {"do": "list"}                      {"faults": [...]}
     {"do": "add", "rule": "..."}        {"added": {...}}
     {"do": "remove", "name": "..."}     {"removed": {...}}
-    {"do": "held"}                      {"held": [...]}
-    {"do": "decide", "connection": 3, "from": "client", "verdict": "pass"}
+    {"do": "intercept", "filter": "..."}
+    {"do": "held"}                      {"held": [...], "count": 3}
+    {"do": "frame", "number": 3}        {"frame": "...", "dialect": "", "secret": false}
+    {"do": "decide", "number": 3, "action": "resume"}
 
-A verdict is pass, drop, disconnect or edit, with the frame in our notation. What is wrong with a
-question is the answer: {"error": "..."}.
+To decide is to resume (number "all": all frames), to edit, with frames in our notation, or to name
+any action of a fault. What is wrong with a question is the answer: {"error": "..."}.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from amqpscope.protocols.peers import CannotApplyError
 from amqpscope.proxy.faults import FaultSet, parse_fault
-from amqpscope.proxy.layered_connection import LayeredConnection
-from amqpscope.stream.types import PEERS
+from amqpscope.proxy.faults.notation import find_error
 
 if TYPE_CHECKING:
-    from amqpscope.proxy.faults.layer import FaultLayer
+    from amqpscope.proxy.faults.held import Held
     from amqpscope.proxy.relay import Relay
 
 Table = dict[str, Any]
+MOST_HELD: Final = 100
+"""Frames that are listed: an answer must fit into what a socket takes at once."""
+ALL: Final = "all"
 
 
 def answer(relay: Relay, question: Any) -> Table:
@@ -33,7 +38,7 @@ def answer(relay: Relay, question: Any) -> Table:
         return {"error": f"expected one of {', '.join(COMMANDS)}"}
     try:
         return command(relay, question)
-    except ValueError as error:
+    except (ValueError, CannotApplyError) as error:
         return {"error": str(error)}
 
 
@@ -58,42 +63,69 @@ def remove_fault(relay: Relay, question: Table) -> Table:
     return {"removed": relay.faults.remove(name).describe()}
 
 
-def layers(relay: Relay) -> Iterator[tuple[LayeredConnection, FaultLayer]]:
-    """The connections on which faults may act."""
-    for connection in list(relay.open):
-        if isinstance(connection, LayeredConnection) and connection.faults is not None:
-            yield connection, connection.faults
+def intercept(relay: Relay, question: Table) -> Table:
+    """Hold the frames that match a filter; an empty one: none any more."""
+    where = str(question.get("filter", "")).strip()
+    if relay.faults is None:
+        relay.faults = FaultSet()
+    relay.faults.intercept(where)
+    return {"intercept": where}
 
 
 def list_held(relay: Relay, _: Table) -> Table:
-    """The frames that wait for a decision."""
-    held = []
-    for connection, layer in layers(relay):
-        for side, name in enumerate(PEERS):
-            frame = layer.describe_held(side)
-            if frame:
-                held.append({"connection": connection.number, "from": name, "frame": frame})
-    return {"held": held}
+    """The frames that wait for a decision, the first of them if they are many."""
+    held = [] if relay.faults is None else list(relay.faults.held.values())
+    return {"held": [each.describe() for each in held[:MOST_HELD]], "count": len(held)}
+
+
+def show_held(relay: Relay, question: Table) -> Table:
+    """A frame that waits, in our notation."""
+    held = find_held(relay, question)
+    return {"frame": held.notation, "dialect": held.dialect, "secret": held.is_secret}
+
+
+def find_held(relay: Relay, question: Table) -> Held:
+    """The frame that a question names; without a number the only one that waits."""
+    held = {} if relay.faults is None else relay.faults.held
+    number = question.get("number")
+    if number is None:
+        if len(held) != 1:
+            raise ValueError(f"{len(held)} frames wait: name one" if held else "no frame waits")
+        return next(iter(held.values()))
+    if not isinstance(number, int) or number not in held:
+        raise ValueError(f"no frame {number} waits")
+    return held[number]
 
 
 def decide(relay: Relay, question: Table) -> Table:
-    """Decide on a frame that waits."""
-    side = question.get("from")
-    if side not in PEERS:
-        raise ValueError("expected from: client or server")
-    for connection, layer in layers(relay):
-        if connection.number == question.get("connection"):
-            verdict, notation = str(question.get("verdict")), str(question.get("frame", ""))
-            layer.decide(PEERS.index(side), verdict, notation)
-            connection.pump()
-            return {"decided": verdict}
-    raise ValueError(f"no frame waits on connection {question.get('connection')}")
+    """Decide on a frame that waits, or pass all of them on."""
+    action = str(question.get("action", ""))
+    if question.get("number") == ALL:
+        held = [] if relay.faults is None else list(relay.faults.held)
+        if action != "resume":
+            raise ValueError("all frames can only be resumed")
+        if relay.faults is not None:
+            relay.faults.resume_all()
+        return {"decided": held}
+    one = find_held(relay, question)
+    if action == "resume":
+        one.resume()
+    elif action == "edit":
+        text = str(question.get("frame", ""))
+        if error := find_error(text, one.dialect):
+            raise error
+        one.edit(text)
+    else:
+        one.act(action)
+    return {"decided": [one.number]}
 
 
 COMMANDS: Final[dict[str, Callable[[Relay, Table], Table]]] = {
     "list": list_faults,
     "add": add_fault,
     "remove": remove_fault,
+    "intercept": intercept,
     "held": list_held,
+    "frame": show_held,
     "decide": decide,
 }

@@ -42,24 +42,6 @@ class Lane:
         self._items.append(Item(octets, comment, self._last))
         self.size += len(octets or b"")
 
-    def hold(self, octets: bytes, comment: str = "") -> None:
-        """Add octets that wait until somebody decides."""
-        self._items.append(Item(octets, comment, FOR_EVER))
-        self.size += len(octets)
-
-    @property
-    def held(self) -> bytes | None:
-        """The frame that waits for a decision, when it is its turn; else None."""
-        first = self._items[0] if self._items else None
-        return None if first is None or first.due < FOR_EVER else first.octets
-
-    def decide(self, octets: bytes, now: float) -> None:
-        """Let these octets go in the place of the frame that waits; none to drop it."""
-        item = self._items.popleft()
-        self.size += len(octets) - len(item.octets or b"")
-        if octets:
-            self._items.appendleft(Item(octets, item.comment, now))
-
     def stall(self, until: float) -> None:
         """Let nothing out before a time."""
         self._stalled_until = max(self._stalled_until, until)
@@ -67,7 +49,7 @@ class Lane:
     @property
     def stalled(self) -> bool:
         """Whether nothing will ever come out by itself."""
-        return self._stalled_until == FOR_EVER or self.held is not None
+        return self._stalled_until == FOR_EVER
 
     @property
     def empty(self) -> bool:
@@ -103,8 +85,8 @@ class Lane:
         return Item(piece, item.comment, item.due)
 
     def hurry(self) -> list[Item]:
-        """All that waits, but for what nobody has decided on, at once: the connection ends."""
-        items = [item for item in self._items if item.due < FOR_EVER]
+        """All that waits, at once: the connection ends."""
+        items = [*self._items]
         self._items.clear()
         self.size = 0
         return items

@@ -8,6 +8,7 @@ its sender has said and been told, which is not what the other peer has.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Analyzer, Numbering, Step
@@ -15,12 +16,12 @@ from amqpscope.protocols.peers import CannotApplyError, Output, PeerView
 from amqpscope.protocols.registry import may_become_header
 from amqpscope.proxy.faults.acting import ACTIONS
 from amqpscope.proxy.faults.fault import Fault
+from amqpscope.proxy.faults.held import Gate, Held
 from amqpscope.proxy.faults.lane import FOR_EVER, Lane
 from amqpscope.proxy.faults.websocket import WebSocket
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.marks import FAULT
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection
-from dissectors.notation import DEFAULT, NotationError, parse, write
 
 if TYPE_CHECKING:
     from amqpscope.proxy.faults import FaultSet
@@ -54,6 +55,8 @@ class FaultLayer:
         self.connection = connection
         self.number = connection.number
         self.streams = (Stream(), Stream())
+        self.gates = (Gate(), Gate())
+        """By who sends; closed while a frame waits for a decision."""
         self.lanes = (Lane(), Lane())
         """By who sends; used once a fault has acted."""
         self.models = (self.make_model(), self.make_model())
@@ -71,6 +74,9 @@ class FaultLayer:
         self.over = False
         """The connection was ended by a fault."""
         self.closing_at = 0.0
+        self.since = time.monotonic()
+        self.sent_at = [self.since, self.since]
+        """When each peer was last sent something."""
         self.noted: set[int] = set()
         """Who sends octets that have a comment on the fault that acts now."""
 
@@ -90,11 +96,12 @@ class FaultLayer:
     @property
     def stalled(self) -> bool:
         """Whether octets wait that never will."""
-        return any(lane.stalled for lane in self.lanes)
+        held = any(gate.held is not None for gate in self.gates)
+        return held or any(lane.stalled for lane in self.lanes)
 
     def queued(self, side: int) -> int:
         """Octets of a peer that wait."""
-        return self.lanes[side].size
+        return self.lanes[side].size + self.gates[side].size
 
     def feed(self, side: int, octets: bytes) -> None:
         """Take octets from a peer."""
@@ -133,7 +140,7 @@ class FaultLayer:
             if not split:
                 websocket.keep(side, piece)
             elif not piece.plain:
-                self.lanes[side].put(piece.raw, time.monotonic())
+                self.gates[side].in_turn(len(piece.raw), partial(self.put, side, piece.raw))
             if piece.plain:
                 self.take(side, piece.payload)
             if self.connection.closing:
@@ -160,10 +167,10 @@ class FaultLayer:
         self.pass_untouched(stream, side, len(stream.waiting))
         self.flush(side)
         if self.websocket is not None and (rest := self.websocket.unpassed(side)):
-            self.lanes[side].put(rest, time.monotonic())
+            self.gates[side].in_turn(len(rest), partial(self.put, side, rest))
             self.pump()
         if self.connection.is_split:
-            self.lanes[side].put(None, time.monotonic())
+            self.gates[side].in_turn(0, partial(self.put, side, None))
             self.pump()
         else:
             self.connection.pass_end(side)
@@ -180,6 +187,7 @@ class FaultLayer:
                     self.connection.pass_end(side)
                 else:
                     self.connection.emit(side, item.octets, item.comment)
+                    self.sent_at[1 - side] = now
                 if lane.slice:
                     self.connection.write_now(1 - side)
         if self.closing_at and (now >= self.closing_at or (self.view and self.view.is_over)):
@@ -234,7 +242,22 @@ class FaultLayer:
             self.split()
         del stream.waiting[:size]
         stream.offset += size
+        if self.gates[side].held is None:
+            self.pass_frame(step, fault, 0)
+        else:
+            received = self.connection.recorded_at
+            self.gates[side].in_turn(size, partial(self.pass_frame, step, fault, received))
+
+    def pass_frame(self, step: Step, fault: Fault | None, received: int) -> None:
+        """Let a frame whose turn it is pass, or the fault that was chosen for it act."""
+        frame = step.frame
+        if fault is not None and fault.action.kind == "hold":
+            if self.faults.holds(fault):
+                self.hold(fault, step, received or self.connection.recorded_at)
+                return
+            fault = None
         if fault is None:
+            assert self.view is not None
             self.send_all(frame, self.view.translate(frame), "")
         else:
             self.act(fault, frame)
@@ -243,16 +266,23 @@ class FaultLayer:
         """Let a fault act on a frame."""
         view = self.view
         assert view is not None
-        self.noted.clear()
-        comment = f"{FAULT}{fault.name}: {fault.text} on {frame.unit.name}"
         try:
-            ACTIONS[fault.action.kind](self, fault, frame, comment)
+            self.apply(fault, frame)
         except CannotApplyError as error:
             fault.acted -= 1
             self.report(fault, frame, str(error))
             passed = view.translate(frame) if error.passed is None else error.passed
             self.send_all(frame, passed, "")
-            return
+
+    def apply(self, fault: Fault, frame: Frame) -> None:
+        """Do to a frame what a fault says; CannotApplyError if that cannot be."""
+        self.noted.clear()
+        comment = f"{FAULT}{fault.name}: {fault.text} on {frame.unit.name}"
+        ACTIONS[fault.action.kind](self, fault, frame, comment)
+        self.mark_others(comment)
+
+    def mark_others(self, comment: str) -> None:
+        """Note that a fault has acted where no octets have a comment on it."""
         if not self.over:
             for side in {CLIENT, SERVER} - self.noted:
                 self.connection.mark(side, comment)
@@ -288,7 +318,7 @@ class FaultLayer:
             octets = bytes(stream.waiting[:size])
             del stream.waiting[:size]
             stream.offset += size
-            self.send(Output(1 - side, octets))
+            self.gates[side].in_turn(size, partial(self.send, Output(1 - side, octets)))
 
     def send_all(self, frame: Frame, outputs: list[Output], comment: str, delay: float = 0) -> None:
         """Send frames to whom they are for; a delay holds for those that the frame became."""
@@ -308,6 +338,10 @@ class FaultLayer:
         if comment:
             self.noted.add(side)
 
+    def put(self, side: int, octets: bytes | None) -> None:
+        """Pass octets of a peer on as they are, or its end, behind all that waits."""
+        self.lanes[side].put(octets, time.monotonic())
+
     def wrap(self, side: int, octets: bytes) -> bytes:
         """Octets as they go out."""
         websocket = self.websocket
@@ -323,38 +357,29 @@ class FaultLayer:
         if self.websocket is not None and not self.connection.is_split:
             octets = self.websocket.release(side, stream.offset)
         if octets:
+            self.sent_at[1 - side] = time.monotonic()
             self.connection.emit(side, octets)
 
     # Frames that wait for a decision
 
-    def describe_held(self, side: int) -> str:
-        """The frame of a peer that waits for a decision, in our notation; empty for none."""
-        octets = self.lanes[side].held
-        if octets is None:
-            return ""
-        return write(octets, 0, "" if self.view is None else self.view.dialect)
+    def hold(self, fault: Fault, step: Step, received: int) -> None:
+        """Let a frame, and what its sender sends after it, wait for a decision."""
+        frame = step.frame
+        held = self.gates[frame.sender].held = Held(self, step, fault, received)
+        self.faults.keep(held)
+        self.noted.clear()
+        self.mark_others(f"{FAULT}{fault.name}: hold on {frame.unit.name}")
 
-    def decide(self, side: int, verdict: str, notation: str) -> None:
-        """Decide on a frame that waits; ValueError if there is none, or no such verdict."""
-        lane = self.lanes[side]
-        octets = lane.held
-        if octets is None or self.view is None:
-            raise ValueError("no frame waits there")
-        if verdict == "edit":
-            try:
-                octets = parse(notation, self.view.dialect or DEFAULT)
-            except NotationError as error:
-                raise ValueError(str(error)) from error
-        elif verdict == "drop":
-            octets = b""
-        elif verdict == "disconnect":
-            lane.decide(b"", time.monotonic())
-            self.disconnect()
-            return
-        elif verdict != "pass":
-            raise ValueError("expected pass, edit, drop or disconnect")
-        lane.decide(self.wrap(side, octets) if octets else b"", time.monotonic())
-        self.pump()
+    def abandon(self) -> None:
+        """The connection is over: nobody can decide on its frames any more."""
+        for gate in self.gates:
+            held = gate.held
+            if held is not None and held.number in self.faults.held:
+                del self.faults.held[held.number]
+                self.connection.report(
+                    f"the connection ended: {held.name}, held as {held.number}, was not passed on"
+                )
+            gate.clear()
 
     # Ends
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from amqpscope.filter import FilterError, compile_filter
 from amqpscope.filter.errors import did_you_mean
+from amqpscope.protocols.peers import Action
 from amqpscope.proxy.faults.actions import FORMS, OPTIONS, Word, parse_action
 from amqpscope.proxy.faults.errors import FaultError
 from amqpscope.proxy.faults.fault import Counts, Fault
@@ -102,6 +103,22 @@ def _make(text: str, where: str, action: str, offset: int, name: str) -> Fault:
     action, counted = _take_options(action, offset, COUNTS)
     for key, word in counted.items():
         _check_count(text, key, word)
+    written, made = _make_action(text, action, offset)
+    counts = _counts({key: word.text for key, word in counted.items()})
+    return Fault(name, compiled, written, made, counts)
+
+
+def parse_decision(text: str, held_by: Fault) -> Fault:
+    """Make a fault of what is to be done to a frame that another fault holds."""
+    if len(text) > LONGEST:
+        raise FaultError(text[:60] + "...", 0, 60, f"expected at most {LONGEST:,} characters")
+    written, made = _make_action(text, text, 0)
+    if made.kind == "hold":
+        raise FaultError(text, 0, len(text), "the frame is held already")
+    return Fault(held_by.name, held_by.where, written, made, Counts())
+
+
+def _make_action(text: str, action: str, offset: int) -> tuple[str, Action]:
     found = _WORD.search(action)
     if found is None:
         raise FaultError(text, len(text), 0, f"expected an action ({', '.join(FORMS)})")
@@ -114,9 +131,7 @@ def _make(text: str, where: str, action: str, offset: int, name: str) -> Fault:
         action, options = _take_options(action, offset, OPTIONS)
     words = [Word(each[0], offset + each.start()) for each in _WORD.finditer(action)]
     rest = Word(action[found.end() :], offset + found.end())
-    made = parse_action(text, words, rest, options)
-    counts = _counts({key: word.text for key, word in counted.items()})
-    return Fault(name, compiled, written, made, counts)
+    return written, parse_action(text, words, rest, options)
 
 
 def _take_options(text: str, offset: int, known: tuple[str, ...]) -> tuple[str, dict[str, Word]]:

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from amqpscope.capture.pieces import Pieces
+from amqpscope.protocols.peers import CannotApplyError
 from amqpscope.proxy.faults import FaultSet, parse_fault
 from amqpscope.proxy.faults.actions import FORMS
 from amqpscope.proxy.faults.layer import FaultLayer
@@ -35,6 +36,10 @@ class Outside:
         self.sent = [bytearray(), bytearray()]
         self.reports = []
         self.is_split = self.closing = False
+        self.recorded_at = 0
+
+    def pump(self):
+        pass
 
     def emit(self, side, octets, comment=""):
         self.sent[side] += octets
@@ -77,14 +82,20 @@ def conversations(name):
     return list(found.values())
 
 
-def played(conversation, *rules):
+def played(conversation, *rules, decide=None):
     outside = Outside()
     faults = FaultSet([parse_fault(rule) for rule in rules])
     layer = FaultLayer(faults, outside)
     for side, octets in conversation:
         layer.feed(side, octets)
+        if decide is not None:
+            decide(faults)
+            layer.pump()
     for side in (0, 1):
         layer.end(side)
+    if decide is not None:
+        decide(faults, last=True)
+        layer.pump()
     assert not [text for text in outside.reports if "bug" in text], outside.reports
     return outside, faults
 
@@ -103,6 +114,42 @@ def test_no_traffic_makes_an_action_fail(action):
     for name, chance in itertools.product(CARRIED[::4], ("0.1", "1")):
         for seed, conversation in enumerate(conversations(name)[:3]):
             played(conversation, f"frame => {text} chance={chance} seed={seed}")
+
+
+@pytest.mark.parametrize("name", CARRIED[::2])
+def test_what_is_held_and_resumed_passes_as_it_came(name):
+    def resume(faults, last=False):
+        while faults.held and (last or next(iter(faults.held)) % 3):
+            faults.held[next(iter(faults.held))].resume()
+
+    for conversation in conversations(name)[:4]:
+        outside, faults = played(conversation, "frame => hold", decide=resume)
+        assert faults.faults[0].acted or not faults.faults[0].matched
+        for side in (0, 1):
+            assert outside.sent[side] == b"".join(o for s, o in conversation if s == side)
+
+
+@pytest.mark.parametrize(
+    "decision", ["edit", "replace", "drop", "duplicate", "reject", "disconnect"]
+)
+def test_no_traffic_makes_a_decision_fail(decision):
+    def decide(faults, last=False):
+        for held in list(faults.held.values()):
+            try:
+                if decision == "edit":
+                    held.edit(held.notation)
+                elif decision == "replace":
+                    held.edit("octets 0x00")
+                else:
+                    held.act(decision)
+            except (CannotApplyError, ValueError):
+                if held.number in faults.held:
+                    held.resume()
+
+    for name in CARRIED[::4]:
+        for conversation in conversations(name)[:3]:
+            _, faults = played(conversation, "frame => hold every=3", decide=decide)
+            assert not faults.held or decision == "disconnect"
 
 
 def test_octet_by_octet_the_same_frames_are_met():

@@ -1,5 +1,6 @@
 """Faults of a running proxy, over its socket and the command line."""
 
+import json
 import os
 import socket
 import stat
@@ -23,13 +24,12 @@ def running(proxy, server, tmp_path, monkeypatch):
 
     def start(*rules):
         given = [word for rule in rules for word in ("--fault", rule)]
-        environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
-        command = proxy(f"amqp://{server(echo)}", "--no-tui", *given, env=environment)
+        command = proxy(f"amqp://{server(echo)}", "--no-tui", *given, env={**os.environ})
 
         def ask(*words):
             return subprocess.run(
                 [sys.executable, "-m", "amqpscope", "faults", *map(str, words)],
-                capture_output=True, text=True, env=environment, check=False,
+                capture_output=True, text=True, env={**os.environ}, check=False,
             )  # fmt: skip
 
         command.wait_for("listening on")
@@ -99,20 +99,42 @@ def test_a_held_frame_waits_for_a_decision(running):
         peer.settimeout(10)
         peer.sendall(HEADER + OPEN)
         assert receive(peer, 8) == HEADER
-        while "connection 1 from client" not in (held := ask("held").stdout):
+        while "1: connection 1 from client" not in (held := ask("held").stdout):
             pass
-        assert 'open container-id="c"' in held
-        assert ask("decide", 1, "client", "edit", 'open container-id="x"').returncode == 0
+        assert 'open "c"' in held
+        wrong = ask("edit", 1, "open container-id=c")
+        assert wrong.returncode == 2
+        assert "open container-id=c\n                  ^\n" in wrong.stderr
+        assert ask("edit", 1, 'open container-id="x"').returncode == 0
         # The echo comes back as the server's, and is held in its turn.
-        while "connection 1 from server" not in (held := ask("held").stdout):
+        while "2: connection 1 from server" not in ask("held").stdout:
             pass
-        assert 'container-id="x"' in held
-        assert ask("decide", 1, "server", "pass").returncode == 0
+        assert json.loads(ask("held", "--format", "json").stdout)[0]["number"] == 2
+        assert ask("resume").returncode == 0
         changed = parse('open container-id="x"')
         assert write(receive(peer, len(changed))) == 'open container-id="x"'
-        wrong = ask("decide", 1, "client", "pass")
+        wrong = ask("resume", 1)
         assert wrong.returncode == 2
-        assert "no frame waits there" in wrong.stderr
+        assert "no frame 1 waits" in wrong.stderr
+    assert command.end() == 0
+
+
+def test_a_held_frame_is_changed_in_an_editor(running, monkeypatch):
+    command, ask = running("open && from == client => hold")
+    with command.connect() as peer:
+        peer.sendall(HEADER + OPEN)
+        receive(peer, 8)
+        while not ask("held").stdout:
+            pass
+        for editor, reason in (("true", "nothing was changed"), ("false", "exit code 1")):
+            monkeypatch.setenv("EDITOR", editor)
+            left = ask("edit", 1)
+            assert left.returncode == 2
+            assert reason in left.stderr
+        monkeypatch.setenv("EDITOR", """sed -i 's/"c"/"d"/'""")
+        assert ask("edit", 1).returncode == 0
+        changed = parse('open container-id="d"')
+        assert write(receive(peer, len(changed))) == 'open container-id="d"'
     assert command.end() == 0
 
 
