@@ -76,6 +76,8 @@ class ProxyRun:
             complain(str(error))
             return UNREADABLE
         self.heed_signals(relay)
+        if self.output.screen:
+            watch_everything(relay)
         open_control(relay)
         announce(relay)
         relay.recording.files.needed = 1
@@ -141,6 +143,9 @@ class ProxyRun:
         if not relay.running or relay.ending:
             return  # it asked for the end itself
         self.terminal.restore()
+        if relay.faults is not None:
+            relay.faults.intercept("")
+            relay.later.append(relay.faults.resume_all)
         if code == 0:
             try_to_complain("nobody reads the output any more; traffic goes on, Ctrl-C ends it")
         else:
@@ -299,6 +304,14 @@ def open_control(relay: Relay) -> None:
     name = os.path.basename(where) if isinstance(where, str) else str(where[1])
     with contextlib.suppress(OSError):
         relay.control = ControlSocket(relay, name)
+
+
+def watch_everything(relay: Relay) -> None:
+    """Let a person at the screen hold frames of every connection, at any moment."""
+    from amqpscope.proxy.faults import FaultSet
+
+    relay.faults = relay.faults or FaultSet()
+    relay.faults.watches_all = True
 
 
 def fault_counts(relay: Relay) -> list[str]:

@@ -16,13 +16,21 @@ from amqpscope.wording import plural
 def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
     """Open the screen on the recording; when the user leaves it, the relay ends too."""
     from amqpscope.tui import run
+    from amqpscope.tui.interception import Remote
 
     told: list[str] = []
+    shown = 0
 
-    def status() -> str:
+    def poll() -> dict[str, Any]:
         told.extend(watch.told())
         watch.ask()
-        return status_words(watch, told)
+        watch.ask_for_held()
+        return watch.held
+
+    def news() -> list[str]:
+        nonlocal shown
+        shown, before = len(told), shown
+        return told[before:]
 
     where = "" if output.where is None else output.where.text
     trouble, _ = run(
@@ -30,8 +38,9 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
         follow=True,
         where=where,
         show_secrets=output.look.show_secrets,
-        status=status,
+        status=lambda: status_words(watch, told),
         begun=watch.reading,
+        remote=Remote(watch.ask_about_faults, poll, news),
     )
     watch.stop()
     watch.wait_for_end()

@@ -125,7 +125,7 @@ class Watch:
         """It ended as it should, and told its last status."""
         self.latest: Status | None = None
         """The newest answer to `ask` or `status`."""
-        self.held: list[dict[str, Any]] = []
+        self.held: dict[str, Any] = {}
         """The newest answer to `ask_for_held`."""
         self._answers = 0
         self._received = b""
@@ -229,7 +229,7 @@ class Watch:
             self.latest = Status(**message[STATUS])
             self._answers += 1
         elif message.get("about") == HELD:
-            self.held = message[FAULTS].get("held", [])
+            self.held = message[FAULTS]
         elif ENDED in message:
             self.latest = Status(**message[ENDED])
             self.in_order = True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
+    from amqpscope.tui.interception import Remote
 
 STDIN: Final = "-"
 
@@ -24,13 +25,15 @@ def run(
     status: Callable[[], str] | None = None,
     begun: Callable[[int], None] | None = None,
     place: str = "",
+    remote: Remote | None = None,
 ) -> tuple[str, int]:
     """Show a capture until the user leaves.
 
     `follow` goes on as the file grows; `status` says in a few words how its writer is doing;
     `begun` is called with the number of each file of a rotated recording that is begun; `place`
-    says which of several captures it is. Gives why it could not be read (or nothing), and whether
-    the user wants the next capture (1), the one before (-1), or has seen enough (0).
+    says which of several captures it is; `remote` is the proxy that writes it. Gives why it could
+    not be read (or nothing), and whether the user wants the next capture (1), the one before (-1),
+    or has seen enough (0).
     """
     from amqpscope.runs.collector import calm_collector
     from amqpscope.tui.opening import ReaderProcess, Source
@@ -45,7 +48,13 @@ def run(
     from amqpscope.tui.store import Store
 
     store = Store(reading)
-    app = Scope(store, where=where, status=status, begun=begun, place=place)
+    shown: dict[str, Any] = {"where": where, "status": status, "begun": begun, "place": place}
+    if remote is None:
+        app = Scope(store, **shown)
+    else:
+        from amqpscope.tui.proxy_app import ProxyScope
+
+        app = ProxyScope(store, remote, **shown)
     settle_collector()
     turn = app.run()
     return app.fault or store.trouble, turn or 0

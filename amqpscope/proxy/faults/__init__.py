@@ -83,6 +83,12 @@ class FaultSet:
         if fault is not None:
             self.add(fault)
 
+    @property
+    def intercepted(self) -> str:
+        """The filter of the frames that are held for a person; empty: none are."""
+        found = [each.where.text for each in self.faults if each.name == INTERCEPT]
+        return found[0] if found else ""
+
     def holds(self, fault: Fault) -> bool:
         """Whether a fault that holds frames, and was chosen for one, may still do so."""
         return self.holding and fault in self.faults

@@ -4,7 +4,7 @@
     {"do": "add", "rule": "..."}        {"added": {...}}
     {"do": "remove", "name": "..."}     {"removed": {...}}
     {"do": "intercept", "filter": "..."}
-    {"do": "held"}                      {"held": [...], "count": 3}
+    {"do": "held"}                      {"held": [...], "count": 3, "intercept": "..."}
     {"do": "frame", "number": 3}        {"frame": "...", "dialect": "", "secret": false}
     {"do": "decide", "number": 3, "action": "resume"}
 
@@ -74,8 +74,10 @@ def intercept(relay: Relay, question: Table) -> Table:
 
 def list_held(relay: Relay, _: Table) -> Table:
     """The frames that wait for a decision, the first of them if they are many."""
-    held = [] if relay.faults is None else list(relay.faults.held.values())
-    return {"held": [each.describe() for each in held[:MOST_HELD]], "count": len(held)}
+    faults = FaultSet() if relay.faults is None else relay.faults
+    held = list(faults.held.values())
+    described = [each.describe() for each in held[:MOST_HELD]]
+    return {"held": described, "count": len(held), "intercept": faults.intercepted}
 
 
 def show_held(relay: Relay, question: Table) -> Table:

@@ -109,6 +109,7 @@ class Held:
         """What there is to know, as a table."""
         layer, side, now = self.layer, self.frame.sender, time.monotonic()
         connection = layer.connection
+        flow = connection.ends[side].flow
         return {
             "number": self.number,
             "connection": connection.number,
@@ -119,6 +120,8 @@ class Held:
             "fault": self.fault.name,
             "seconds": round(now - self.since, 3),
             "received": self.received,
+            "port": flow.target if side else flow.source,
+            "offset": self.frame.offset,
             "behind": layer.gates[side].size,
             "hung-up": [PEERS[at] for at, end in enumerate(connection.ends) if end.ended],
             "deadlines": sorted(self.find_deadlines(now), key=lambda each: each["left"]),

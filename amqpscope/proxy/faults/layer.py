@@ -74,6 +74,8 @@ class FaultLayer:
         self.over = False
         """The connection was ended by a fault."""
         self.closing_at = 0.0
+        self.received_at = 0
+        """When what is handled now was recorded, in nanoseconds since the Unix epoch."""
         self.since = time.monotonic()
         self.sent_at = [self.since, self.since]
         """When each peer was last sent something."""
@@ -107,6 +109,7 @@ class FaultLayer:
         """Take octets from a peer."""
         if self.over:
             return
+        self.received_at = self.connection.recorded_at
         if side == CLIENT and not self.begun:
             self.begun = True
             if octets[: len(HTTP)] == HTTP:
@@ -243,17 +246,17 @@ class FaultLayer:
         del stream.waiting[:size]
         stream.offset += size
         if self.gates[side].held is None:
-            self.pass_frame(step, fault, 0)
+            self.pass_frame(step, fault, self.received_at)
         else:
-            received = self.connection.recorded_at
-            self.gates[side].in_turn(size, partial(self.pass_frame, step, fault, received))
+            act = partial(self.pass_frame, step, fault, self.received_at)
+            self.gates[side].in_turn(size, act)
 
     def pass_frame(self, step: Step, fault: Fault | None, received: int) -> None:
         """Let a frame whose turn it is pass, or the fault that was chosen for it act."""
         frame = step.frame
         if fault is not None and fault.action.kind == "hold":
             if self.faults.holds(fault):
-                self.hold(fault, step, received or self.connection.recorded_at)
+                self.hold(fault, step, received)
                 return
             fault = None
         if fault is None:
@@ -304,6 +307,7 @@ class FaultLayer:
                 received = self.websocket.unpassed(side)
             if received:
                 connection.record_received(side, received)
+                self.received_at = connection.recorded_at
 
     def report(self, fault: Fault, frame: Frame, reason: str) -> None:
         """Let the user know of a fault that could not act."""

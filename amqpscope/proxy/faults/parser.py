@@ -110,12 +110,18 @@ def _make(text: str, where: str, action: str, offset: int, name: str) -> Fault:
 
 def parse_decision(text: str, held_by: Fault) -> Fault:
     """Make a fault of what is to be done to a frame that another fault holds."""
+    written, made = read_decision(text)
+    return Fault(held_by.name, held_by.where, written, made, Counts())
+
+
+def read_decision(text: str) -> tuple[str, Action]:
+    """What is to be done to a frame that is held; FaultError shows what is wrong with it."""
     if len(text) > LONGEST:
         raise FaultError(text[:60] + "...", 0, 60, f"expected at most {LONGEST:,} characters")
     written, made = _make_action(text, text, 0)
     if made.kind == "hold":
         raise FaultError(text, 0, len(text), "the frame is held already")
-    return Fault(held_by.name, held_by.where, written, made, Counts())
+    return written, made
 
 
 def _make_action(text: str, action: str, offset: int) -> tuple[str, Action]:

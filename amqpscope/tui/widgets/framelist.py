@@ -29,6 +29,8 @@ SIGNS: Final = {"error": "✗", "refusal": "⊘", "warning": "!", "info": "i"}
 """How findings, and what a peer refuses, are marked; the gravest first."""
 AGAIN: Final = "↻"
 """How what is delivered again is marked, where nothing is wrong with it."""
+HELD: Final = "‖"
+"""The mark of a frame that a proxy holds."""
 KINDS: Final = (
     "malformed", "header", "empty", "open", "begin", "attach", "flow", "transfer", "disposition",
     "detach", "end", "close", "sasl",
@@ -48,6 +50,7 @@ class FrameList(VirtualList):
         *(f"frame--{kind}" for kind in KINDS),
         *(f"frame--{severity}" for severity in SIGNS),
         "frame--found",
+        "frame--held",
         "frame--mark",
     }
     called = "the list"
@@ -65,6 +68,7 @@ class FrameList(VirtualList):
         & > .frame--refusal, & > .frame--warning { color: $text-warning; text-style: bold; }
         & > .frame--info { color: $dim; }
         & > .frame--mark { color: $text-accent; text-style: bold; }
+        & > .frame--held { color: $text-accent; text-style: bold reverse; }
         & > .frame--found { text-style: underline; }
     }
     """
@@ -85,6 +89,8 @@ class FrameList(VirtualList):
         """The frames that a filter lets pass; None: all."""
         self.found: array[int] | None = None
         """Those that a search has found."""
+        self.held: frozenset[int] = frozenset()
+        """Those that a proxy holds."""
         self.times = RELATIVE
         self.shift = 0
         """Characters of the last column that are out of sight at the left."""
@@ -121,7 +127,8 @@ class FrameList(VirtualList):
         """A line changes with its findings, its mark, and the way it is shown."""
         number = self.number_at(index)
         found = self.store.findings.count_at(number)
-        return (number, found, self.marks.sign(number), self.is_found(number))
+        held = number in self.held
+        return (number, found, self.marks.sign(number), self.is_found(number), held)
 
     def is_found(self, number: int) -> bool:
         """Whether a search has found a frame."""
@@ -201,7 +208,9 @@ class FrameList(VirtualList):
         return [Segment(lines[y - 1], self.style_of(style))] if 0 < y <= len(lines) else []
 
     def sign(self, row: Row) -> Segment:
-        """The mark of the gravest finding."""
+        """The mark of a frame that is held, or of the gravest finding."""
+        if row.number in self.held:
+            return Segment(HELD, self.style_of("frame--held"))
         for severity, sign in SIGNS.items():
             refused = severity == "refusal" and row.number in self.store.refusals
             if refused or any(found.severity == severity for found in row.findings):

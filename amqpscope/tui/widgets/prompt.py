@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from amqpscope.filter import FilterError
 
 FILTER: Final = "filter"
+HOLD: Final = "hold"
+FILTERS: Final = {
+    FILTER: " Enter: show these frames   Esc: never mind",
+    HOLD: " Enter: hold these frames (none without a filter)   Esc: never mind",
+}
+"""Questions for a filter, with what is said of one that is right."""
+FAULT: Final = "fault"
+ACT: Final = "act"
 USUAL: Final = (
     "transfer", "disposition", "flow", "attach", "detach", "begin", "end", "open", "close",
     "basic", "channel", "connection", "finding", "link", "from", "settled", "delivery",
@@ -162,30 +170,34 @@ class Prompt(Container):
 
     def look(self) -> None:
         """Say what is wrong with the text so far, or what may follow."""
-        from amqpscope.filter import FilterError, compile_filter, complete
+        from amqpscope.filter import complete
 
         hint, text = self.query_one(Hint), self.answer.value
         self.offered, self.turn = [], -1
-        if self.kind != FILTER:
-            hint.show(f" {self.hint}")
+        error = find_error(self.kind, text) if text.strip() else None
+        if self.kind not in FILTERS:
+            if error is None:
+                hint.show(f" {self.hint}")
+            else:
+                hint.show(self.pointed(error), "wrong")
             return
         cursor = self.answer.cursor_position
         self.offered = usual_first([word for word in complete(text, cursor) if word])[:MOST]
-        try:
-            compile_filter(text)
-        except FilterError as error:
-            if text.strip() and not (self.offered and error.position + error.length >= cursor):
-                hint.show(self.pointed(error), "wrong")
-                return
+        if error is not None and not (self.offered and error.position + error.length >= cursor):
+            hint.show(self.pointed(error), "wrong")
+            return
         words = "  ".join(self.offered)
-        hint.show(f" Tab: {words}" if words else " Enter: show these frames   Esc: never mind",
-                  "word" if words else "")  # fmt: skip
+        hint.show(f" Tab: {words}" if words else FILTERS[self.kind], "word" if words else "")
 
     def pointed(self, error: FilterError) -> str:
         """An error with its place, if there is room to point at it."""
         before = self.answer.region.x - self.region.x + columns(error.text[: error.position])
-        pointed = " " * before + "^" * max(error.length, 1) + " " + error.message
-        return pointed if columns(pointed) <= self.size.width else f" ✗ {error.message}"
+        caret = "^" * max(error.length, 1)
+        pointed = f"{' ' * before}{caret} {error.message}"
+        if columns(pointed) > self.size.width:
+            room = before - columns(error.message) - 1
+            pointed = f"{' ' * room}{error.message} {caret}" if room > 0 else f" ✗ {error.message}"
+        return pointed
 
     def complete(self) -> None:
         """Put the next of the words that may stand at the cursor there."""
@@ -228,17 +240,13 @@ class Prompt(Container):
             self.look()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Give the answer on, unless it is no filter."""
-        from amqpscope.filter import FilterError, compile_filter
-
+        """Give the answer on, unless something is wrong with it."""
         event.stop()
         text = event.value.strip()
-        if self.kind == FILTER:
-            try:
-                compile_filter(text)
-            except FilterError as error:
-                self.query_one(Hint).show(self.pointed(error), "wrong")
-                return
+        error = find_error(self.kind, text) if text else None
+        if error is not None:
+            self.query_one(Hint).show(self.pointed(error), "wrong")
+            return
         typed = self.typed.setdefault(self.kind, [])
         if text and text not in typed[-1:]:
             typed.append(text)
@@ -254,6 +262,22 @@ class Prompt(Container):
         """Who clicks elsewhere does not want to answer."""
         if self.open:
             self.action_cancel()
+
+
+def find_error(kind: str, text: str) -> FilterError | None:
+    """What is wrong with an answer, and where; None if nothing is."""
+    from amqpscope.filter import FilterError, compile_filter
+
+    try:
+        if kind in FILTERS:
+            compile_filter(text)
+        elif kind in (FAULT, ACT):
+            from amqpscope.proxy.faults.parser import parse_fault, read_decision
+
+            parse_fault(text) if kind == FAULT else read_decision(text)
+    except FilterError as error:
+        return error
+    return None
 
 
 def usual_first(words: list[str]) -> list[str]:

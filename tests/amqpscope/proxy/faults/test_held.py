@@ -201,7 +201,7 @@ def test_a_frame_that_is_lost_with_its_connection_is_reported(wire):
     wait_for_held(it)
     reset(it.client.socket)
     it.relay.settle()
-    assert ask(it, do="held") == {"held": [], "count": 0}
+    assert ask(it, do="held") == {"held": [], "count": 0, "intercept": ""}
     told = it.relay.watch.told()
     assert any("transfer, held as 1, was not passed on" in line for line in told), told
 
