@@ -11,8 +11,9 @@ def test_a_recording(amqp_lint):
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from amqpscope.check.selection import Selection
     from amqpscope.findings import Finding
     from amqpscope.runs.proxied import Proxied
+
+PROXIES: pytest.StashKey[list[Proxied]] = pytest.StashKey()
+"""The proxies of a test."""
+LAST = 20
+"""Frames that a test shows which fails."""
 
 Lint = Callable[..., "list[Finding]"]
 Proxy = Callable[..., "Proxied"]
@@ -71,17 +77,19 @@ def fail(reason: str) -> None:
 
 
 @pytest.fixture
-def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
+def amqp_proxy(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[Proxy]:
     """Put a proxy before a broker: fails the test at its end if what passed broke a rule.
 
     It fails too when nothing could be checked: no AMQP passed, the upstream never answered, or not
     all was recorded; `allow_empty=True` lets a test pass in which nothing passes. The first
     argument is the upstream, the others are those of `amqp_lint`, and `write` for a file to record
     to, and `faults`, rules as `--fault` takes them. What it gives has `url`, `host`, `port`,
-    `findings`, `recording` and `faults` (list, add, remove, count).
+    `findings`, `recording` and `faults` (list, add, remove, count). A test that fails shows its
+    faults, how often each has acted, and the last frames.
     """
     __tracebackhide__ = True
     proxies: list[Proxied] = []
+    request.node.stash[PROXIES] = proxies
     failures: list[str] = []
     with ExitStack() as stack:
 
@@ -115,6 +123,37 @@ def amqp_proxy(pytestconfig: pytest.Config) -> Iterator[Proxy]:
         fail("amqp_proxy: " + "\n".join(failures))
     for proxy in proxies:
         judge(proxy.checked, proxy.selection)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Show what passed through the proxies of a test that fails."""
+    outcome: Any = yield
+    report = outcome.get_result()
+    if report.when == "call" and report.failed:
+        for proxy in item.stash.get(PROXIES, []):
+            report.sections.append(("amqpscope proxy", "\n".join(describe(proxy))))
+
+
+def describe(proxy: Proxied) -> Iterator[str]:
+    """The faults of a proxy, and the last frames that passed."""
+    from amqpscope.proxy.faults.fault import line_of
+    from amqpscope.report.look import PLAIN_TEXT
+    from amqpscope.report.text import TextLines
+    from amqpscope.runs.api import CaptureError, steps
+
+    with suppress(RuntimeError):
+        yield from map(line_of, proxy.faults.list())
+    try:
+        last = deque(steps(proxy.recording), LAST)
+    except CaptureError as error:
+        yield str(error)
+        return
+    lines = TextLines(PLAIN_TEXT)
+    if last:
+        lines.begin(last[0].frame.time)
+        yield from lines.heading()
+        yield from lines.lines(list(last))
 
 
 @contextmanager

@@ -231,10 +231,9 @@ def deadline_words(deadline: dict[str, Any]) -> str:
 
 def line_of(fault: dict[str, Any]) -> str:
     """A fault on one line."""
-    shown = {"name", "on", "action", "matched", "acted"}
-    counts = "".join(f" {key}={value}" for key, value in fault.items() if key not in shown)
-    rule = f"{fault['on']} => {fault['action']}{counts}"
-    return f"{fault['name']}: {rule} (matched {fault['matched']:,}, acted on {fault['acted']:,})"
+    from amqpscope.proxy.faults.fault import line_of
+
+    return line_of(fault)
 
 
 def ask(name: str | None, question: dict[str, Any]) -> dict[str, Any]:

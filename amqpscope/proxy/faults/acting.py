@@ -112,14 +112,12 @@ def stall(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
 
 def reset(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
     """RST to both peers."""
-    layer.connection.mark(frame.sender, comment)
-    layer.reset()
+    layer.reset(comment)
 
 
 def disconnect(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
     """FIN to both peers."""
-    layer.connection.mark(frame.sender, comment)
-    layer.disconnect()
+    layer.disconnect(comment)
 
 
 def corrupt(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
@@ -140,7 +138,7 @@ def truncate(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> Non
     for output in view(layer).translate(frame):
         cut = output.octets if output.forged else output.octets[: len(output.octets) // 2]
         layer.send(Output(output.to, cut, forged=True), comment)
-    layer.disconnect()
+    layer.disconnect(comment)
 
 
 def cut_in_slices(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:

@@ -94,3 +94,11 @@ class Fault:
     def describe(self) -> dict[str, Any]:
         """The fault as a table, with how often it has matched and acted."""
         return {**self.table(), "matched": self.matched, "acted": self.acted}
+
+
+def line_of(fault: dict[str, Any]) -> str:
+    """A fault on one line, from what `describe` says of it."""
+    shown = {"name", "on", "action", "matched", "acted"}
+    counts = "".join(f" {key}={value}" for key, value in fault.items() if key not in shown)
+    rule = f"{fault['on']} => {fault['action']}{counts}"
+    return f"{fault['name']}: {rule} (matched {fault['matched']:,}, acted on {fault['acted']:,})"

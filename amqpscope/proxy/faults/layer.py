@@ -285,10 +285,15 @@ class FaultLayer:
         self.mark_others(comment)
 
     def mark_others(self, comment: str) -> None:
-        """Note that a fault has acted where no octets have a comment on it."""
+        """Note that a fault has acted where no octets have a comment on it, behind what passed."""
+        self.pump()
         if not self.over:
-            for side in {CLIENT, SERVER} - self.noted:
-                self.connection.mark(side, comment)
+            self.mark_unnoted(comment)
+
+    def mark_unnoted(self, comment: str) -> None:
+        """Put a comment of its own where no octets have it."""
+        for side in sorted({CLIENT, SERVER} - self.noted):
+            self.connection.mark(side, comment)
 
     def split(self) -> None:
         """Record both conversations from here on; what waits is in its sender's alone."""
@@ -387,8 +392,8 @@ class FaultLayer:
 
     # Ends
 
-    def disconnect(self) -> None:
-        """FIN to both peers, behind what waits for them."""
+    def disconnect(self, comment: str = "") -> None:
+        """FIN to both peers, behind what waits for them; the comment names the fault."""
         if self.over:
             return
         self.over = True
@@ -396,10 +401,17 @@ class FaultLayer:
             for item in self.lanes[side].hurry():
                 if item.octets:
                     self.connection.emit(side, item.octets, item.comment)
+        if comment:
+            self.mark_unnoted(comment)
         self.connection.close_both()
 
-    def reset(self) -> None:
-        """RST to both peers."""
+    def reset(self, comment: str = "") -> None:
+        """RST to both peers, behind what passed before; the comment names the fault."""
+        if comment:
+            self.pump()
+            for side in (CLIENT, SERVER):
+                self.connection.write_now(side)
+            self.mark_unnoted(comment)
         self.over = True
         self.connection.reset_both()
 
