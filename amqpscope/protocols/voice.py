@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.protocols.broker import BrokerView
+from amqpscope.protocols.comparison import Comparison
 from amqpscope.protocols.json import masked_fields, put_damage
 from amqpscope.protocols.names import Fact, Kind, Known, Said, add_name
 from amqpscope.protocols.shapes import NOTHING, Shape
@@ -60,6 +61,8 @@ class Voice:
         """What `kind` may be of its frames."""
         self.broker = BrokerView()
         """What its frames say of a broker's work."""
+        self.comparison = Comparison()
+        """What may differ between two conversations."""
 
     def frame_names(self) -> list[str]:
         """What `name` may be of its frames."""

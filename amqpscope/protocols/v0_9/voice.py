@@ -11,6 +11,7 @@ from amqpscope.protocols import voice
 from amqpscope.protocols.names import Known, one_or_all
 from amqpscope.protocols.v0_9 import filter_names, ladder, tree
 from amqpscope.protocols.v0_9.broker import View
+from amqpscope.protocols.v0_9.comparison import Comparison
 from amqpscope.protocols.v0_9.json import put_content
 from amqpscope.protocols.v0_9.summary import colour, summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
@@ -117,3 +118,4 @@ class Voice(voice.Voice):
 
 VOICE: Final = Voice(LONG_NAME, filter_names.KINDS)
 VOICE.broker = View()
+VOICE.comparison = Comparison()

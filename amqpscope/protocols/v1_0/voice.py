@@ -11,6 +11,7 @@ from amqpscope.protocols import voice
 from amqpscope.protocols.names import Fact, Known
 from amqpscope.protocols.v1_0 import filter_names, ladder, tree
 from amqpscope.protocols.v1_0.broker import View
+from amqpscope.protocols.v1_0.comparison import Comparison
 from amqpscope.protocols.v1_0.facts import FACTS, OWN_FACTS
 from amqpscope.protocols.v1_0.filter_help import HELP
 from amqpscope.protocols.v1_0.json import full_name, put_content
@@ -134,3 +135,4 @@ class Voice(voice.Voice):
 
 VOICE: Final = Voice(kinds=filter_names.KINDS)
 VOICE.broker = View()
+VOICE.comparison = Comparison()

@@ -1,0 +1,1 @@
+"""What two conversations do differently, whatever their protocol."""

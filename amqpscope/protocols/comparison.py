@@ -1,0 +1,96 @@
+"""How two conversations of a family are compared: what belongs together, and what may differ.
+
+A frame belongs to a lane: a link, a session, a consumer, the connection. Within a lane the order of
+one peer's frames counts; between lanes it does not. What a family knows of this are the tables and
+the few questions here; `insight/diff` does the rest without knowing any family.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from amqpscope.model.event import Event
+
+Facts = dict[str, Any]
+"""What a frame says, by paths such as `attach.source.address`; values as JSON has them."""
+
+CONNECTION: Final = "connection"
+
+
+class Lane(NamedTuple):
+    """What frames of one peer belong to."""
+
+    kind: str
+    """`connection`, `session`, `link`, `channel`, `consumer`."""
+    channel: int = 0
+    begun: int = 0
+    """Which session or opening of this channel it is."""
+    number: str = ""
+    """The handle of a link, or the tag of a consumer."""
+    attached: int = 0
+    """Which use of this number it is."""
+
+
+class Lanes:
+    """Finds the lane of each frame of one connection."""
+
+    def lane(self, event: Event) -> Lane:
+        """Where a frame belongs, seen from its sender."""
+        return Lane(CONNECTION)
+
+
+class Counter:
+    """Counts how often a number was taken into use again."""
+
+    def __init__(self) -> None:
+        self.uses: dict[tuple[int, ...], tuple[int, bool]] = {}
+        """Which use the next frame belongs to, and whether its beginning was seen."""
+
+    def use(self, key: tuple[int, ...], begins: bool, ends: bool) -> int:
+        """Which use a frame belongs to that begins one, ends one, or neither."""
+        count, begun = self.uses.get(key, (1, False))
+        if begins and begun:
+            count += 1
+        self.uses[key] = (count + 1, False) if ends else (count, begun or begins)
+        return count
+
+
+class Comparison:
+    """What is asked of a family; without answers of its own all frames are of one lane."""
+
+    volatile: frozenset[str] = frozenset()
+    """Paths of what has another value in each run: numbers, tags, windows that count down."""
+    names: frozenset[str] = frozenset()
+    """Paths of names that a program or library makes up for each run."""
+    settling: frozenset[str] = frozenset()
+    """Frames that answer deliveries: in how few of them is a matter of time."""
+    outcome: tuple[str, ...] = ()
+    """Paths under which such a frame says what becomes of a delivery."""
+    sizes: frozenset[str] = frozenset()
+    """Paths of what follows from the octets of a message."""
+
+    def lanes(self) -> Lanes:
+        """What finds the lanes of one connection."""
+        return Lanes()
+
+    def facts(self, name: str, document: dict[str, Any]) -> Facts:
+        """What a frame says, flat and free of how it is encoded.
+
+        `document` has the members that `Voice.put_content` writes, `fields` first.
+        """
+        found: Facts = {}
+        flatten(found, name, document.get("fields"))
+        return found
+
+    def cadence(self, name: str, facts: Facts) -> bool:
+        """Whether how often such a frame comes is a matter of time."""
+        return False
+
+
+def flatten(found: Facts, path: str, value: Any) -> None:
+    """Put a value in by its path, and the members of an object by theirs."""
+    if isinstance(value, dict) and len(value) != 1:
+        for name, item in value.items():
+            flatten(found, f"{path}.{name}", item)
+    elif value is not None:
+        found[path] = value

@@ -1,0 +1,55 @@
+"""Two captures compared: what `diff` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from amqpscope.check.result import CaptureResult
+from amqpscope.check.selection import Selection
+from amqpscope.insight.diff.compare import compare
+from amqpscope.insight.diff.differences import Diff, Scope
+from amqpscope.insight.diff.entries import Recording
+from amqpscope.runs.input import Input
+from amqpscope.runs.run import Run
+
+
+@dataclass(frozen=True)
+class DiffSettings:
+    """What is wanted of a comparison."""
+
+    scope: Scope = field(default_factory=Scope)
+    exact: bool = False
+    """Compare what changes from run to run too."""
+    selection: Selection = field(default_factory=Selection)
+    show_secrets: bool = False
+
+
+def read_recordings(
+    given: Input,
+    settings: DiffSettings,
+    watch: Callable[[Run], None] | None = None,
+) -> tuple[list[Recording], CaptureResult]:
+    """The connections of a capture, and what is to be said of it."""
+    found: dict[int, Recording] = {}
+    with Run(given, settings.selection, watch=watch) as run:
+        for batch in run:
+            for step in batch.steps:
+                number = step.conversation.number
+                if number not in found:
+                    found[number] = Recording(step.conversation, show_secrets=settings.show_secrets)
+                found[number].take(step)
+                found[number].findings.extend(step.findings)
+            for finding in batch.findings:
+                found[finding.connection].findings.append(finding)
+        return list(found.values()), run.result()
+
+
+def compare_recordings(
+    a: tuple[list[Recording], CaptureResult],
+    b: tuple[list[Recording], CaptureResult],
+    settings: DiffSettings,
+) -> Diff:
+    """What two captures that were read do differently."""
+    diff = Diff(a[1].path, b[1].path)
+    return compare(a[0], b[0], diff, settings.scope, exact=settings.exact)
