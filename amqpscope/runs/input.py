@@ -59,6 +59,17 @@ class Input:
         return pieces
 
 
+def split_connection(name: str) -> tuple[str, int]:
+    """`run.pcap#2` as a capture and the number of a connection in it; 0 where none is chosen.
+
+    A file that is really called so is that file.
+    """
+    path, mark, number = name.rpartition("#")
+    if not mark or not path or not (number.isascii() and number.isdigit()) or not int(number):
+        return name, 0
+    return (name, 0) if os.path.exists(name) else (path, int(number))
+
+
 def as_input(given: Input | Readable) -> Input:
     """An input of what may be just a capture."""
     return given if isinstance(given, Input) else Input(given)

@@ -1,8 +1,10 @@
 """One run over a capture: batches in order, findings and ends in their place, nothing kept."""
 
+import pytest
+
 from amqpscope.analysis import FaultySteps
 from amqpscope.check.selection import Selection
-from amqpscope.runs.input import Input, read_keylogs, repeatable
+from amqpscope.runs.input import Input, read_keylogs, repeatable, split_connection
 from amqpscope.runs.lint import CheckSettings, check
 from amqpscope.runs.run import Run
 
@@ -80,3 +82,22 @@ def test_key_logs_that_cannot_be_read_are_reported_and_the_others_read(tmp_path)
     path.write_bytes(b"CLIENT_RANDOM a b\n")
     assert read_keylogs(["nosuch", path], told.append) == (b"CLIENT_RANDOM a b\n",)
     assert told == ["nosuch: key log cannot be read: no such file or directory"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("a.pcap", ("a.pcap", 0)),
+        ("a.pcap#2", ("a.pcap", 2)),
+        ("a#b.pcap", ("a#b.pcap", 0)),
+        ("a.pcap#0", ("a.pcap#0", 0)),
+        ("#2", ("#2", 0)),
+    ],
+)
+def test_a_connection_is_chosen_behind_a_hash(name, found):
+    assert split_connection(name) == found
+
+
+def test_a_file_whose_name_ends_like_a_choice_is_that_file(tmp_path):
+    (tmp_path / "a.pcap#2").write_bytes(b"")
+    assert split_connection(f"{tmp_path}/a.pcap#2") == (f"{tmp_path}/a.pcap#2", 0)
