@@ -18,6 +18,7 @@ import amqpscope
 from amqpscope.cli.broker import broker
 from amqpscope.cli.ca import ca
 from amqpscope.cli.convert import convert
+from amqpscope.cli.diff import diff
 from amqpscope.cli.faults import faults
 from amqpscope.cli.ladder import ladder
 from amqpscope.cli.lint import lint
@@ -81,7 +82,7 @@ def cli() -> None:
 
 
 for command in (
-    read, proxy, faults, demo, lint, broker, trace, stuck, ladder, state, stats, explain, rules,
-    convert, ca, pipeline,
+    read, proxy, faults, demo, lint, broker, trace, diff, stuck, ladder, state, stats, explain,
+    rules, convert, ca, pipeline,
 ):  # fmt: skip
     cli.add_command(command)

@@ -62,6 +62,8 @@ class Comparison:
     """Paths of what has another value in each run: numbers, tags, windows that count down."""
     names: frozenset[str] = frozenset()
     """Paths of names that a program or library makes up for each run."""
+    chosen: frozenset[str] = frozenset()
+    """Paths of names that are made up by some and chosen by others."""
     settling: frozenset[str] = frozenset()
     """Frames that answer deliveries: in how few of them is a matter of time."""
     outcome: tuple[str, ...] = ()

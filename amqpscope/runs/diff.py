@@ -53,3 +53,8 @@ def compare_recordings(
     """What two captures that were read do differently."""
     diff = Diff(a[1].path, b[1].path)
     return compare(a[0], b[0], diff, settings.scope, exact=settings.exact)
+
+
+def choose(recordings: list[Recording], number: int) -> list[Recording]:
+    """The connection of a number; all for 0."""
+    return [each for each in recordings if number in (0, each.number)]

@@ -21,7 +21,7 @@ from amqpscope.insight.diff.differences import (
     side,
 )
 from amqpscope.insight.diff.entries import Entry, Recording, exact_facts, text_of, under
-from amqpscope.insight.diff.generated import settled_value, without_generated
+from amqpscope.insight.diff.generated import is_generated, settled_value, without_generated
 from amqpscope.insight.diff.pairing import likeness, pair
 from amqpscope.protocols.comparison import Lane
 from amqpscope.stream.types import PEERS
@@ -256,6 +256,8 @@ class Compared:
         comparison = self.a.comparison
         if path in comparison.volatile or path in comparison.names:
             return False
+        if path in comparison.chosen and any(is_generated(one.facts.get(path)) for one in (a, b)):
+            return False
         if path not in a.facts and path not in b.facts:
             return True
         return text_of(settled_value(a.facts.get(path))) != text_of(
@@ -268,7 +270,7 @@ class Compared:
         if self.copies:
             return differing <= max(1, total // 5)
         comparison = self.a.comparison
-        if path in comparison.volatile or path in comparison.names:
+        if path in comparison.volatile | comparison.names | comparison.chosen:
             return False
         return total - differing > max(1, 4 * differing)
 

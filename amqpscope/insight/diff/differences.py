@@ -124,3 +124,27 @@ def covers(pattern: str, path: str) -> bool:
     parts = path.split(".")
     heads = (".".join(parts[: end + 1]) for end in range(len(parts)))
     return any(fnmatchcase(head, pattern) for head in heads)
+
+
+@dataclass
+class Fold:
+    """Differences that are alike, as a reader wants to see them: one, and where the others are."""
+
+    first: Difference
+    others: list[Difference] = field(default_factory=list)
+
+
+def fold(differences: list[Difference]) -> list[Fold]:
+    """Put together what differs in the same way at many frames, in the order of the first ones."""
+    found: dict[tuple[str, str, str, str], Fold] = {}
+    for each in differences:
+        values = [
+            repr(None if one is None else (one.sender, one.value)) for one in (each.a, each.b)
+        ]
+        key = (each.kind, each.path, values[0], values[1])
+        known = found.get(key)
+        if known is None or each.path == "connection":
+            found[key if known is None else (*key[:3], str(each.order))] = Fold(each)
+        else:
+            known.others.append(each)
+    return sorted(found.values(), key=lambda each: (each.first.kind == FINDING, each.first.order))

@@ -10,7 +10,7 @@ from typing import Any
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
-from amqpscope.insight.diff.generated import settled_value
+from amqpscope.insight.diff.generated import MARK, settled_value
 from amqpscope.model.delivery import Delivery
 from amqpscope.protocols.comparison import Comparison, Facts, Lane
 
@@ -106,7 +106,7 @@ class Recording:
         """What a frame says that does not change from run to run."""
         volatile, names = self.comparison.volatile, self.comparison.names
         return {
-            path: text_of("*" if path in names else settled_value(value))
+            path: text_of(MARK if path in names else settled_value(value))
             for path, value in entry.facts.items()
             if path not in volatile
         }

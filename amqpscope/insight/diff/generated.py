@@ -27,6 +27,11 @@ def without_generated(text: str) -> str:
     return _GENERATED.sub(MARK, text)
 
 
+def is_generated(value: Any) -> bool:
+    """Whether a name has a part that was made up."""
+    return isinstance(value, str) and _GENERATED.search(value) is not None
+
+
 def settled_value(value: Any) -> Any:
     """A value as it would be in another run: without times and parts that were made up."""
     if isinstance(value, str):

@@ -69,6 +69,10 @@ class Comparison(comparison.Comparison):
         for method in methods.split()
     )
     names = frozenset(("connection.start-ok.client-properties.connection_name",))
+    chosen = frozenset(
+        f"basic.{method}.consumer-tag"
+        for method in ("consume", "consume-ok", "cancel", "cancel-ok", "deliver")
+    )
     settling = SETTLING
     sizes = frozenset(("content-header.body-size",))
 

@@ -67,6 +67,7 @@ class Comparison(comparison.Comparison):
 
     volatile = VOLATILE
     names = frozenset(("open.container-id",))
+    chosen = frozenset(("attach.name",))
     settling = frozenset(("disposition",))
     outcome = ("disposition.state",)
 
