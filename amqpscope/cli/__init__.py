@@ -22,6 +22,7 @@ from amqpscope.cli.diff import diff
 from amqpscope.cli.faults import faults
 from amqpscope.cli.ladder import ladder
 from amqpscope.cli.lint import lint
+from amqpscope.cli.minimise import minimise
 from amqpscope.cli.output import nothing
 from amqpscope.cli.pipeline import pipeline
 from amqpscope.cli.proxy import proxy
@@ -82,7 +83,7 @@ def cli() -> None:
 
 
 for command in (
-    read, proxy, faults, demo, lint, broker, trace, diff, stuck, ladder, state, stats, explain,
-    rules, convert, ca, pipeline,
+    read, proxy, faults, demo, lint, broker, trace, diff, minimise, convert, stuck, ladder, state,
+    stats, explain, rules, ca, pipeline,
 ):  # fmt: skip
     cli.add_command(command)

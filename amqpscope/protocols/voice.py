@@ -12,6 +12,7 @@ from amqpscope.protocols.comparison import Comparison
 from amqpscope.protocols.json import masked_fields, put_damage
 from amqpscope.protocols.names import Fact, Kind, Known, Said, add_name
 from amqpscope.protocols.shapes import NOTHING, Shape
+from amqpscope.protocols.simpler import Simplifier
 from amqpscope.protocols.words import escaped, printable
 from dissectors.native import mypyc_attr
 from dissectors.tree import Node, header_tree, octets_node, plain_node
@@ -63,6 +64,8 @@ class Voice:
         """What its frames say of a broker's work."""
         self.comparison = Comparison()
         """What may differ between two conversations."""
+        self.simplifier = Simplifier()
+        """What makes simpler frames of frames."""
 
     def frame_names(self) -> list[str]:
         """What `name` may be of its frames."""
