@@ -37,6 +37,8 @@ MAX_HELD: Final = 64
 """Chunks of a connection that begins in the middle in which a frame is looked for."""
 MAX_ODD: Final = 4096
 """Octets of a client that may wait for what a server does that cannot read them."""
+ENDED_BOTH: Final = 0b11
+"""`Candidate.ended` when both directions are over."""
 
 NO_FAULTS: Final[list[tuple[str, str]]] = []
 """What nearly all units have; shared, so never added to."""
@@ -188,6 +190,13 @@ class Candidate(Analysed):
         """Of which peers octets were missed before it was known."""
         self.conversation: Conversation | None = None
         self.dismissed = False
+        self.ended = 0
+        """Which directions are over, a bit for each peer."""
+
+
+OVER: Final = Candidate(Connection(("", 0), ("", 0), False), False)
+"""What is left of every connection that has ended: nothing of it is read any more."""
+OVER.dismissed = True
 
 
 def candidate_of(connection: Connection) -> Candidate | None:
@@ -214,6 +223,8 @@ class Analyzer:
         """The last frame to take, 0 for all: the model is then as of that frame."""
         self.numbering = Numbering() if numbering is None else numbering
         self._late: list[Finding] = []
+        self._ended: Connection | None = None
+        """The connection that ended with the newest piece: known until the next one comes."""
         self.gaps = 0
         self.protocols: list[str] = []
         self.speakers: set[tuple[str, int]] = set()
@@ -230,7 +241,10 @@ class Analyzer:
         return self.numbering.connections
 
     def conversation_of(self, connection: Connection) -> Conversation | None:
-        """What is known of a connection; None while it is not known to use AMQP."""
+        """What is known of a connection; None while it is not known to use AMQP.
+
+        Of one that has ended it is dropped with the next piece.
+        """
         candidate = candidate_of(connection)
         return None if candidate is None else candidate.conversation
 
@@ -294,9 +308,16 @@ class Analyzer:
 
     def feed(self, piece: Piece) -> list[Step]:
         """Take the next piece; give the Steps of the units that it completed."""
+        if self._ended is not None:
+            self._ended.analysed = OVER
+            self._ended = None
         candidate = candidate_of(piece.connection)
         if candidate is None:
             candidate = self.meet(piece.connection)
+        if isinstance(piece, End):
+            candidate.ended |= 1 << piece.sender
+            if candidate.ended == ENDED_BOTH:
+                self._ended = piece.connection
         if candidate.dismissed:
             return []
         if isinstance(piece, Chunk):

@@ -34,6 +34,11 @@ class Waiting:
         self.ack = ack
 
 
+NO_WAITING: Final[list[Waiting]] = []
+NO_DELAYED: Final[list[Piece]] = []
+"""What no direction of a closed connection has any more; shared, so never added to."""
+
+
 class Flow:
     """One direction of a connection."""
 
@@ -91,6 +96,12 @@ class Flow:
         self.known = True
         self.seq = seq & SEQ_MASK
         self.isn = (seq - 1) & SEQ_MASK
+
+    def shrink(self) -> None:
+        """Drop what a closed connection has no use for while it is remembered."""
+        self.fin_segment = None
+        self.waiting = NO_WAITING
+        self.delayed = NO_DELAYED
 
     def passed(self) -> int:
         """Up to which offset this direction was passed on, or need not be waited for."""

@@ -451,6 +451,8 @@ class Reassembler:
             settle(flow, out)
         if flow.peer.ended:
             release_all(flow, out)
+            flow.shrink()
+            peer.shrink()
             self._open -= 1
             self._closed.append(flow)
             if len(self._closed) > MAX_CLOSED:

@@ -7,6 +7,7 @@ roles are a guess, and say so: see `Connection.guessed`.
 from __future__ import annotations
 
 from socket import AF_INET, AF_INET6, inet_ntop
+from sys import intern
 from typing import Final
 
 from amqpscope.stream.flow import distance
@@ -29,8 +30,8 @@ def endpoints(key: bytes) -> tuple[tuple[str, int], tuple[str, int]]:
     """Address and port of the sender and of the receiver of a segment."""
     size = (len(key) - 4) // 2
     family = AF_INET if size == 4 else AF_INET6
-    source = (inet_ntop(family, key[:size]), key[-4] << 8 | key[-3])
-    destination = (inet_ntop(family, key[size : 2 * size]), key[-2] << 8 | key[-1])
+    source = (intern(inet_ntop(family, key[:size])), key[-4] << 8 | key[-3])
+    destination = (intern(inet_ntop(family, key[size : 2 * size])), key[-2] << 8 | key[-1])
     return source, destination
 
 

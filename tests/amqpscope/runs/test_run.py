@@ -1,5 +1,8 @@
 """One run over a capture: batches in order, findings and ends in their place, nothing kept."""
 
+import gc
+import tracemalloc
+
 import pytest
 
 from amqpscope.analysis import FaultySteps
@@ -7,6 +10,7 @@ from amqpscope.check.selection import Selection
 from amqpscope.runs.input import Input, read_keylogs, repeatable, split_connection
 from amqpscope.runs.lint import CheckSettings, check
 from amqpscope.runs.run import Run
+from kit.benchmarks.traffic import SHORT, write_short
 
 LATE = "v10_proton-labbroker_manysessions.pcap"
 
@@ -101,3 +105,21 @@ def test_a_connection_is_chosen_behind_a_hash(name, found):
 def test_a_file_whose_name_ends_like_a_choice_is_that_file(tmp_path):
     (tmp_path / "a.pcap#2").write_bytes(b"")
     assert split_connection(f"{tmp_path}/a.pcap#2") == (f"{tmp_path}/a.pcap#2", 0)
+
+
+def test_a_connection_leaves_little_behind_when_it_has_ended(tmp_path):
+    short = len(SHORT)
+    path = tmp_path / "short.pcapng"
+    write_short(path, 900 * short)
+    measured = {}
+    tracemalloc.start()
+    try:
+        with Run(path, Selection()) as run:
+            for _ in run:
+                if run.frames in (100 * short, 800 * short) and run.frames not in measured:
+                    gc.collect()
+                    measured[run.frames] = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    first, last = measured.values()
+    assert (last - first) / 700 < 2000  # of compiled objects half of it

@@ -2,10 +2,12 @@
 
 Small ones have transfers of a few octets and their dispositions, and credit now and then; rich ones
 have messages of four sections, and a flow with every disposition. Those of 0-9-1 have messages
-published with confirms, and delivered to a consumer that acknowledges each.
+published with confirms, and delivered to a consumer that acknowledges each. Short ones have a
+connection for each message, of thirteen frames.
 """
 
 from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.stream.types import ACK
 from dissectors.notation import parse
 
 CLIENT, SERVER = 0, 1
@@ -123,6 +125,43 @@ def write_v0_9(path, frames):
 
     setup = [(sender, parse(unit)) for sender, unit in SETUP_V0_9]
     return write_talk(path, frames, setup, exchange)
+
+
+CLOSE = (
+    (CLIENT, parse("close")),
+    (SERVER, parse("close")),
+)
+SHORT = (
+    *((sender, parse(unit)) for sender, unit in SETUP),
+    (CLIENT, numbered(SMALL, 0)),
+    (SERVER, numbered(DISPOSITION, 0)),
+    *CLOSE,
+)
+"""All frames of a connection that is closed after its first message."""
+PORTS = 20_000
+"""Ports that clients use in turn, as long as an operating system leaves one alone or longer."""
+
+
+def write_short(path, frames):
+    """Write a capture of many short connections, one after the other."""
+    time = 1_700_000_000_000_000_000
+    count = -(-frames // len(SHORT))
+    with open(path, "wb", buffering=1 << 20) as file:
+        writer = CaptureWriter(file)
+        for number in range(count):
+            port = 40_000 + number % PORTS
+            talk = Conversation(writer, ("10.0.0.1", port), ("10.0.0.2", 5672))
+            # Another beginning for each connection, so that a port used again is not the old one.
+            talk.seq = [1000 + 65_536 * number, 2000 + 65_536 * number]
+            talk.open(time)
+            for sender, raw in SHORT:
+                time += 50_000
+                talk.data(sender, time, raw)
+            talk.finish(CLIENT, time)
+            talk.finish(SERVER, time)
+            talk.segment(CLIENT, time, ACK, b"", talk.seq[SERVER])
+            time += 50_000
+    return count * len(SHORT)
 
 
 def write_talk(path, frames, setup, exchange):
