@@ -22,8 +22,11 @@ or not hold: `needs="anchored !discarded"`. A family's `Family` says which there
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
+from types import FunctionType
 from typing import Final
 
 from amqpscope.findings import ERROR, GUESSED, SURE, SUSPECT, WARNING, Finding
@@ -81,6 +84,23 @@ class Condition:
         )
 
 
+class Given:
+    """Something that events belong to, looked up once for all rules that look at an event."""
+
+    def __init__(self, get: Getter) -> None:
+        self.get = get
+        self.check = -1
+        """The check in which it was looked up."""
+        self.value: object = None
+
+    def of(self, event: Event, check: int) -> object:
+        """What the event of this check belongs to; None where that is unknown."""
+        if self.check != check:
+            self.value = self.get(event)
+            self.check = check
+        return self.value
+
+
 class Family:
     """What rules of one protocol family may name."""
 
@@ -91,7 +111,7 @@ class Family:
         self.name = name
         self.kinds = kinds
         """The words of `on`."""
-        self.parameters = parameters
+        self.parameters = {name: Given(get) for name, get in parameters.items()}
         """What an event may belong to, by the name of a rule's parameter."""
         self.facts = {fact: 1 << place for place, fact in enumerate(facts)}
         """The words of `needs`."""
@@ -104,10 +124,17 @@ class Family:
 class Parameter:
     """Something that a rule is given beside the event."""
 
-    def __init__(self, get: Getter, type: type | None) -> None:
-        self.get = get
+    def __init__(self, given: Given, type: type | None) -> None:
+        self.given = given
         self.type = type
         """What it must be, where its annotation names one class."""
+
+    def of(self, event: Event, check: int) -> object:
+        """What a rule is given in this check; None where it is unknown or of another type."""
+        value = self.given.of(event, check)
+        if self.type is not None and not isinstance(value, self.type):
+            return None
+        return value
 
 
 @dataclass(frozen=True)
@@ -151,6 +178,8 @@ def matches(dialect: str, start: str) -> bool:
     return dialect.startswith(start)
 
 
+SIGNATURES: Final[dict[str, list[tuple[str, str]]]] = {}
+"""The parameters of compiled functions, which `.ci/compile.py` has written down for them."""
 RULES: Final[dict[str, Rule]] = {}
 """All rules by id, in the order in which their modules are read."""
 
@@ -192,15 +221,29 @@ def facts_in(needs: str, family: Family) -> tuple[int, int]:
 
 def parameters_of(check: Check, family: Family) -> tuple[Parameter, ...]:
     """What a function wants to be given behind the event and the reporter."""
-    code, annotations, names = check.__code__, check.__annotations__, check.__globals__
+    names = vars(sys.modules[check.__module__])
     found = []
-    for name in code.co_varnames[2 : code.co_argcount]:
-        get = family.parameters.get(name)
-        if get is None:
+    for name, annotation in signature_of(check)[2:]:
+        given = family.parameters.get(name)
+        if given is None:
             raise ValueError(f"{check.__name__}: no event belongs to a {name!r}")
-        type = names.get(annotations.get(name, ""))
-        found.append(Parameter(get, type if isinstance(type, builtins.type) else None))
+        type = names.get(annotation)
+        found.append(Parameter(given, type if isinstance(type, builtins.type) else None))
     return tuple(found)
+
+
+def signature_of(check: Check) -> list[tuple[str, str]]:
+    """The parameters of a function with their annotations."""
+    if isinstance(check, FunctionType):
+        code, annotations = check.__code__, check.__annotations__
+        names = code.co_varnames[: code.co_argcount]
+        return [(name, annotations.get(name, "")) for name in names]
+    if not SIGNATURES:
+        text = files("amqpscope.rules").joinpath("signatures.tsv").read_text(encoding="utf-8")
+        for line in text.splitlines():
+            function, *words = line.split("\t")
+            SIGNATURES[function] = list(zip(words[::2], words[1::2], strict=True))
+    return SIGNATURES[f"{check.__module__}.{check.__name__}"]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -324,6 +367,16 @@ class RuleSet:
         return found
 
 
+class Checks:
+    """Counts the events that rules have looked at."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+CHECKS: Final = Checks()
+
+
 class Recent:
     """What was last found for a name: most frames of a name are alike."""
 
@@ -374,6 +427,7 @@ class Dispatcher:
         if not rules:
             return
         reporter.active = self.ids
+        CHECKS.count += 1
         facts = -1
         for rule in rules:
             if rule.must or rule.must_not:
@@ -393,10 +447,17 @@ class Dispatcher:
 
 def run_with_parameters(rule: Rule, event: Event, reporter: Reporter) -> None:
     """Call a rule, unless something that it is to be given is not there."""
-    given: list[object] = [event, reporter]
-    for parameter in rule.parameters:
-        value = parameter.get(event)
-        if value is None or (parameter.type is not None and not isinstance(value, parameter.type)):
+    parameters, check = rule.parameters, CHECKS.count
+    first = parameters[0].of(event, check)
+    if first is None:
+        return
+    if len(parameters) == 1:
+        rule.check(event, reporter, first)
+        return
+    given: list[object] = [event, reporter, first]
+    for parameter in parameters[1:]:
+        value = parameter.of(event, check)
+        if value is None:
             return
         given.append(value)
     rule.check(*given)

@@ -36,6 +36,7 @@ from amqpscope.rules.registry import (
     Check,
     Family,
     Getter,
+    Given,
     Related,
 )  # fmt: skip
 from amqpscope.rules.v0_9.consequences import STATELESS, cause_of, touched_by
@@ -143,9 +144,9 @@ def parameter(name: str) -> Callable[[Find], Find]:
     """Make a function what finds a parameter of rules: they do not run where it finds None."""
 
     def add(find: Find) -> Find:
-        if name in PARAMETERS:
+        if name in OF_0_9.parameters:
             raise ValueError(f"two parameters are called {name!r}")
-        PARAMETERS[name] = find
+        OF_0_9.parameters[name] = Given(cast(Getter, find))
         return find
 
     return add

@@ -30,6 +30,7 @@ from amqpscope.rules.registry import (
 )  # fmt: skip
 from amqpscope.rules.v1_0 import parameters
 from amqpscope.rules.v1_0.consequences import cause_of, touched_by
+from amqpscope.rules.v1_0.termini._terminus import termini_of
 from dissectors.v1_0.bodies import Attach
 
 __all__ = [
@@ -104,6 +105,8 @@ PARAMETERS: Final[dict[str, Callable[[Event], object]]] = {
     "properties":   parameters.properties_of,
     "state":        parameters.state_of,
     "control":      parameters.control_message,
+    "parts":        parameters.parts_of,
+    "termini":      termini_of,
 }  # fmt: skip
 OF_1_0: Final = Family(FAMILY, KIND, cast(dict[str, Getter], PARAMETERS), FACTS, facts_of)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.message import PROPERTIES
 from amqpscope.model.v1_0.transaction import ControlMessage
@@ -16,7 +18,7 @@ from dissectors.v1_0.bodies import (
     Properties,
     Transfer,
 )
-from dissectors.v1_0.values import Value
+from dissectors.v1_0.values import Described, Map, Value
 
 
 def attach_of(event: Event) -> Attach | None:
@@ -67,3 +69,42 @@ def state_of(event: Event) -> Value:
     """The state in a transfer or disposition."""
     body = event.body
     return body.state if isinstance(body, Transfer | Disposition) else None
+
+
+Parts = list[tuple[str, Value]]
+"""Maps and described values, with their paths."""
+NESTED: Final = (Body, Map, Described, list)
+"""What may have others inside."""
+
+
+def parts_of(event: Event) -> Parts | None:
+    """All maps and described values in a performative; None without any."""
+    body = performative(event)
+    if body is None:
+        return None
+    found: Parts = []
+    for field, value in zip(body.row.fields, body, strict=False):
+        if isinstance(value, NESTED) and field.name != "state":
+            gather(value, f"{body.row.name}.{field.name}", bool(field.requires), found)
+    return found or None
+
+
+def gather(value: Value, path: str, slot: bool, found: Parts) -> None:
+    """Collect; `slot`: what stands directly here has a rule of its own for its descriptor."""
+    if isinstance(value, Body):
+        for field, inner in zip(value.row.fields, value, strict=False):
+            if isinstance(inner, NESTED):
+                gather(inner, f"{path}.{field.name}", bool(field.requires), found)
+    elif isinstance(value, Map):
+        found.append((path, value))
+        for key, inner in value:
+            if isinstance(inner, NESTED):
+                gather(inner, f"{path}[{key}]", False, found)
+    elif isinstance(value, Described):
+        if not slot:
+            found.append((path, value))
+        gather(value.value, path, False, found)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            if isinstance(inner, NESTED):
+                gather(inner, f"{path}[{place}]", False, found)

@@ -7,7 +7,7 @@ from typing import Final
 from amqpscope.model.v1_0.event import RESUME, Event
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.outcomes.fields import path_of, plain, state_of
-from amqpscope.rules.v1_0.termini._terminus import symbols, termini
+from amqpscope.rules.v1_0.termini._terminus import Termini, symbols
 from dissectors.v1_0.bodies import Body, Disposition, Error, Rejected, Source, Transfer
 from dissectors.v1_0.names import descriptor_name
 from dissectors.v1_0.tables import COMPOSITES
@@ -115,7 +115,7 @@ def settled_as(state: Value, symbol: str) -> bool:
 
 
 @rule("OUT-018", "3.5.3", MUST, ERROR, on="attach")
-def outcomes_list_malformed(event: Event, report: Reporter) -> None:
+def outcomes_list_malformed(event: Event, report: Reporter, termini: Termini) -> None:
     """The outcomes of a source are symbols of outcomes.
 
     received and transactional-state are delivery states, but no outcomes. A symbol that we do not
@@ -132,7 +132,7 @@ def outcomes_list_malformed(event: Event, report: Reporter) -> None:
                 :amqp:released:list :amqp:modified:list])
     """
     path = "attach.source.outcomes"
-    for terminus in termini(event):
+    for terminus in termini:
         position, listed = terminus.field("outcomes")
         if position < 0 or terminus.repeated(position):
             continue
@@ -155,7 +155,7 @@ def outcomes_list_malformed(event: Event, report: Reporter) -> None:
 
 
 @rule("OUT-020", "3.5.3", MUST, ERROR, on="attach")
-def default_outcome_not_an_outcome(event: Event, report: Reporter) -> None:
+def default_outcome_not_an_outcome(event: Event, report: Reporter, termini: Termini) -> None:
     """The default-outcome of a source is an outcome as it would be in a disposition.
 
     It decides what becomes of messages whose receiver vanishes. A symbol that names one, or a
@@ -170,7 +170,7 @@ def default_outcome_not_an_outcome(event: Event, report: Reporter) -> None:
                 source=source(address="q" default-outcome=modified(delivery-failed=true))
     """
     path = "attach.source.default-outcome"
-    for terminus in termini(event):
+    for terminus in termini:
         position, value = terminus.field("default-outcome")
         if position < 0 or value is None or terminus.repeated(position):
             continue

@@ -69,22 +69,25 @@ def perhaps_asked(event: Event, attach: Attach) -> bool:
     return not initiates(event, attach) or event.ahead
 
 
-def termini(event: Event) -> list[Terminus]:
-    """The source and target of an attach, where they are what they should be.
+Termini = list[Terminus]
+
+
+def termini_of(event: Event) -> Termini | None:
+    """The source and target of an attach, where they are what they should be; None without any.
 
     None of them where an attach may repeat one that was not seen: the fault would be another's.
     """
     attach = attach_of(event)
     if attach is None or perhaps_asked(event, attach):
-        return []
+        return None
     link = answered(event, attach)
     other = None if link is None else link.attach
-    found: list[Terminus] = []
+    found: Termini = []
     if isinstance(attach.source, Source):
         found.append(Terminus("attach.source", attach.source, known(other, "source")))
     if isinstance(attach.target, Target):
         found.append(Terminus("attach.target", attach.target, known(other, "target")))
-    return found
+    return found or None
 
 
 def known(attach: Attach | None, slot: str) -> Body | None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.termini._terminus import Terminus, node_properties, symbols, termini
+from amqpscope.rules.v1_0.termini._terminus import Termini, Terminus, node_properties, symbols
 from dissectors.v1_0.bodies import Attach, Body, Coordinator, Source, Target
 from dissectors.v1_0.encodings import TYPE_NUMBER, TYPE_OF
 from dissectors.v1_0.names import descriptor_name
@@ -52,7 +52,7 @@ def report_type(event: Event, report: Reporter, slot: str, value: Value) -> None
 
 
 @rule("SRC-002", "3.5.3", MUST, ERROR, on="attach")
-def terminus_field_type_wrong(event: Event, report: Reporter) -> None:
+def terminus_field_type_wrong(event: Event, report: Reporter, termini: Termini) -> None:
     """The fields of a source or target have their declared types.
 
     A durable sent as ubyte or a policy sent as string is refused by strict peers and ignored by
@@ -67,7 +67,7 @@ def terminus_field_type_wrong(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender source=source(address="q" durable=2
                 expiry-policy=:never capabilities=[:queue]) target=target() initial-delivery-count=0
     """
-    for terminus in termini(event):
+    for terminus in termini:
         body = terminus.body
         fields = body.row.fields
         for position, value in body.wrong.items():
@@ -87,7 +87,7 @@ def terminus_field_type_wrong(event: Event, report: Reporter) -> None:
 
 
 @rule("SRC-031", "1.4", MUST, ERROR, on="attach")
-def multiple_field_as_list(event: Event, report: Reporter) -> None:
+def multiple_field_as_list(event: Event, report: Reporter, termini: Termini) -> None:
     """Several outcomes or capabilities are an array of symbols, not a list.
 
     One symbol by itself is as good as an array of one. A list looks alike in many languages and
@@ -102,7 +102,7 @@ def multiple_field_as_list(event: Event, report: Reporter) -> None:
                 source=source(address="q" outcomes=[:amqp:accepted:list :amqp:released:list]
                 capabilities=[:queue]) target=target() initial-delivery-count=0
     """
-    for terminus in termini(event):
+    for terminus in termini:
         for position, value in terminus.body.wrong.items():
             field = terminus.body.row.fields[position]
             if field.multiple and isinstance(value, list) and not terminus.repeated(position):
@@ -112,7 +112,7 @@ def multiple_field_as_list(event: Event, report: Reporter) -> None:
 
 
 @rule("SRC-037", "3.5.3", IMPLIED, WARNING, on="attach")
-def terminus_address_not_string(event: Event, report: Reporter) -> None:
+def terminus_address_not_string(event: Event, report: Reporter, termini: Termini) -> None:
     """The address of a source or target is a string.
 
     An extension may define other addresses, so another type is only suspected; in practice no
@@ -126,7 +126,7 @@ def terminus_address_not_string(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender source=source(address="q") target=target()
                 initial-delivery-count=0
     """
-    for terminus in termini(event):
+    for terminus in termini:
         address = terminus.body[0]
         if address is not None and type(address) is not str and not terminus.repeated(0):
             path = f"{terminus.path}.address"
@@ -134,7 +134,7 @@ def terminus_address_not_string(event: Event, report: Reporter) -> None:
 
 
 @rule("SRC-008", "3.5.3", MUST, ERROR, on="attach")
-def node_properties_without_dynamic(event: Event, report: Reporter) -> None:
+def node_properties_without_dynamic(event: Event, report: Reporter, termini: Termini) -> None:
     """dynamic-node-properties are sent only with dynamic set.
 
     They describe a node that is to be made for the link; without one they ask for something that
@@ -150,7 +150,7 @@ def node_properties_without_dynamic(event: Event, report: Reporter) -> None:
                 source=source(address="c-r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-close()})
     """
-    for terminus in termini(event):
+    for terminus in termini:
         position, dynamic = terminus.field("dynamic")
         properties = node_properties(terminus)
         if properties is None or dynamic or position in terminus.body.wrong:
@@ -163,7 +163,7 @@ def node_properties_without_dynamic(event: Event, report: Reporter) -> None:
 
 
 @rule("SRC-009", "3.5.9", MUST, ERROR, on="attach")
-def node_property_key_not_symbol(event: Event, report: Reporter) -> None:
+def node_property_key_not_symbol(event: Event, report: Reporter, termini: Termini) -> None:
     """The keys of node properties are symbols.
 
     A string is another key: the node is then made with the default lifetime.
@@ -178,11 +178,11 @@ def node_property_key_not_symbol(event: Event, report: Reporter) -> None:
                 source=source(address="c-r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-close()})
     """
-    report_keys(event, report, "dynamic-node-properties")
+    report_keys(event, report, termini, "dynamic-node-properties")
 
 
 @rule("SRC-023", "3.5.8", MUST, ERROR, on="attach")
-def filter_key_not_symbol(event: Event, report: Reporter) -> None:
+def filter_key_not_symbol(event: Event, report: Reporter, termini: Termini) -> None:
     """The keys of a filter set are symbols.
 
     A broker that looks a filter up by its symbol does not find the string and sends everything.
@@ -196,12 +196,12 @@ def filter_key_not_symbol(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" filter={:f=@:apache.org:selector-filter:string "a = 1"})
     """
-    report_keys(event, report, "filter")
+    report_keys(event, report, termini, "filter")
 
 
-def report_keys(event: Event, report: Reporter, name: str) -> None:
+def report_keys(event: Event, report: Reporter, termini: Termini, name: str) -> None:
     """Report the first key of a map that is not a symbol."""
-    for terminus in termini(event):
+    for terminus in termini:
         position, value = terminus.field(name)
         if not isinstance(value, Map) or terminus.repeated(position):
             continue
@@ -214,7 +214,7 @@ def report_keys(event: Event, report: Reporter, name: str) -> None:
 
 
 @rule("SRC-010", "3.5.9", MUST, ERROR, on="attach")
-def lifetime_policy_type_wrong(event: Event, report: Reporter) -> None:
+def lifetime_policy_type_wrong(event: Event, report: Reporter, termini: Termini) -> None:
     """The lifetime-policy of a dynamic node is one of the described policies, not its name.
 
     The four policies are empty lists under descriptors of their own. A symbol or string that names
@@ -231,7 +231,7 @@ def lifetime_policy_type_wrong(event: Event, report: Reporter) -> None:
                 source=source(address="c-r" dynamic=true
                 dynamic-node-properties={:lifetime-policy=delete-on-no-links()})
     """
-    for terminus in termini(event):
+    for terminus in termini:
         properties = node_properties(terminus)
         policy = None if properties is None else properties.get("lifetime-policy")
         if policy is None or terminus.repeated(5):
@@ -246,7 +246,7 @@ def lifetime_policy_type_wrong(event: Event, report: Reporter) -> None:
 
 
 @rule("SRC-011", "3.5.9", MUST, ERROR, on="attach")
-def supported_dist_modes_malformed(event: Event, report: Reporter) -> None:
+def supported_dist_modes_malformed(event: Event, report: Reporter, termini: Termini) -> None:
     """supported-dist-modes is a symbol or an array of symbols that name distribution modes.
 
     Names other than move and copy may be an extension's and are only noted.
@@ -261,7 +261,7 @@ def supported_dist_modes_malformed(event: Event, report: Reporter) -> None:
                 source=source(address="c-r" dynamic=true distribution-mode=:move
                 dynamic-node-properties={:supported-dist-modes=array symbol[:move :copy]})
     """
-    for terminus in termini(event):
+    for terminus in termini:
         properties = node_properties(terminus)
         modes = None if properties is None else properties.get("supported-dist-modes")
         if modes is None or terminus.repeated(5):
@@ -285,7 +285,7 @@ def is_symbol_array(value: Value) -> bool:
 
 
 @rule("SRC-015", "3.5.5", MUST, ERROR, on="attach")
-def terminus_durability_invalid(event: Event, report: Reporter) -> None:
+def terminus_durability_invalid(event: Event, report: Reporter, termini: Termini) -> None:
     """The durability of a terminus is 0, 1 or 2.
 
     none, configuration and unsettled-state are all there is; a peer cannot guess what was meant
@@ -299,12 +299,12 @@ def terminus_durability_invalid(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender source=source(address="q" durable=2)
                 target=target(durable=0) initial-delivery-count=0
     """
-    for terminus in termini(event):
+    for terminus in termini:
         report_choice(event, report, terminus, "durable")
 
 
 @rule("SRC-016", "3.5.6", MUST, ERROR, on="attach")
-def expiry_policy_invalid(event: Event, report: Reporter) -> None:
+def expiry_policy_invalid(event: Event, report: Reporter, termini: Termini) -> None:
     """The expiry-policy of a terminus is link-detach, session-end, connection-close or never.
 
     With a word that it does not know a broker falls back to its own idea of how long to keep a
@@ -318,7 +318,7 @@ def expiry_policy_invalid(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender target=target(expiry-policy=:link-detach)
                 source=source(address="q" expiry-policy=:never) initial-delivery-count=0
     """
-    for terminus in termini(event):
+    for terminus in termini:
         report_choice(event, report, terminus, "expiry-policy")
 
 
@@ -336,7 +336,7 @@ def report_choice(event: Event, report: Reporter, terminus: Terminus, name: str)
 
 
 @rule("SRC-018", "3.5.6", ADVISORY, INFO, on="attach")
-def terminus_timeout_pointless(event: Event, report: Reporter) -> None:
+def terminus_timeout_pointless(event: Event, report: Reporter, termini: Termini) -> None:
     """A terminus that never expires needs no timeout.
 
     The timeout starts to count at the event that the policy names, and `never` names none. A
@@ -350,7 +350,7 @@ def terminus_timeout_pointless(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" expiry-policy=:link-detach timeout=60)
     """
-    for terminus in termini(event):
+    for terminus in termini:
         _, policy = terminus.field("expiry-policy")
         position, timeout = terminus.field("timeout")
         if policy == "never" and timeout and not terminus.repeated(position):
@@ -359,7 +359,7 @@ def terminus_timeout_pointless(event: Event, report: Reporter) -> None:
 
 
 @rule("SRC-021", "3.5.7", MUST, INFO, on="attach")
-def distribution_mode_unknown(event: Event, report: Reporter) -> None:
+def distribution_mode_unknown(event: Event, report: Reporter, termini: Termini) -> None:
     """A distribution-mode is move or copy, or one that an extension has defined.
 
     A mode that the broker does not know is mostly taken for move, which consumes what was only
@@ -373,7 +373,7 @@ def distribution_mode_unknown(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" distribution-mode=:copy)
     """
-    for terminus in termini(event):
+    for terminus in termini:
         position, mode = terminus.field("distribution-mode")
         if mode is None or mode in MODES or terminus.repeated(position):
             continue
@@ -382,7 +382,7 @@ def distribution_mode_unknown(event: Event, report: Reporter) -> None:
 
 
 @rule("SRC-024", "3.5.8", MUST, ERROR, on="attach")
-def filter_not_described(event: Event, report: Reporter) -> None:
+def filter_not_described(event: Event, report: Reporter, termini: Termini) -> None:
     """Each filter of a source is a described value, or null.
 
     The descriptor says what kind of filter it is; the key is only a name. A bare string is
@@ -398,7 +398,7 @@ def filter_not_described(event: Event, report: Reporter) -> None:
         server: attach[0] name="r" handle=0 role=sender target=target() initial-delivery-count=0
                 source=source(address="q" filter={:f=@ulong 0x468c00000004 "a = 1"})
     """
-    for terminus in termini(event):
+    for terminus in termini:
         position, filters = terminus.field("filter")
         if not isinstance(filters, Map) or terminus.repeated(position):
             continue

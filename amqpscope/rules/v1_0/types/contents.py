@@ -12,7 +12,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.field_checks import FITNESS
 from amqpscope.model.v1_0.message import key_text
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.parameters import performative
+from amqpscope.rules.v1_0.parameters import Parts, performative
 from amqpscope.rules.v1_0.types.values import error_of, named
 from dissectors.v1_0.bodies import Body, Open
 from dissectors.v1_0.names import EXTENSIONS, descriptor_name
@@ -29,7 +29,7 @@ KNOWN_SYMBOLS: Final = frozenset(
 
 
 @rule("TYP-012", "1.5", IMPLIED, WARNING, on="attach | open | begin")
-def descriptor_type_reserved(event: Event, report: Reporter) -> None:
+def descriptor_type_reserved(event: Event, report: Reporter, parts: Parts) -> None:
     """A descriptor is a symbol or an ulong; other types are kept for later use.
 
     Receivers that look descriptors up in a table of symbols and numbers cannot find it there, and
@@ -44,10 +44,7 @@ def descriptor_type_reserved(event: Event, report: Reporter) -> None:
                 filter={:f=@:apache.org:selector-filter:string "a = 1"
                         :g=@ulong 0x468C00000003 list[]})
     """
-    body = performative(event)
-    if body is None:
-        return
-    for path, value in parts(body):
+    for path, value in parts:
         if isinstance(value, Described) and not isinstance(value.descriptor, Ulong | Symbol):
             report.sure(
                 event,
@@ -57,7 +54,7 @@ def descriptor_type_reserved(event: Event, report: Reporter) -> None:
 
 
 @rule("TYP-013", "1.5", IMPLIED, INFO, on="attach | open | begin")
-def descriptor_domain_unknown(event: Event, report: Reporter) -> None:
+def descriptor_domain_unknown(event: Event, report: Reporter, parts: Parts) -> None:
     """A descriptor lies in a domain of who defined it: a vendor's, or the standard's own names.
 
     A number below 2^32 and a symbol that begins with amqp: are the standard's, and one of these
@@ -71,10 +68,7 @@ def descriptor_domain_unknown(event: Event, report: Reporter) -> None:
         client: attach[0] name="r" handle=0 role=receiver target=target() source=source(address="q"
                 filter={:f=@:example.com:own-filter "a = 1"})
     """
-    body = performative(event)
-    if body is None:
-        return
-    for path, value in parts(body):
+    for path, value in parts:
         if isinstance(value, Described) and unknown_domain(value.descriptor):
             name = descriptor_name(value.descriptor)
             report.suspect(event, f"{path} has a descriptor that nobody defines: {name}", path)
@@ -94,7 +88,7 @@ def unknown_domain(descriptor: Value) -> bool:
 @rule(
     "TYP-016", "1.6.23", IMPLIED, ERROR, on="open | begin | attach | detach | end | close | wrong"
 )
-def map_duplicate_key(event: Event, report: Reporter) -> None:
+def map_duplicate_key(event: Event, report: Reporter, parts: Parts) -> None:
     """No key stands twice in a map.
 
     Which of the two values counts is up to the receiver, so two stacks read two things. Keys are
@@ -107,10 +101,7 @@ def map_duplicate_key(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" properties={:product={"a"=1 :a=2 int 1=3 uint 1=4}}
     """
-    body = performative(event)
-    if body is None:
-        return
-    for path, value in parts(body):
+    for path, value in parts:
         if isinstance(value, Map):
             key = repeated_key(value)
             if key:
@@ -182,30 +173,3 @@ def language_tag_malformed(event: Event, report: Reporter) -> None:
         for tag in value if isinstance(value, Array) else () if value is None else (value,):
             if isinstance(tag, str) and LANGUAGE_TAG.fullmatch(tag) is None:
                 report.sure(event, f'open.{name} has "{tag}", no language tag', f"open.{name}")
-
-
-def parts(body: Body) -> list[tuple[str, Value]]:
-    """All maps and described values in a body, with their paths."""
-    found: list[tuple[str, Value]] = []
-    for field, value in zip(body.row.fields, body, strict=False):
-        if field.name != "state":
-            gather(value, f"{body.row.name}.{field.name}", bool(field.requires), found)
-    return found
-
-
-def gather(value: Value, path: str, slot: bool, found: list[tuple[str, Value]]) -> None:
-    """Collect; `slot`: what stands directly here has a rule of its own for its descriptor."""
-    if isinstance(value, Body):
-        for field, inner in zip(value.row.fields, value, strict=False):
-            gather(inner, f"{path}.{field.name}", bool(field.requires), found)
-    elif isinstance(value, Map):
-        found.append((path, value))
-        for key, inner in value:
-            gather(inner, f"{path}[{key}]", False, found)
-    elif isinstance(value, Described):
-        if not slot:
-            found.append((path, value))
-        gather(value.value, path, False, found)
-    elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            gather(inner, f"{path}[{place}]", False, found)
