@@ -1,22 +1,34 @@
 """The benchmarks run; what they measure is for `python tests benchmarks`."""
 
+import json
 import subprocess
 import sys
 
 from kit import TESTS
+from kit.benchmarks.__main__ import losses, show_against
 
 
-def test_quick_run_prints_its_table():
+def test_quick_run_prints_its_table(tmp_path):
+    saved = tmp_path / "ratios.json"
     done = subprocess.run(
-        [sys.executable, TESTS, "benchmarks", "--quick", "--frames", "2000"],
+        [sys.executable, TESTS, "benchmarks", "--quick", "--frames", "2000", "--save", saved],
         capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     table = done.stdout
+    assert all(ratio > 0 for ratio in json.loads(saved.read_text()).values())
     assert table.startswith("amqpscope ")
     assert "decode one transfer" in table
     assert "2,000 frames" in table
     assert "x the memory for 4 x the frames" in table
+
+
+def test_a_ratio_that_is_a_tenth_worse_fails(capsys):
+    before = {"lint: speed": 10.0, "lint: memory": 8.0, "gone": 1.0}
+    assert show_against(before, {"lint: speed": 9.1, "lint: memory": 9.0}) == 0
+    assert show_against(before, {"lint: speed": 8.9, "lint: memory": 9.0}) == 1
+    assert "worse: lint: speed: 10.00 before, 8.90 now (-11%)" in capsys.readouterr().out
+    assert list(losses(before, before)) == []
 
 
 def test_keeping_prints_a_line_for_each_protocol():

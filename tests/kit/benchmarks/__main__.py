@@ -1,26 +1,35 @@
 """How fast, in how much memory, against whom: `python tests benchmarks [--quick]`.
 
-One table, measured in one run on one machine, on a capture that is made for it. Seconds are of
-processor time, which a busy machine distorts less; what counts is the last column.
+One table, measured in one run on one machine, on captures that are made for it. Each row is the
+median of several runs, in turn with those that it is compared with; its spread is how far they lie
+apart. Seconds are of processor time, which a busy machine distorts less; what counts are the ratios
+in the last column.
+
+    python tests benchmarks --save before.json      keep the ratios
+    python tests benchmarks --against before.json   fail where one is more than a tenth worse
 """
 
 import argparse
+import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 import timeit
-from typing import NamedTuple
+from pathlib import Path
 
 import amqpscope
 from amqpscope.capture.pieces import Pieces
 from dissectors.v1_0.framing import decode_unit
-from kit.benchmarks.traffic import TRANSFER, write_capture, write_v0_9
+from kit.benchmarks.running import Rival, measure
+from kit.benchmarks.traffic import TRAFFIC, TRANSFER, write_capture
 
 FRAMES = 400_000
 QUICK = 20_000
+REPEAT = 5
+MAX_LOSS = 0.10
+"""How much worse than before a ratio may be."""
 PYSHARK = """
 import sys, pyshark
 capture = pyshark.FileCapture(sys.argv[1], display_filter="amqp")
@@ -29,37 +38,43 @@ for packet in capture:
     frames += sum(layer.layer_name == "amqp" for layer in packet.layers)
 capture.close()
 """
+AMQPSCOPE = (sys.executable, "-m", "amqpscope")
+LINT = (*AMQPSCOPE, "lint", "--format", "json", "--fail-on", "never")
+JSONL = (*AMQPSCOPE, "read", "--format", "jsonl")
+TSHARK_JSON = ("tshark", "-T", "json", "-r")
 
 
-class Run(NamedTuple):
-    """A process that has ended."""
-
-    seconds: float
-    """Processor time, with that of the processes it started."""
-    megabytes: float
-    """The most memory that it had at a time."""
+def tshark_fields(field):
+    return ("tshark", "-Y", "amqp", "-T", "fields", "-e", "frame.number", "-e", field, "-r")
 
 
-def run(*command):
-    """Run a process with its output thrown away, on the same build as this one."""
-    # Without this `-m` would take the sources in the current directory.
-    environment = {**os.environ, "PYTHONSAFEPATH": "1"}
-    nowhere = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, env=environment)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"{command[0]} failed with {process.returncode}")
-    return Run(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+class Table:
+    """Prints rows as they are measured, and keeps their ratios."""
 
+    def __init__(self, repeat):
+        self.repeat = repeat
+        self.ratios = {}
 
-def jsonl(path):
-    return run(sys.executable, "-m", "amqpscope", "read", "--format", "jsonl", path)
+    def row(self, what, figure, spread="", memory="", comparison=""):
+        print(f"{what:38} {figure:>18} {spread:>6} {memory:>8}  {comparison}".rstrip(), flush=True)
 
+    def rate(self, rival, comparison=""):
+        """A row about a program that has run."""
+        speed = f"{rival.frames / rival.seconds:,.0f} frames/s"
+        self.row(rival.name, speed, rival.spread, f"{rival.megabytes:.0f} MB", comparison)
 
-def lint(path):
-    options = ("--format", "json", "--fail-on", "never")
-    return run(sys.executable, "-m", "amqpscope", "lint", *options, path)
+    def compare(self, own, theirs, *, memory=False):
+        """Rows about a program of ours and one of others on the same capture."""
+        measure((own, theirs), self.repeat)
+        self.rate(own)
+        speed = self.ratios[f"{own.name}: speed"] = theirs.seconds / own.seconds
+        text = f"{speed:.1f} x the speed"
+        if memory:
+            share = own.megabytes / theirs.megabytes
+            # Kept so that more is better, as of all ratios.
+            self.ratios[f"{own.name}: memory"] = 1 / share
+            text += f", {share:.2f} x the memory"
+        self.rate(theirs, text)
 
 
 def decode_seconds():
@@ -77,74 +92,94 @@ def reassemble_seconds(path):
     return time.process_time() - begun
 
 
-def measure(directory, frames):
-    """All rows of the table, one by one: what, figure, memory, comparison."""
-    names = ("all", "quarter", "few", "rich", "v0_9")
-    path, part, few, rich, v0_9 = (os.path.join(directory, name) for name in names)
-    frames = write_capture(path, frames)
-    full = write_capture(rich, frames, rich=True)
-    quarter = write_capture(part, frames // 4)
-    little = write_capture(few, max(frames // 200, 100))
-
-    yield "decode one transfer", f"{decode_seconds() * 1e6:.2f} us", "", ""
-    size = os.path.getsize(path) / 1e6
-    seconds = reassemble_seconds(path)
-    yield "read and reassemble TCP", f"{size / seconds:,.0f} MB/s", "", ""
-    small, own = jsonl(part), jsonl(path)
-    yield rate(f"read --format jsonl, {quarter:,} frames", quarter, small)
-    grown = f"{own.megabytes / small.megabytes:.2f} x the memory for 4 x the frames"
-    yield rate(f"read --format jsonl, {frames:,} frames", frames, own, grown)
-    checked = lint(path)
-    yield rate(f"lint, all rules, {frames:,} frames", frames, checked)
+def fill(table, directory, frames):
+    """All rows of the table, one by one."""
+    table.row("decode one transfer", f"{decode_seconds() * 1e6:.2f} us")
+    small = os.path.join(directory, "small")
+    counted = write_capture(small, frames)
+    speed = os.path.getsize(small) / 1e6 / reassemble_seconds(small)
+    table.row("read and reassemble TCP", f"{speed:,.0f} MB/s")
+    show_growth(table, directory, small, counted)
     if shutil.which("tshark") is None:
-        yield "tshark", "not installed", "", ""
+        table.row("tshark", "not installed")
         return
-    theirs = run("tshark", "-r", path, "-T", "json")
-    times = f"amqpscope: {theirs.seconds / own.seconds:.1f} x the speed, "
-    times += f"{own.megabytes / theirs.megabytes:.2f} x the memory"
-    yield rate(f"tshark -T json, {frames:,} frames", frames, theirs, times)
-    fields = ("-T", "fields", "-e", "frame.number", "-e", "amqp.performative")
-    theirs = run("tshark", "-r", path, "-Y", "amqp", *fields)
-    times = f"lint: {theirs.seconds / checked.seconds:.1f} x the speed, "
-    times += f"{checked.megabytes / theirs.megabytes:.2f} x the memory"
-    yield rate(f"tshark -T fields, {frames:,} frames", frames, theirs, times)
-    yield from compared("rich messages", rich, full, "amqp.performative")
-    yield from compared("0-9-1", v0_9, write_v0_9(v0_9, frames), "amqp.method.method")
-    slow = run(sys.executable, "-c", PYSHARK, few)
-    ratio = (frames / own.seconds) / (little / slow.seconds)
-    yield rate(f"pyshark, {little:,} frames", little, slow, f"amqpscope: {ratio:,.0f} x the speed")
+    for kind, (write, field) in TRAFFIC.items():
+        path = os.path.join(directory, "traffic")
+        count = write(path, frames)
+        for name, ours, form, theirs in (
+            ("lint", LINT, "fields", tshark_fields(field)),
+            ("read --format jsonl", JSONL, "json", TSHARK_JSON),
+        ):
+            table.compare(
+                Rival(f"{kind}: {name}", ours, path, count),
+                Rival(f"{kind}: tshark -T {form}", theirs, path, count),
+                memory=True,
+            )
+    few = os.path.join(directory, "few")
+    little = write_capture(few, max(frames // 200, 100))
+    table.compare(
+        Rival(f"read --format jsonl, {little:,} frames", JSONL, few, little),
+        Rival(f"pyshark, {little:,} frames", (sys.executable, "-c", PYSHARK), few, little),
+    )
 
 
-def compared(kind, path, frames, field):
-    """The same two comparisons on other traffic."""
-    own, checked = jsonl(path), lint(path)
-    theirs = run("tshark", "-r", path, "-T", "json")
-    times = f"read --format jsonl: {theirs.seconds / own.seconds:.1f} x the speed"
-    yield rate(f"{kind}: tshark -T json, {frames:,}", frames, theirs, times)
-    fields = ("-T", "fields", "-e", "frame.number", "-e", field)
-    theirs = run("tshark", "-r", path, "-Y", "amqp", *fields)
-    times = f"lint: {theirs.seconds / checked.seconds:.1f} x the speed"
-    yield rate(f"{kind}: tshark -T fields, {frames:,}", frames, theirs, times)
+def show_growth(table, directory, path, frames):
+    """How memory grows with the capture."""
+    part = os.path.join(directory, "quarter")
+    quarter = write_capture(part, frames // 4)
+    pair = (
+        Rival(f"read --format jsonl, {quarter:,} frames", JSONL, part, quarter),
+        Rival(f"read --format jsonl, {frames:,} frames", JSONL, path, frames),
+    )
+    measure(pair, 1)
+    table.rate(pair[0])
+    grown = pair[1].megabytes / pair[0].megabytes
+    table.rate(pair[1], f"{grown:.2f} x the memory for 4 x the frames")
 
 
-def rate(what, frames, done, comparison=""):
-    speed = f"{frames / done.seconds:,.0f} frames/s"
-    return what, speed, f"{done.megabytes:.0f} MB", comparison
+def losses(before, now):
+    """A line for each ratio that got worse by more than may be."""
+    for name, old in before.items():
+        new = now.get(name)
+        if new is not None and new < old * (1 - MAX_LOSS):
+            yield f"{name}: {old:.2f} before, {new:.2f} now ({new / old - 1:+.0%})"
+
+
+def show_against(before, now):
+    """Both runs side by side; the exit code."""
+    print()
+    for name, new in now.items():
+        old = before.get(name)
+        change = "" if old is None else f"{old:8.2f} {new / old - 1:+7.0%}"
+        print(f"{name:45} {new:8.2f} {change}".rstrip())
+    worse = list(losses(before, now))
+    for line in worse:
+        print(f"worse: {line}")
+    return 1 if worse else 0
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} frames only")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} frames, each run once")
     parser.add_argument("--frames", type=int, help=f"default: {FRAMES:,}")
+    parser.add_argument("--repeat", type=int, help=f"runs of each, default: {REPEAT}")
+    parser.add_argument("--save", type=Path, help="write the ratios to this file")
+    parser.add_argument("--against", type=Path, help="compare with ratios that were saved")
     options = parser.parse_args()
     frames = options.frames or (QUICK if options.quick else FRAMES)
+    before = json.loads(options.against.read_text()) if options.against else None
     print(
         f"amqpscope {amqpscope.__version__} ({amqpscope.build()}), Python {sys.version.split()[0]}"
     )
+    table = Table(options.repeat or (1 if options.quick else REPEAT))
     with tempfile.TemporaryDirectory(prefix="amqpscope-") as directory:
-        for what, figure, memory, comparison in measure(directory, frames):
-            print(f"{what:42} {figure:>18} {memory:>8}  {comparison}".rstrip(), flush=True)
+        fill(table, directory, frames)
+    if options.save:
+        options.save.write_text(json.dumps(table.ratios, indent=2) + "\n")
+    return 0 if before is None else show_against(before, table.ratios)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -179,3 +179,17 @@ def write_talk(path, frames, setup, exchange):
             written += exchange(talk, number, time)
             number += 1
     return written
+
+
+def write_rich(path, frames):
+    """Write a capture of messages with several sections."""
+    return write_capture(path, frames, rich=True)
+
+
+TRAFFIC = {
+    # kind                 written by        what tshark is asked for
+    "small messages":    (write_capture,    "amqp.performative"),
+    "rich messages":     (write_rich,       "amqp.performative"),
+    "0-9-1":             (write_v0_9,       "amqp.method.method"),
+    "short connections": (write_short,      "amqp.performative"),
+}  # fmt: skip
