@@ -9,6 +9,7 @@ import sys
 TOOLS = {
     "benchmarks":                "how fast, in how much memory, against whom",
     "benchmarks.faults":         "what faults cost where none acts",
+    "benchmarks.following":      "what it costs to follow messages through a broker",
     "benchmarks.keeping":        "what it costs to keep the state of a replay between batches",
     "benchmarks.proxy":          "what a proxy costs",
     "benchmarks.screen":         "how quick the screen is on a large capture",

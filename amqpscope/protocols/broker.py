@@ -40,6 +40,10 @@ class BrokerView:
         """The consumer that a frame completes, and where its messages come from."""
         return None
 
+    def target_key(self, delivery: Delivery, envelope: Envelope) -> str:
+        """What tells where a message goes from where others go, where each has a way of its own."""
+        return ""
+
     def verdict(self, delivery: Delivery) -> Verdict:
         """What became of a message that was handed over."""
         return Verdict("", None)

@@ -4,78 +4,102 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.broker.broker import Broker
-from amqpscope.model.broker.envelope import PRESETTLED
-from amqpscope.model.broker.journey import LEVELS, Journey, Leg
-from amqpscope.model.broker.moment import REHEADED, Moment, hopped
+from amqpscope.model.broker.broker import Broker, Change
+from amqpscope.model.broker.envelope import ACCEPTED, PRESETTLED, Envelope
+from amqpscope.model.broker.journey import EXACT, LEVELS, Journey, Leg
+from amqpscope.model.broker.moment import Moment, hopped
 
 FIELDS: Final = ("durable", "priority", "ttl")
 
 
 def published(broker: Broker, journey: Journey, leg: Leg) -> None:
     """A message was published."""
-    counts = broker.facts
-    counts["published"] += 1
+    broker.tally.published += 1
     if journey.published == 2:
-        counts["published again"] += 1
-    if leg.outcome:
-        counts[f"publish {leg.outcome}"] += 1
+        broker.counts["published again"] += 1
+    if leg.outcome == PRESETTLED:
+        broker.tally.publish_presettled += 1
+    elif leg.outcome:
+        broker.counts[f"publish {leg.outcome}"] += 1
 
 
 def answered(broker: Broker, leg: Leg, journey: Journey | None) -> None:
     """A message has its outcome."""
-    kind = "publish" if leg.is_publish else "delivery"
-    broker.facts[f"{kind} {leg.outcome}"] += 1
-    mark = leg.verdict.mark
+    verdict = leg.verdict
+    span = broker.publish_settled if leg.is_publish else broker.delivery_settled
+    if verdict.word != ACCEPTED:
+        broker.counts[f"{'publish' if leg.is_publish else 'delivery'} {verdict.word}"] += 1
+    elif leg.is_publish:
+        broker.tally.publish_accepted += 1
+    else:
+        broker.tally.delivery_accepted += 1
+        if journey is not None:
+            journey.accepted += 1
+    mark = verdict.mark
     if mark is not None and mark.frame:
-        broker.measure(f"{kind} settled after", mark.time - leg.last.time)
-    if journey is not None and not leg.is_publish and leg.outcome == "accepted":
-        journey.accepted += 1
+        span.add(mark.time - leg.last.time)
 
 
-def delivered(moment: Moment, kinds: int) -> None:
+def delivered(moment: Moment) -> None:
     """A message was delivered."""
     broker, leg = moment.broker, moment.leg
-    counts = broker.facts
-    counts["delivered"] += 1
-    counts[f"recognised by {LEVELS[leg.level]}" if leg.level else LEVELS[0]] += 1
+    tally = broker.tally
+    tally.delivered += 1
+    if leg.level == EXACT:
+        tally.exact += 1
+    else:
+        broker.counts[f"recognised by {LEVELS[leg.level]}" if leg.level else LEVELS[0]] += 1
     if leg.outcome == PRESETTLED:
-        counts[f"delivery {PRESETTLED}"] += 1
+        tally.delivery_presettled += 1
     publish = moment.publish
     if publish is not None:
-        edge = (publish.node, leg.node)
-        if leg.level == 1:
-            broker.edges[edge] = broker.edges.get(edge, 0) + 1
-        broker.measure("at the broker for", leg.mark.time - publish.last.time)
-        if kinds & REHEADED:
-            compare_heads(moment, publish)
+        if leg.level == EXACT:
+            broker.connect(publish.node, leg.node)
+        broker.resident.add(leg.mark.time - publish.last.time)
     if leg.redelivered:
-        counts["marked as redelivered"] += 1
+        broker.counts["marked as redelivered"] += 1
     if moment.earlier is not None:
-        counts["delivered again"] += 1
+        broker.counts["delivered again"] += 1
         if moment.earlier.outcome or moment.earlier.lost is not None:
             count_attempt(moment, moment.earlier)
 
 
-def compare_heads(moment: Moment, publish: Leg) -> None:
-    """Count what the broker changed of header and annotations."""
-    broker, ours, theirs = moment.broker, moment.leg.envelope, publish.envelope
+def change_of(moment: Moment, publish: Leg) -> Change:
+    """What the broker did to header and annotations; looked up where it did the same before."""
+    broker, leg = moment.broker, moment.leg
+    ours, theirs = leg.envelope, publish.envelope
+    if not ours.head and not theirs.head:
+        found = compare_heads(ours, theirs)
+        found.count = 1
+        broker.count_change(found)
+        return found
+    key = (theirs.head, ours.head, publish.node, leg.node)
+    known = broker.changes.get(key)
+    if known is None:
+        known = compare_heads(ours, theirs)
+        broker.keep_change(key, known)
+    known.count += 1
+    return known
+
+
+def compare_heads(ours: Envelope, theirs: Envelope) -> Change:
+    """What the broker changed of header and annotations."""
+    found = Change()
     if hopped(ours):
-        broker.facts["moved to another node"] += 1
+        found.facts.append("moved to another node")
     after_all, before_all = ours.open(), theirs.open()
     for name in FIELDS:
         before, after = getattr(before_all, name), getattr(after_all, name)
         if before != after:
             change = "added" if before is None else "dropped" if after is None else "changed"
-            broker.facts[f"{name} {change}"] += 1
+            found.facts.append(f"{name} {change}")
     added, kept = after_all.annotations, before_all.annotations
-    for key in added.keys() - kept.keys():
-        broker.count_key("annotations added", key)
-    for key in kept.keys() - added.keys():
-        broker.count_key("annotations dropped", key)
-    for key in kept.keys() & added.keys():
-        if kept[key] != added[key]:
-            broker.count_key("annotations changed", key)
+    found.names += [("annotations added", key) for key in added if key not in kept]
+    found.names += [("annotations dropped", key) for key in kept if key not in added]
+    for key, value in kept.items():
+        if key in added and added[key] != value:
+            found.names.append(("annotations changed", key))
+    return found
 
 
 def count_attempt(moment: Moment, earlier: Leg) -> None:
@@ -92,4 +116,4 @@ def count_attempt(moment: Moment, earlier: Leg) -> None:
         mark = "marked" if leg.redelivered else "not marked"
         broker.count_key(f"redelivered after {word}", mark)
     if content.first_acquirer:
-        broker.facts["first-acquirer true on a later delivery"] += 1
+        broker.counts["first-acquirer true on a later delivery"] += 1

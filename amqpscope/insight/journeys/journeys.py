@@ -9,10 +9,10 @@ from amqpscope.analysis import Conversation, Step, StepSink
 from amqpscope.findings import Finding
 from amqpscope.insight.journeys import facts
 from amqpscope.insight.journeys.declarations import FRAMES, Declarations
-from amqpscope.insight.journeys.nodes import is_private, target_node
+from amqpscope.insight.journeys.nodes import target_node
 from amqpscope.insight.journeys.observer import Observer
 from amqpscope.insight.journeys.parties import Party
-from amqpscope.model.broker.broker import MAX_FINISHED, Broker
+from amqpscope.model.broker.broker import MAX_ASKED, MAX_FINISHED, MAX_JOURNEYS, Broker
 from amqpscope.model.broker.declaration import ASKED
 from amqpscope.model.broker.envelope import (
     ABORTED,
@@ -28,11 +28,13 @@ from amqpscope.model.broker.envelope import (
 )
 from amqpscope.model.broker.journey import EXACT, MAX_LEGS, UNMATCHED, Journey, Leg
 from amqpscope.model.broker.moment import (
+    AGAIN,
     DISORDERED,
     DRAINED,
     MATCHED,
     MISSED,
     REFUSED,
+    REHEADED,
     REPLIED,
     SCRAPPED,
     Moment,
@@ -54,11 +56,18 @@ ENDINGS: Final = frozenset((
 ))  # fmt: skip
 """Frames that may end a link, consumer or channel."""
 CLOSINGS: Final = frozenset(("close", "connection.close"))
+IDLE: Final = frozenset((
+    "transfer", "disposition", "basic.publish", "basic.deliver", "basic.ack", "content-header",
+    "content-body",
+))  # fmt: skip
+"""Frames that, where they neither complete a message nor answer one, have nothing to say."""
 INTRODUCTIONS: Final = frozenset(("open", "connection.start", "connection.open"))
 MIN_FOR_ANSWERS: Final = 5
 """How many properties a message has at least that has a reply-to."""
 CONTROL: Final = ("$coordinator",)
 """Where messages go that are none."""
+ENOUGH: Final = 8
+"""Messages with the same change of their header that rules look at."""
 PAIRED_PORTS: Final = {5671: 5672}
 """Ports on which a broker usually offers the same over TLS."""
 
@@ -77,15 +86,16 @@ class Journeys:
         self.closed_world = closed_world
         """All connections to the brokers are in the captures, by the user's word."""
         self.window = window
+        self.backlog = MAX_ASKED if closed_world or wanted else MAX_JOURNEYS
         self.wanted = wanted
         """What looks at messages as they pass."""
         self.brokers: dict[tuple[str, int], Broker] = {}
         self.containers: dict[str, Broker] = {}
         self.parties: dict[Conversation, Party] = {}
-        self.numbered: dict[tuple[int, int], Party] = {}
-        """The same by capture and connection number."""
         self.declared: dict[Broker, Declarations] = {}
         self.reporter = Reporter(rules)
+        self.watched: dict[int, bool] = {}
+        """Whether a rule looks at moments of some kinds."""
         self.late: list[Finding] = []
         self.found: list[tuple[int, Finding]] = []
         """What is held back until it is known that no octets are missing."""
@@ -144,6 +154,8 @@ class Journeys:
         name = event.name
         if event.aborts:
             self.abort(self.party(step, capture), event)
+        elif name in IDLE:
+            return
         elif name == "flow":
             party = self.parties.get(step.conversation)
             if party is not None:
@@ -222,7 +234,7 @@ class Journeys:
         self.declarations_of(party).end(conversation.number, party.capture)
         if all(end.finished for end in conversation.current.ends):
             del self.parties[conversation]
-            del self.numbered[(party.capture, conversation.number)]
+            party.leave()
 
     def findings(self) -> list[Finding]:
         """What was found since this was last asked; nothing yet of what may turn out otherwise."""
@@ -275,10 +287,10 @@ class Journeys:
             server = self.server_of(step)
             broker = self.brokers.get(server)
             if broker is None:
-                broker = self.brokers[server] = Broker(f"{server[0]}:{server[1]}", self.window)
+                name = f"{server[0]}:{server[1]}"
+                broker = self.brokers[server] = Broker(name, self.window, self.backlog)
             found = self.parties[step.conversation] = Party(step.conversation, capture, broker)
             found.copied = self.is_copy(found)
-            self.numbered[(capture, step.conversation.number)] = found
         return found
 
     def server_of(self, step: Step) -> tuple[str, int]:
@@ -309,7 +321,7 @@ class Journeys:
         if step.conversation.connection.marks is not None:
             # What a fault of a proxy made of it says nothing about a broker.
             party.look_for_loss()
-            party.broker.facts["not followed"] += 1
+            party.broker.counts["not followed"] += 1
             return
         envelope = party.view.envelope(step.event)
         if envelope is None and party.broker.scraps and step.event.peer == SERVER:
@@ -317,10 +329,10 @@ class Journeys:
             envelope = scrap if scrap is not None and scrap.key in party.broker.scraps else None
         if envelope is None:
             if delivery.place.address not in CONTROL:
-                party.broker.facts["not followed"] += 1
+                party.broker.counts["not followed"] += 1
             return
         leg = party.leg(step.event, delivery, envelope)
-        if is_private(leg.node):
+        if leg.node.is_private:
             party.legs.pop(delivery, None)
             leg.lane.open.pop(leg.mark.frame, None)
         elif step.event.peer == CLIENT:
@@ -333,6 +345,8 @@ class Journeys:
         broker = party.broker
         journey = leg.journey = broker.publish(leg.envelope)
         journey.add_publish(leg)
+        if journey.published <= MAX_LEGS:
+            broker.held += len(leg.envelope.octets)
         leg.commitment = party.view.commitment(delivery)
         node = leg.node
         node.published += 1
@@ -364,6 +378,8 @@ class Journeys:
         journey, leg.level = broker.find(leg.envelope)
         leg.journey = journey
         journey.add_delivery(leg)
+        if journey.delivered <= MAX_LEGS:
+            broker.held += len(leg.envelope.octets)
         scrapped = bool(broker.scraps) and self.find_scrap(broker, journey, leg)
         for wanted in self.wanted:
             wanted.look(journey, leg)
@@ -391,14 +407,43 @@ class Journeys:
             kinds |= SCRAPPED
         if publish is not None and not earlier:
             kinds |= overtaken(leg, publish)
-            broker.facts["overtaken"] += int(kinds & DISORDERED != 0)
+            if kinds & DISORDERED:
+                broker.counts["overtaken"] += 1
         if publish is not None and len(node.lanes) > 1 and is_fanned_out(node):
             self.look_for_missed(moment, publish)
-        facts.delivered(moment, kinds)
-        self.reporter.check(moment, kinds)
+        facts.delivered(moment)
+        if publish is not None and kinds & REHEADED:
+            self.compare(moment, publish, kinds)
+        elif self.is_checked(kinds):
+            self.check(moment, kinds)
         if leg.outcome:
             leg.delivery = None
             self.close(broker, journey)
+
+    def compare(self, moment: Moment, publish: Leg, kinds: int) -> None:
+        """A delivery has another header or other annotations than the message was published with.
+
+        Brokers do the same to all messages that are alike. Rules look at the first of them.
+        """
+        change = facts.change_of(moment, publish)
+        if change.looked >= ENOUGH and not kinds & AGAIN:
+            kinds &= ~REHEADED
+        if not self.is_checked(kinds):
+            return
+        before = len(self.reporter.findings)
+        self.check(moment, kinds)
+        change.looked = change.looked + 1 if len(self.reporter.findings) == before else 0
+
+    def is_checked(self, kinds: int) -> bool:
+        """Whether a rule looks at moments of these kinds."""
+        found = self.watched.get(kinds)
+        if found is None:
+            found = self.watched[kinds] = bool(self.reporter.checks.of(kinds))
+        return found
+
+    def check(self, moment: Moment, kinds: int) -> None:
+        """Let the rules look at a moment."""
+        self.reporter.check(moment, kinds)
 
     def find_scrap(self, broker: Broker, journey: Journey, leg: Leg) -> bool:
         """Whether a message is delivered that was never published to its end."""
@@ -409,11 +454,11 @@ class Journeys:
             scrap = broker.scraps.get(b"id " + leg.envelope.message_id)
         if scrap is None or scrap.node is not leg.node:
             return False
-        party = self.numbered.get((scrap.lane.capture, scrap.lane.connection))
-        if party is not None:
+        party = scrap.lane.anchor.holder
+        if isinstance(party, Party):
             party.look_for_loss()
         leg.level = EXACT
-        journey.publishes.append(scrap)
+        journey.publishes = [*journey.publishes, scrap]
         return True
 
     def look_for_missed(self, moment: Moment, publish: Leg) -> None:
@@ -431,11 +476,11 @@ class Journeys:
 
     def refresh(self, leg: Leg, now: Leg) -> None:
         """Look at what had become of a message when another passed, if it is not known for good."""
-        delivery = leg.delivery
-        party = self.numbered.get((leg.lane.capture, leg.lane.connection))
-        if party is not None:
-            party.look_for_loss()
-        if delivery is None or party is None or leg.lane.capture != now.lane.capture:
+        delivery, party = leg.delivery, leg.lane.anchor.holder
+        if not isinstance(party, Party):
+            return
+        party.look_for_loss()
+        if delivery is None or leg.lane.capture != now.lane.capture:
             return
         if leg.commitment.state in (PENDING, DISCHARGED):
             leg.commitment = party.view.commitment(delivery)

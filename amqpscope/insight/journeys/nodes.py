@@ -17,8 +17,6 @@ DEFAULT_EXCHANGES: Final = ("", "amq.default")
 QUEUES: Final = ("/queues/", "/queue/", "/amq/queue/")
 EXCHANGES: Final = ("/exchanges/", "/exchange/")
 TOPICS: Final = ("/topic/",)
-PRIVATE: Final = ("$", "/management")
-"""How nodes begin that are no places where messages wait."""
 
 
 def target_node(broker: Broker, route: Route, suffix: str) -> Node:
@@ -74,8 +72,3 @@ def rabbit_name(address: str) -> tuple[str, bool]:
         if address.startswith(start):
             return f"exchange amq.topic/{address[len(start) :]}", False
     return address, False
-
-
-def is_private(node: Node) -> bool:
-    """Requests and answers go there, which a broker deals with itself."""
-    return node.name.startswith(PRIVATE) or "/$management" in node.name

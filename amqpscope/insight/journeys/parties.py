@@ -9,7 +9,7 @@ from amqpscope.analysis import Conversation
 from amqpscope.insight.journeys.nodes import source_node, target_node
 from amqpscope.model.broker.broker import Broker
 from amqpscope.model.broker.envelope import CUT, Envelope, Route, Verdict
-from amqpscope.model.broker.journey import Lane, Leg
+from amqpscope.model.broker.journey import Anchor, Lane, Leg, Node
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
@@ -21,6 +21,10 @@ from amqpscope.stream.types import CLIENT, SERVER
 DEFAULT_HOST: Final = "/"
 MAX_PENDING: Final = 1024
 """Outcomes of a connection of which it is watched whether the broker has read them."""
+MAX_ENDED: Final = 4096
+"""Messages without an outcome that are watched after their link has ended."""
+MAX_TARGETS: Final = 1024
+"""Targets of a connection that are looked up only once."""
 MAX_GRANTS: Final = 32
 """Grants of a link that are kept, to find the one that a delivery needed."""
 
@@ -39,6 +43,11 @@ class Party:
         self.lanes: dict[Place, Lane] = {}
         self.legs: dict[Delivery, Leg] = {}
         """Messages whose outcome is not known."""
+        self.ended: list[Leg] = []
+        """Messages whose link, consumer or channel has ended."""
+        self.targets: dict[str, Node] = {}
+        """Where messages go that are published over one channel to different nodes."""
+        self.anchor = Anchor(self)
         self.pending: deque[Leg] = deque(maxlen=MAX_PENDING)
         """Messages that a consumer has accepted, and the broker may not know it."""
         self.broken = False
@@ -83,7 +92,7 @@ class Party:
         lane.count += 1
         leg = Leg(lane, delivery, envelope, event.mark, event.peer == CLIENT)
         if lane.route.varies:
-            leg.node = target_node(self.broker, self.route_of(delivery, envelope), self.suffix)
+            leg.node = self.target_of(delivery, envelope)
         self.look(leg, delivery, event.mark)
         if not leg.outcome:
             self.legs[delivery] = leg
@@ -97,7 +106,7 @@ class Party:
             lane = self.open_lane(CLIENT, delivery.place, self.view.route(delivery))
         leg = Leg(lane, delivery, envelope, delivery.mark, True)
         if lane.route.varies:
-            leg.node = target_node(self.broker, self.route_of(delivery, envelope), self.suffix)
+            leg.node = self.target_of(delivery, envelope)
         leg.verdict, leg.delivery = verdict, None
         self.broker.scrap(leg)
 
@@ -111,12 +120,18 @@ class Party:
         if verdict.word != leg.outcome and mark is not None and mark.frame <= now.frame:
             leg.verdict = verdict
 
-    def route_of(self, delivery: Delivery, envelope: Envelope) -> Route:
+    def target_of(self, delivery: Delivery, envelope: Envelope) -> Node:
         """Where one message goes, on a link without an address or by its routing key."""
-        route = self.view.route(delivery)
-        if not route.address and not route.exchange:
-            route.address = envelope.open().to
-        return route
+        key = self.view.target_key(delivery, envelope)
+        found = self.targets.get(key)
+        if found is None:
+            route = self.view.route(delivery)
+            if not route.address and not route.exchange:
+                route.address = envelope.open().to
+            if len(self.targets) >= MAX_TARGETS:
+                self.targets.clear()
+            found = self.targets[key] = target_node(self.broker, route, self.suffix)
+        return found
 
     def subscribe(self, event: Event) -> None:
         """A consumer is complete, before anything was delivered to it."""
@@ -143,6 +158,7 @@ class Party:
             node = source_node(self.broker, route, self.suffix, private)
         lane = Lane(number, self.capture, place.key, route, node)
         lane.channel = place.channel
+        lane.anchor, lane.legs = self.anchor, self.legs
         lane.holed = self.holed
         lane.name = place.name if place.kind not in (CHANNEL,) else ""
         if peer == SERVER:
@@ -219,7 +235,10 @@ class Party:
             leg.lost = mark
             if leg.delivery is not None:
                 self.legs.pop(leg.delivery, None)
+                self.ended.append(leg)
         lane.open = {}
+        if len(self.ended) > MAX_ENDED:
+            self.release()
         if lane in lane.node.lanes:
             lane.node.lanes.remove(lane)
 
@@ -230,5 +249,17 @@ class Party:
                 self.scrap(delivery, envelope, Verdict(CUT, mark))
         for place in list(self.lanes):
             self.end_lane(place, mark)
-        self.legs = {}
+        self.ended += list(self.legs.values())
+        self.legs.clear()
         self.pending.clear()
+
+    def leave(self) -> None:
+        """Nothing more comes of the connection: let go of its model."""
+        self.anchor.holder = None
+        self.release()
+
+    def release(self) -> None:
+        """Nothing more is to be said of messages whose link or connection has ended."""
+        for leg in self.ended:
+            leg.delivery = None
+        self.ended = []

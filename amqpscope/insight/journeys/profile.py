@@ -119,7 +119,10 @@ def profile(broker: Broker) -> Profile:
         {name: facts[name] for name in FIELD_CHANGES if facts[name]},
         tables(broker, "annotations "),
         tables(broker, "delivery-count ") | tables(broker, "redelivered "),
-        [Timing(name, t[0], t[1] // t[0], t[2], t[3]) for name, t in broker.times.items()],
+        [
+            Timing(name, span.count, span.total // span.count, span.least, span.most)
+            for name, span in broker.times.items()
+        ],
         ledgers(broker),
         broker.forgotten,
     )  # fmt: skip

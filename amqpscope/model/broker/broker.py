@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from typing import Final
 
 from amqpscope.model.broker.envelope import Envelope
@@ -16,12 +16,67 @@ DISTINCTIVE: Final = 12
 """Octets of application data that others do not have by accident."""
 MAX_SCRAPS: Final = 512
 """Publishes that were not completed, and addresses for answers, that are remembered."""
-MAX_ASKED: Final = 256
+MAX_REQUESTS: Final = 256
 """Requests with one address for answers that are remembered."""
 Request = tuple[tuple[bytes, ...], int, int]
 """The ids that an answer may have, and the frame and connection of the request."""
+MAX_ASKED: Final = 4 * MAX_JOURNEYS
+"""The same where somebody asks for what became of messages."""
+MAX_HELD: Final = 16 * 1024 * 1024
+"""Octets of messages that are kept, at so many journeys; at more, more."""
 MAX_NODES: Final = 4096
-"""Nodes of a broker that are told apart."""
+"""Nodes of a broker that are told apart, and ways from one to another."""
+
+MAX_CHANGES: Final = 1024
+"""Changes of what is before the immutable octets that are told apart."""
+MAX_NAMES: Final = 64
+"""Names that are counted under one title."""
+
+
+class Tally:
+    """What happens to nearly every message, counted without a look at names."""
+
+    def __init__(self) -> None:
+        self.published = 0
+        self.delivered = 0
+        self.exact = 0
+        self.publish_accepted = 0
+        self.delivery_accepted = 0
+        self.publish_presettled = 0
+        self.delivery_presettled = 0
+
+
+class Span:
+    """How often something was timed, the sum, the least and the most, in nanoseconds."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0
+        self.least = 0
+        self.most = 0
+
+    def add(self, nanoseconds: int) -> None:
+        """Take a time into account."""
+        if not self.count or nanoseconds < self.least:
+            self.least = nanoseconds
+        if not self.count or nanoseconds > self.most:
+            self.most = nanoseconds
+        self.count += 1
+        self.total += nanoseconds
+
+
+class Change:
+    """What a broker makes of what is before the immutable octets of a message, on one way."""
+
+    def __init__(self) -> None:
+        self.facts: list[str] = []
+        """What is counted of it."""
+        self.names: list[tuple[str, str]] = []
+        """Names that are counted, by title."""
+        self.count = 0
+        """Messages that are not counted yet."""
+        self.looked = 0
+        """How often in a row rules have looked at it and reported nothing."""
 
 
 def is_same_body(journey: Journey, envelope: Envelope) -> bool:
@@ -38,10 +93,14 @@ def is_same_body(journey: Journey, envelope: Envelope) -> bool:
 class Broker:
     """What the connections to one server show of it."""
 
-    def __init__(self, name: str, window: int = MAX_FINISHED) -> None:
+    def __init__(self, name: str, window: int = MAX_FINISHED, backlog: int = MAX_JOURNEYS) -> None:
         self.name = name
         """Its address: `10.0.0.2:5672`."""
         self.window = window
+        self.backlog = backlog
+        """Journeys that are kept at most."""
+        self.room = backlog * (MAX_HELD // MAX_JOURNEYS)
+        """Octets of messages that are kept at most."""
         self.container = ""
         """The container-id, or what the cluster calls itself."""
         self.product = ""
@@ -59,23 +118,92 @@ class Broker:
         self.ids: dict[bytes, Journey | None] = {}
         """By message-id; None: several messages have it."""
         self.bodies: dict[bytes, Journey] = {}
+        """Published messages; kept once something has come that nothing else recognises."""
+        self.by_body = False
         self.scraps: dict[bytes, Leg] = {}
         """Publishes that were aborted or cut off, by what came of them, and by message-id."""
         self.requests: dict[str, list[Request]] = {}
         """Messages that want an answer, by where it is to go."""
-        self.order: deque[Journey] = deque()
-        """The journeys in the order in which they began."""
-        self.finished: deque[Journey] = deque()
+        self.held = 0
+        """Octets of messages that are kept."""
+        self.finished: list[Journey] = []
         self.forgotten = 0
         """Journeys that were dropped before they were over."""
         self.reported: set[str] = set()
         """What was reported of a way that messages take."""
-        self.facts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.tally = Tally()
+        self.names: dict[str, Counter[str]] = {}
+        self.changes: dict[tuple[bytes, bytes, Node, Node], Change] = {}
+        """By the octets before the immutable ones, at first and then, and where they went."""
+        self.resident = Span()
+        self.publish_settled = Span()
+        self.delivery_settled = Span()
+
+    @property
+    def facts(self) -> Counter[str]:
         """What happened how often, in words of `insight.journeys`."""
-        self.keys: dict[str, Counter[str]] = {}
-        """Names that were counted: annotations that were added, and the like."""
-        self.times: dict[str, list[int]] = {}
-        """How often, the sum, the least and the most of times, in nanoseconds."""
+        self.count_changes()
+        counts, tally = self.counts, self.tally
+        self.tally = Tally()
+        for name, count in (
+            ("published", tally.published),
+            ("delivered", tally.delivered),
+            ("recognised by the same octets", tally.exact),
+            ("publish accepted", tally.publish_accepted),
+            ("delivery accepted", tally.delivery_accepted),
+            ("publish presettled", tally.publish_presettled),
+            ("delivery presettled", tally.delivery_presettled),
+        ):
+            if count:
+                counts[name] += count
+        return counts
+
+    @property
+    def keys(self) -> dict[str, Counter[str]]:
+        """Names that were counted, by title: annotations that were added, and the like."""
+        self.count_changes()
+        return self.names
+
+    def count_changes(self) -> None:
+        """Take into account what was done to messages again and again."""
+        for change in self.changes.values():
+            self.count_change(change)
+
+    def count_change(self, change: Change) -> None:
+        """Take into account what was done to some messages."""
+        if change.count:
+            for fact in change.facts:
+                self.counts[fact] += change.count
+            for title, name in change.names:
+                self.count_key(title, name, change.count)
+            change.count = 0
+
+    def keep_change(self, key: tuple[bytes, bytes, Node, Node], change: Change) -> None:
+        """Remember what is done to messages with these octets."""
+        if len(self.changes) >= MAX_CHANGES:
+            self.count_changes()
+            self.changes = {}
+        self.changes[key] = change
+
+    def connect(self, source: Node, target: Node) -> None:
+        """A message that was published to one node came from another."""
+        edge = (source, target)
+        known = self.edges.get(edge)
+        if known is not None:
+            self.edges[edge] = known + 1
+        elif len(self.edges) < MAX_NODES:
+            self.edges[edge] = 1
+
+    @property
+    def times(self) -> dict[str, Span]:
+        """How long things took."""
+        spans = {
+            "at the broker for": self.resident,
+            "publish settled after": self.publish_settled,
+            "delivery settled after": self.delivery_settled,
+        }
+        return {name: span for name, span in spans.items() if span.count}
 
     @property
     def is_rabbit(self) -> bool:
@@ -111,10 +239,8 @@ class Broker:
         found = self.exact.get(envelope.key)
         if found is None:
             found = self.begin(envelope)
-            before = self.bodies.get(envelope.body_key)
-            if before is not None:
-                before.alike = found.alike = True
-            self.bodies[envelope.body_key] = found
+            if self.by_body:
+                self.keep_body(found)
         id = envelope.message_id
         if id:
             if id not in self.ids:
@@ -124,27 +250,50 @@ class Broker:
         return found
 
     def begin(self, envelope: Envelope) -> Journey:
-        """A new journey; the oldest is dropped where there are too many."""
+        """A new journey; the oldest are dropped where there are too many."""
         made = self.exact[envelope.key] = Journey(envelope)
-        order = self.order
-        order.append(made)
-        while order and (order[0].over or len(self.exact) > MAX_JOURNEYS):
-            oldest = order.popleft()
-            if not oldest.over:
-                self.forgotten += 1
-                self.forget(oldest)
+        if len(self.exact) > self.backlog or self.held > self.room:
+            self.shed()
         return made
+
+    def index_bodies(self) -> None:
+        """Nothing else recognises a message: from now on bodies matter too."""
+        self.by_body = True
+        for journey in self.exact.values():
+            if journey.published:
+                self.keep_body(journey)
+
+    def keep_body(self, journey: Journey) -> None:
+        """Recognise a message by its application data."""
+        key = journey.envelope.body_key
+        before = self.bodies.get(key)
+        if before is not None and before is not journey:
+            before.alike = journey.alike = True
+        self.bodies[key] = journey
+
+    def shed(self) -> None:
+        """Drop the older quarter of the journeys."""
+        journeys = list(self.exact.values())
+        for journey in journeys[: len(journeys) // 4 + 1]:
+            if not journey.queued:
+                self.forgotten += 1
+            self.forget(journey)
+        if len(self.ids) > 2 * self.backlog:
+            self.ids = {id: journey for id, journey in self.ids.items() if journey is not None}
 
     def find(self, envelope: Envelope) -> tuple[Journey, int]:
         """The journey of a message that is delivered, and how it was recognised."""
         found = self.exact.get(envelope.key)
         if found is not None:
             return found, EXACT if found.published else UNMATCHED
-        if envelope.message_id:
-            found = self.ids.get(envelope.message_id)
+        id = envelope.message_id
+        if id:
+            found = self.ids.get(id)
             if found is not None:
                 return found, SAME_ID
-        if not envelope.message_id or envelope.message_id not in self.ids:
+        if not id or id not in self.ids:
+            if not self.by_body:
+                self.index_bodies()
             found = self.bodies.get(envelope.body_key)
             if found is not None and is_same_body(found, envelope):
                 return found, SAME_BODY
@@ -167,48 +316,47 @@ class Broker:
             return
         asked = self.requests.setdefault(answers_to, [])
         asked.append((ids, leg.mark.frame, leg.lane.connection))
-        if len(asked) > MAX_ASKED:
+        if len(asked) > MAX_REQUESTS:
             del asked[0]
         while len(self.requests) > MAX_SCRAPS:
             del self.requests[next(iter(self.requests))]
 
     def finish(self, journey: Journey) -> None:
         """A journey is over: keep it for a while, for what should not come any more."""
-        if journey.queued:
+        if journey.queued or journey.over:
             return
         journey.queued = True
+        self.held -= journey.fold()
         finished = self.finished
         finished.append(journey)
-        while len(finished) > self.window:
-            oldest = finished.popleft()
-            oldest.queued = False
-            if oldest.is_over:
-                self.forget(oldest)
+        surplus = len(finished) - self.window
+        if surplus > self.window // 4:
+            for oldest in finished[:surplus]:
+                oldest.queued = False
+                if oldest.is_over:
+                    self.forget(oldest)
+            del finished[:surplus]
 
     def forget(self, journey: Journey) -> None:
         """Drop a journey."""
-        journey.over = True
-        envelope = journey.envelope
-        if self.exact.get(envelope.key) is journey:
-            del self.exact[envelope.key]
-        if self.bodies.get(envelope.body_key) is journey:
-            del self.bodies[envelope.body_key]
-        if envelope.message_id and self.ids.get(envelope.message_id, journey) is journey:
-            self.ids.pop(envelope.message_id, None)
-
-    def count_key(self, fact: str, name: str) -> None:
-        """Count a name, for a table of names."""
-        counted = self.keys.setdefault(fact, Counter())
-        if name in counted or len(counted) < 64:
-            counted[name] += 1
-
-    def measure(self, fact: str, nanoseconds: int) -> None:
-        """Take a time into account."""
-        times = self.times.get(fact)
-        if times is None:
-            self.times[fact] = [1, nanoseconds, nanoseconds, nanoseconds]
+        if journey.over:
             return
-        times[0] += 1
-        times[1] += nanoseconds
-        times[2] = min(times[2], nanoseconds)
-        times[3] = max(times[3], nanoseconds)
+        journey.over = True
+        self.held -= journey.octets
+        envelope = journey.envelope
+        key, id = envelope.key, envelope.message_id
+        if self.exact.get(key) is journey:
+            del self.exact[key]
+        if self.bodies and self.bodies.get(envelope.body_key) is journey:
+            del self.bodies[envelope.body_key]
+        if id and self.ids.get(id, journey) is journey:
+            self.ids.pop(id, None)
+        journey.part()
+
+    def count_key(self, title: str, name: str, number: int = 1) -> None:
+        """Count a name, for a table of names."""
+        counted = self.names.get(title)
+        if counted is None:
+            counted = self.names[title] = Counter()
+        if name in counted or len(counted) < MAX_NAMES:
+            counted[name] += number

@@ -29,6 +29,8 @@ MAX_RECENT: Final = 32
 """Messages of which it is remembered which subscribers got them."""
 MAX_LEGS: Final = 64
 """Passages of one message that are kept; later ones are only counted."""
+PRIVATE: Final = ("$", "/management")
+"""How nodes begin that are no places where messages wait."""
 
 
 class Node:
@@ -39,6 +41,8 @@ class Node:
         self.is_queue = is_queue
         """For sure a queue: what one consumer takes no other gets."""
         self.is_exchange = False
+        self.is_private = name.startswith(PRIVATE) or "/$management" in name
+        """Requests and answers go there, which a broker deals with itself."""
         self.published = 0
         self.delivered = 0
         self.lanes: list[Lane] = []
@@ -85,6 +89,16 @@ class Node:
                 self.fresh = mark.time
 
 
+class Anchor:
+    """Leads from a lane to what follows its connection, until that is over."""
+
+    def __init__(self, holder: object) -> None:
+        self.holder: object = holder
+
+
+ADRIFT: Final = Anchor(None)
+
+
 class Lane:
     """One link, consumer or channel over which messages pass, on one connection."""
 
@@ -101,6 +115,9 @@ class Lane:
         """Octets of its connection are missing, so that an outcome or a copy may be."""
         self.open: dict[int, Leg] = {}
         """Passages without an outcome, by the frame that began them."""
+        self.anchor = ADRIFT
+        self.legs: dict[Delivery, Leg] = {}
+        """Those of the whole connection of which something more may be said."""
         self.ended: Mark | None = None
         """The frame after which nothing more passes."""
         self.newest: dict[tuple[Lane, Node, int, str], tuple[Leg, Leg]] = {}
@@ -152,10 +169,24 @@ class Leg:
         """What became of it; empty while that is not known."""
         return self.verdict.word
 
+    def part(self, journey: Journey) -> None:
+        """Its journey is not followed any more."""
+        self.journey = None
+        if self.node.waiting:
+            self.node.waiting.pop(journey, None)
+        if self.delivery is not None:
+            self.lane.legs.pop(self.delivery, None)
+            self.lane.open.pop(self.mark.frame, None)
+            self.delivery = None
+
     @property
     def is_over(self) -> bool:
         """Nothing more is to be said about it."""
         return self.verdict.word != OPEN or self.lost is not None
+
+
+NO_LEGS: Final[list[Leg]] = []
+"""What a message has before it passes; shared, so never added to."""
 
 
 class Journey:
@@ -177,8 +208,8 @@ class Journey:
 
     def __init__(self, envelope: Envelope) -> None:
         self.envelope = envelope
-        self.publishes: list[Leg] = []
-        self.deliveries: list[Leg] = []
+        self.publishes: list[Leg] = NO_LEGS
+        self.deliveries: list[Leg] = NO_LEGS
         self.published = 0
         """How often it was published, also where the passage is not kept."""
         self.delivered = 0
@@ -198,7 +229,9 @@ class Journey:
     def add_publish(self, leg: Leg) -> None:
         """One more publish; of a message that is published twice nothing can be concluded."""
         self.published += 1
-        if len(self.publishes) < MAX_LEGS:
+        if self.publishes is NO_LEGS:
+            self.publishes = [leg]
+        elif len(self.publishes) < MAX_LEGS:
             self.publishes.append(leg)
         if self.published > 1:
             self.doubtful = "it was published more than once"
@@ -208,7 +241,9 @@ class Journey:
     def add_delivery(self, leg: Leg) -> None:
         """One more delivery."""
         self.delivered += 1
-        if len(self.deliveries) < MAX_LEGS:
+        if self.deliveries is NO_LEGS:
+            self.deliveries = [leg]
+        elif len(self.deliveries) < MAX_LEGS:
             self.deliveries.append(leg)
         else:
             self.doubtful = self.doubtful or "it was delivered very often"
@@ -232,6 +267,32 @@ class Journey:
             if not leg.is_over:
                 return False
         return all(leg.is_over for leg in self.publishes)
+
+    @property
+    def octets(self) -> int:
+        """Octets that are kept of it."""
+        kept = 0
+        for leg in self.publishes:
+            kept += len(leg.envelope.octets)
+        for leg in self.deliveries:
+            kept += len(leg.envelope.octets)
+        return kept
+
+    def fold(self) -> int:
+        """It is over: drop the application data; how many octets that were."""
+        before = self.octets
+        for leg in self.publishes:
+            leg.envelope.fold()
+        for leg in self.deliveries:
+            leg.envelope.fold()
+        return before - self.octets
+
+    def part(self) -> None:
+        """Let go of its passages, which know it too: nothing more is followed."""
+        for leg in self.publishes:
+            leg.part(self)
+        for leg in self.deliveries:
+            leg.part(self)
 
     @property
     def legs(self) -> list[Leg]:

@@ -20,7 +20,7 @@ KINDS: Final = (
     "refused",        # ... that it had refused
     "posted",         # ... that was published in a transaction
     "disordered",     # ... after one that was published later, the same way
-    "aged",           # ... long after it was published
+    "aged",           # ... that has a ttl or an expiry, some time after it was published
     "hinted",         # ... with delivery annotations
     "drained",        # a broker says that a node has nothing more for a consumer
     "outranked",      # a delivery after one with less priority that was published later
@@ -129,7 +129,7 @@ def kinds_of(moment: Moment) -> int:
             kinds |= CHANGED
         if not ours.has_head_of(theirs):
             kinds |= REHEADED
-        if b"\x71" in ours.sections:
+        if ours.hinted:
             kinds |= HINTED
     if publish.outcome and publish.outcome != ACCEPTED:
         kinds |= REFUSED
@@ -141,7 +141,9 @@ def kinds_of(moment: Moment) -> int:
 
 
 def aged(publish: Leg, leg: Leg) -> bool:
-    """A message may have been at the broker for a while: a millisecond at least."""
+    """A message that does not live for ever may have been at the broker for a millisecond."""
+    if not publish.envelope.perishable and not leg.envelope.perishable:
+        return False
     return leg.mark.time - publish.last.time > 1_000_000
 
 

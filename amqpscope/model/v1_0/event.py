@@ -255,7 +255,7 @@ class Event(shared.Event):
     @property
     def covers(self) -> list[AnyDelivery]:
         """The deliveries that a disposition is about."""
-        return list(self.covered)
+        return list(self.covered) if self.covered else shared.NO_DELIVERIES
 
     @property
     def refuses(self) -> Refusal | None:

@@ -53,6 +53,10 @@ class ContentEnvelope(Envelope):
         super().__init__(FAMILY, key, message_id, body)
         self.header = header
 
+    def fold(self) -> None:
+        """Its message is over: drop the body, but not what it is known by."""
+        self.octets = b""
+
     def read(self) -> Content:
         """Take over the properties."""
         content = Content()
@@ -111,7 +115,8 @@ def envelope(event: Event) -> Envelope | None:
     message_id = b"string " + id.encode("utf-8", "surrogatepass") if id else b""
     body_key = key_of(body)
     found = ContentEnvelope(header, message_id + b"\0" + body_key, message_id, body)
-    found.body_key = body_key
+    found.known_body = body_key
+    found.perishable = header.get("expiration") is not None
     if header.get("reply-to") is not None or header.get("correlation-id") is not None:
         found.properties = len(header.values)
     return found
@@ -246,6 +251,13 @@ class View(BrokerView):
     def route(self, delivery: AnyDelivery) -> Route:
         """The exchange and key of a publish, or the queue of a delivery."""
         return route(delivery)
+
+    def target_key(self, delivery: AnyDelivery, envelope: Envelope) -> str:
+        """The exchange and the routing key."""
+        if not isinstance(delivery, Publish):
+            return ""
+        exchange = delivery.exchange
+        return f"{exchange}\0{delivery.routing_key}" if exchange else delivery.routing_key
 
     def verdict(self, delivery: AnyDelivery) -> Verdict:
         """How a publish was confirmed, or a delivery acknowledged."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 from amqpscope.model import event as shared
 from amqpscope.model.broker import envelope as words
 from amqpscope.model.broker.envelope import (
+    DEFAULT_PRIORITY,
     MAX_OCTETS,
     NO_COMMITMENT,
     NO_VERDICT,
@@ -67,6 +68,15 @@ MAX_SHOWN: Final = 40
 """Characters of a field that a finding shows."""
 MIN_SCRAP: Final = 16
 """Octets of a message that was not completed which others do not begin with by accident."""
+NULL: Final = 0x40
+TO: Final = 2
+EXPIRY: Final = 8
+"""The places of `to` and absolute-expiry-time among the properties."""
+ALL_PROPERTIES: Final = 13
+MAX_WHOLE: Final = 512
+"""Octets of an immutable part that has one key; that of a longer one is made of two."""
+MAX_FOLDED: Final = 256
+"""Octets of a message that are kept when it is over."""
 STATE_OF: Final = {
     states.LIVE: words.PENDING,
     states.DISCHARGING: words.DISCHARGED,
@@ -79,6 +89,35 @@ class MessageEnvelope(Envelope):
     """A message of 1.0; what is behind its first octets is not read again."""
 
     __slots__ = ()
+
+    @property
+    def body_key(self) -> bytes:
+        """The same for messages with the same application data, in whatever sections."""
+        if not self.known_body:
+            self.known_body = body_key(self.octets, walk(self.octets)[0])
+        return self.known_body
+
+    @property
+    def sections(self) -> bytes:
+        """The descriptors of its sections, in order."""
+        return self.known_sections or codes_of(walk(self.octets)[0])
+
+    def rank(self) -> int:
+        """Its priority, or that of messages that state none."""
+        return about(self.head).priority if self.head else DEFAULT_PRIORITY
+
+    def fold(self) -> None:
+        """Its message is over: drop the application data, but not what it is known by."""
+        octets = self.octets
+        if len(octets) <= MAX_FOLDED:
+            return
+        sections = walk(octets)[0]
+        if len(octets) == self.size:
+            self.known_sections, self.known_body = codes_of(sections), body_key(octets, sections)
+        for section in sections:
+            if section.code >= DATA:
+                self.octets = octets[: section.start]
+                return
 
     def read(self) -> Content:
         """Decode header, annotations and properties."""
@@ -133,6 +172,40 @@ def add_fields(found: dict[str, str], code: int, value: Value) -> None:
     else:
         before = found.get("body", "")
         found["body"] = f"{before} {text_value(value, limit=MAX_SHOWN)}".strip()
+
+
+class Head:
+    """What nearly all messages of a publisher have alike: header and annotations."""
+
+    def __init__(self, octets: bytes) -> None:
+        self.octets = octets
+        self.priority = DEFAULT_PRIORITY
+        self.perishable = False
+        self.hinted = False
+        for section in walk(octets)[0]:
+            if section.code == DELIVERY_ANNOTATIONS:
+                self.hinted = True
+            elif section.code == HEADER:
+                value = read_section(octets, section)[0]
+                if isinstance(value, Header):
+                    self.perishable = value.ttl is not None
+                    if value.priority is not None:
+                        self.priority = value.priority
+
+
+MAX_HEADS: Final = 256
+"""Heads that are kept for those that have the same."""
+HEADS: Final[dict[bytes, Head]] = {}
+
+
+def about(octets: bytes) -> Head:
+    """What the octets before the immutable ones say; read once for many messages."""
+    found = HEADS.get(octets)
+    if found is None:
+        if len(HEADS) >= MAX_HEADS:
+            HEADS.clear()
+        found = HEADS[octets] = Head(octets)
+    return found
 
 
 def read_header(content: Content, header: Header) -> None:
@@ -229,41 +302,100 @@ def envelope_of(octets: bytes, sections: list[Section]) -> Envelope | None:
     """A message by its sections; None where it is none."""
     start: i64 = -1
     stop: i64 = 0
-    id, properties = b"", 0
-    codes: list[int] = []
+    bodies: i64 = 0
+    properties: Section | None = None
+    body: Section | None = None
     for section in sections:
-        code = section.code
+        code: i64 = section.code
         if code < HEADER:
             return None
-        codes.append(code)
         if PROPERTIES <= code < FOOTER:
             if start < 0:
                 start = section.start
             stop = section.stop
             if code == PROPERTIES:
-                id = message_id(octets, section)
-                properties = octets[section.content + 2] if octets[section.content] == 0xC0 else 13
+                properties = section
+            elif code >= DATA:
+                body = section
+                bodies += 1
     if start < 0:
         return None
-    found = MessageEnvelope(FAMILY, key_of(octets[start:stop]), id, octets)
+    known_body = b""
+    if bodies == 1 and body is not None and stop - start > MAX_WHOLE:
+        # One look at the body is enough for both keys.
+        begin = content_of(octets, body)
+        known_body = key_of(octets[begin:stop])
+        key = key_of(octets[start:begin]) + known_body
+    else:
+        key = key_of(octets[start:stop])
+    id = b"" if properties is None else message_id(octets, properties)
+    found = MessageEnvelope(FAMILY, key, id, octets)
     found.has_header = True
-    found.sections = bytes(codes)
-    found.properties = properties
-    found.head = octets[:start] if start <= MAX_OCTETS else b""
-    found.body_key = body_key(octets, sections)
+    if found.size > MAX_OCTETS:
+        found.known_sections = codes_of(sections)
+        found.known_body = known_body or body_key(octets, sections)
+    if 0 < start <= MAX_OCTETS:
+        head = about(octets[:start])
+        found.head = head.octets
+        found.hinted, found.perishable = head.hinted, head.perishable
+    if properties is not None:
+        at = properties.content
+        found.properties = octets[at + 2] if octets[at] == 0xC0 else ALL_PROPERTIES
+        if field_at(octets, properties, EXPIRY) >= 0:
+            found.perishable = True
     return found
+
+
+def codes_of(sections: list[Section]) -> bytes:
+    """The descriptors of sections, in order."""
+    return bytes([section.code for section in sections if section.code >= HEADER])
+
+
+def field_at(octets: bytes, section: Section, place: i64) -> i64:
+    """Where a field of a section that is a list begins; -1: it is null, or not to be found."""
+    at: i64 = section.content
+    code: i64 = octets[at]
+    if code == 0xC0:
+        if octets[at + 2] <= place:
+            return -1
+        at += 3
+    elif code == 0xD0:
+        at += 9
+    else:
+        return -1
+    try:
+        while place > 0:
+            at = skip(octets, at, section.stop)
+            place -= 1
+    except Malformed:
+        return -1
+    return -1 if at >= section.stop or octets[at] == NULL else at
+
+
+def address_of(envelope: Envelope) -> str:
+    """Where a message says that it goes; empty where it does not."""
+    octets = envelope.octets
+    for section in walk(octets)[0]:
+        if section.code == PROPERTIES:
+            at = field_at(octets, section, TO)
+            if at < 0 or octets[at] != 0xA1:
+                break
+            size: i64 = octets[at + 1]
+            return octets[at + 2 : at + 2 + size].decode("utf-8", "replace")
+    return envelope.open().to
 
 
 def message_id(octets: bytes, section: Section) -> bytes:
     """The first of the properties, with its type before it."""
-    at: i64 = section.content
-    code: i64 = octets[at]
-    at += 3 if code == 0xC0 else 9
-    if code == 0x45 or at >= section.stop or octets[at] == 0x40:
+    at = field_at(octets, section, 0)
+    if at < 0:
         return b""
-    if octets[at] == 0xA1:
+    code: i64 = octets[at]
+    if code == 0xA1:
         size: i64 = octets[at + 1]
         return b"string " + octets[at + 2 : at + 2 + size]
+    if code == 0x98:
+        return b"uuid " + octets[at + 1 : at + 17]
     try:
         return typed(plain_id(Reader(octets, at).value(skip(octets, at, section.stop))))
     except Malformed:
@@ -280,12 +412,17 @@ def body_key(octets: bytes, sections: list[Section]) -> bytes:
     parts: list[bytes] = []
     for section in sections:
         if DATA <= section.code < FOOTER:
-            at: i64 = section.content
-            code: i64 = octets[at]
-            if 0xA0 <= code < 0xC0:
-                at += 2 if code < 0xB0 else 5
-            parts.append(octets[at : section.stop])
+            parts.append(octets[content_of(octets, section) : section.stop])
     return key_of(parts[0] if len(parts) == 1 else b"".join(parts))
+
+
+def content_of(octets: bytes, section: Section) -> i64:
+    """Where the octets of a body section begin, behind the size of binary or text."""
+    at: i64 = section.content
+    code: i64 = octets[at]
+    if 0xA0 <= code < 0xC0:
+        at += 2 if code < 0xB0 else 5
+    return at
 
 
 def route(link: LinkEnd) -> Route:
@@ -422,6 +559,10 @@ class View(BrokerView):
         if sender.session.owner.peer == CLIENT or attach is None or attach.source is None:
             return None
         return None if link.pair.attach is None else (sender.place, route(sender))
+
+    def target_key(self, delivery: AnyDelivery, envelope: Envelope) -> str:
+        """Where the message says that it goes."""
+        return address_of(envelope)
 
     def verdict(self, delivery: AnyDelivery) -> Verdict:
         """The outcome, as far as the wire shows."""

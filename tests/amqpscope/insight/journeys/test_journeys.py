@@ -57,7 +57,7 @@ def test_addresses_that_mean_one_node(product, address, exchange, name, is_queue
 
 def envelope(octets, id="", body=b"", family="amqp-1.0"):
     made = Envelope(family, key_of(octets), id.encode(), octets)
-    made.body_key = key_of(body or octets)
+    made.known_body = key_of(body or octets)
     return made
 
 
