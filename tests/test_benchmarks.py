@@ -31,6 +31,13 @@ def test_a_ratio_that_is_a_tenth_worse_fails(capsys):
     assert list(losses(before, before)) == []
 
 
+def test_following_prints_a_line_for_each_number_of_messages():
+    command = [sys.executable, TESTS, "benchmarks.following", "400"]
+    table = subprocess.check_output(command, text=True, timeout=100)
+    lines = [line.split()[:2] for line in table.splitlines()]
+    assert lines[1:] == [["100", "messages,"], ["200", "messages,"], ["400", "messages,"]]
+
+
 def test_keeping_prints_a_line_for_each_protocol():
     command = [sys.executable, TESTS, "benchmarks.keeping", "2000"]
     table = subprocess.check_output(command, text=True, timeout=100)

@@ -49,10 +49,6 @@ class Selection:
         wanted = [rule for rule in rules if self.wants(rule)]
         return RuleSet(wanted, [rule for rule in rules if rule.default or self.wants(rule)])
 
-    def names(self, group: str) -> bool:
-        """Whether the user asks for a group of rules, or for one of it, by name; or for all."""
-        return any(word == ALL or word.startswith(group) for word in self.select)
-
     def wants(self, rule: Rule) -> bool:
         """Whether a rule runs: the closer word counts, and of equals the one that ignores."""
         select = self.select

@@ -39,8 +39,6 @@ def _checked(entry: Entry, rule: Rule, document: Document, width: int, full: boo
     yield from wrap(document.summary, width)
     yield ""
     switch = "" if rule.default else "; runs only when it is selected"
-    if rule.family.runs_with:
-        switch = f"; runs only with {rule.family.runs_with}"
     facts = f"{entry.protocol}, section {rule.section}, {rule.level}, {rule.severity}{switch}"
     yield from wrap(facts, width)
     yield ""

@@ -106,7 +106,7 @@ class Family:
 
     def __init__(
         self, name: str, kinds: dict[str, int], parameters: dict[str, Getter],
-        facts: tuple[str, ...], facts_of: Callable[[Event], int], runs_with: str = "",
+        facts: tuple[str, ...], facts_of: Callable[[Event], int],
     ) -> None:  # fmt: skip
         self.name = name
         self.kinds = kinds
@@ -117,8 +117,6 @@ class Family:
         """The words of `needs`."""
         self.facts_of = facts_of
         """Which of these hold of an event, as bits."""
-        self.runs_with = runs_with
-        """The options of `lint` without which its rules do not run; empty: they always do."""
 
 
 class Parameter:

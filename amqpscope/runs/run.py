@@ -50,9 +50,7 @@ class Run:
         self.analyzer = Analyzer(self.input.decode_as, rules, until)
         self.journeys: Journeys | None = None
         """What follows messages from one connection to another, for the rules about brokers."""
-        # Following messages costs more than all else, so that it has to be asked for.
-        asked = closed_world or (selection is not None and selection.names("BRK"))
-        if rules is not None and follow_messages and asked:
+        if rules is not None and follow_messages:
             journeys = Journeys(rules, closed_world=closed_world)
             self.journeys = journeys if journeys.is_wanted else None
         if self.journeys is not None and sink is not None:
@@ -108,6 +106,8 @@ class Run:
         result.error, result.unreadable = capture.problem, capture.unreadable
         result.problems = capture.problems if isinstance(self.input.given, Ring) else []
         result.notes = list(self.pieces.notes)
+        if self.journeys is not None:
+            result.notes += self.journeys.notes()
         return result
 
     def _read(self) -> Iterator[Batch]:

@@ -92,6 +92,8 @@ class Journeys:
         self.brokers: dict[tuple[str, int], Broker] = {}
         self.containers: dict[str, Broker] = {}
         self.parties: dict[Conversation, Party] = {}
+        self.addressed: dict[tuple[str, int, str, int], Party] = {}
+        """The first of those with the same addresses, by these."""
         self.declared: dict[Broker, Declarations] = {}
         self.reporter = Reporter(rules)
         self.watched: dict[int, bool] = {}
@@ -234,6 +236,8 @@ class Journeys:
         self.declarations_of(party).end(conversation.number, party.capture)
         if all(end.finished for end in conversation.current.ends):
             del self.parties[conversation]
+            if self.addressed.get(party.addresses) is party:
+                del self.addressed[party.addresses]
             party.leave()
 
     def findings(self) -> list[Finding]:
@@ -258,6 +262,15 @@ class Journeys:
         broken = any(broker.broken for broker in self.brokers.values())
         found, self.found = self.found, []
         return [(capture, doubted(each) if broken else each) for capture, each in found]
+
+    def notes(self) -> list[str]:
+        """What could not be followed, and makes what was found less than all."""
+        return [
+            f"{broker.forgotten:,} messages at {broker.name} were followed no further:"
+            " too many others were under way"
+            for broker in dict.fromkeys(self.brokers.values())
+            if broker.forgotten and broker.facts["delivered"]
+        ]
 
     # connections
 
@@ -300,14 +313,8 @@ class Journeys:
 
     def is_copy(self, party: Party) -> bool:
         """Whether another capture has the same connection: its messages would come twice."""
-        ours = party.conversation.connection
-        for other in self.parties.values():
-            theirs = other.conversation.connection
-            if other.capture != party.capture and (ours.client, ours.server) == (
-                theirs.client, theirs.server,
-            ):  # fmt: skip
-                return True
-        return False
+        other = self.addressed.setdefault(party.addresses, party)
+        return other.capture != party.capture
 
     # messages
 
@@ -398,9 +405,10 @@ class Journeys:
         publish = moment.publish = pair_of(broker, journey, leg, moment.closed)
         if publish is not None:
             self.refresh(publish, leg)
-        for each in journey.publishes:
-            each.node.waiting.pop(journey, None)
-        node.waiting.pop(journey, None)
+        if self.closed_world:
+            for each in journey.publishes:
+                each.node.waiting.pop(journey, None)
+            node.waiting.pop(journey, None)
         learn(node, journey, leg, moment.earlier)
         kinds = kinds_of(moment)
         if scrapped:

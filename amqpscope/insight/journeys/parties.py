@@ -195,11 +195,13 @@ class Party:
         if first < 0:
             return since
         position = first + lane.count - 1
-        before = first if lane.counted else -1
-        for limit, mark in grants:
-            if 0 <= before <= position < limit:
+        for place in range(len(grants) - 1, -1, -1):
+            limit, mark = grants[place]
+            if position >= limit:
+                return since
+            before = grants[place - 1][0] if place else first if lane.counted else -1
+            if 0 <= before <= position:
                 return mark
-            before = limit
         return since
 
     def prove(self) -> None:
@@ -252,6 +254,12 @@ class Party:
         self.ended += list(self.legs.values())
         self.legs.clear()
         self.pending.clear()
+
+    @property
+    def addresses(self) -> tuple[str, int, str, int]:
+        """Who talks to whom, the client first."""
+        connection = self.conversation.connection
+        return (*connection.client, *connection.server)
 
     def leave(self) -> None:
         """Nothing more comes of the connection: let go of its model."""

@@ -14,7 +14,7 @@ from dissectors.values import Value
 
 MAX_KEY: Final = 64
 """Octets that are their own key; longer ones are known by a hash."""
-MAX_OCTETS: Final = 1024
+MAX_OCTETS: Final = 2048
 """Octets of a message that are kept, to be read and compared later."""
 
 DEFAULT_PRIORITY: Final = 4

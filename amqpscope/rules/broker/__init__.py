@@ -50,8 +50,7 @@ def no_facts(_: Event) -> int:
     return 0
 
 
-RUNS_WITH: Final = "--select BRK, --closed-world or --together"
-OF_BROKERS: Final = Family(FAMILY, KIND, {}, (), no_facts, RUNS_WITH)
+OF_BROKERS: Final = Family(FAMILY, KIND, {}, (), no_facts)
 
 
 def rule(

@@ -106,6 +106,79 @@ def test_settled_messages_are_forgotten_and_still_counted():
     assert broker.facts["delivered"] == 10
 
 
+def published(broker, number):
+    made = envelope(b"%06d" % number, f"string m{number}")
+    journey = broker.publish(made)
+    journey.published = 1
+    return made
+
+
+def test_of_too_many_messages_that_nobody_gets_the_oldest_are_forgotten():
+    broker = Broker("b", backlog=100)
+    made = [published(broker, number) for number in range(1000)]
+    assert 70 <= len(broker.exact) <= 100
+    assert len(broker.ids) == len(broker.exact)
+    assert broker.forgotten == 1000 - len(broker.exact)
+    assert broker.find(made[-1])[1] == EXACT
+    assert broker.find(made[0])[1] == UNMATCHED
+
+
+LONG = """
+A.client: transfer[0] handle=0 delivery-id={n} delivery-tag=b"{n}"
+          | header(durable=true) properties(message-id="m{n}") data(b"{body}")
+A.server: disposition[0] role=receiver first={n} settled=true state=accepted()
+"""
+GOT = """
+B.server: transfer[0] handle=0 delivery-id={n} delivery-tag=b"{n}"
+          | header(durable=true delivery-count=1) properties(message-id="m{n}") data(b"{body}")
+B.client: disposition[0] role=receiver first={n} settled=true state=accepted()
+"""
+
+
+def test_of_messages_that_are_over_no_application_data_is_kept():
+    body = "x" * 1500
+    played = play("".join(each.format(n=n, body=body) for n in range(3) for each in (LONG, GOT)),
+                  "through")  # fmt: skip
+    [broker] = played.journeys.brokers.values()
+    for journey in broker.exact.values():
+        assert journey.octets < 200
+        for leg in journey.legs:
+            assert leg.envelope.sections == b"\x70\x73\x75"
+            assert leg.envelope.open().durable
+            assert leg.envelope.body_key == journey.envelope.body_key
+    assert broker.held == sum(journey.octets for journey in broker.exact.values())
+    assert broker.find(journey.envelope) == (journey, EXACT)
+
+
+def test_what_a_broker_does_to_all_headers_is_counted_for_each():
+    text = "".join(each.format(n=n, body=n) for n in range(12) for each in (LONG, GOT))
+    [broker] = play(text, "through").journeys.brokers.values()
+    assert broker.facts["published"] == broker.facts["delivered"] == 12
+    assert len(broker.changes) == 1
+
+
+def test_every_message_with_a_wrong_count_is_reported():
+    text = "".join(each.format(n=n, body=n) for n in range(12) for each in (LONG, GOT))
+    assert rules_of(play(text, "through", closed_world=True)) == ["BRK-112"] * 12
+
+
+def test_a_connection_that_is_over_leaves_none_of_its_model_behind():
+    text = (
+        LONG.format(n=0, body="x")
+        + """
+    A.client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" | data(b"y")
+    A.client: FIN
+    A.server: FIN
+    """
+    )
+    [broker] = (played := play(text, "through")).journeys.brokers.values()
+    assert len(broker.exact) == 2
+    legs = [leg for journey in broker.exact.values() for leg in journey.legs]
+    assert [leg.delivery for leg in legs] == [None, None]
+    assert [leg.lane.anchor.holder for leg in legs] == [None, None]
+    assert len(played.journeys.parties) == 2
+
+
 def test_a_queue_of_0_9_1_is_followed_from_confirm_to_ack():
     played = play(OLD_PUBLISH + OLD_DELIVER.format(tag=1, again="false") + """
     B.client: basic.ack[1] delivery-tag=1
