@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from dissectors.native import mypyc_attr
 
+
+@mypyc_attr(acyclic=True)
 class Mark:
     """The place of a frame."""
 

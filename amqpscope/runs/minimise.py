@@ -222,10 +222,8 @@ class Minimiser:
         return seen
 
     def _journeys(self) -> Journeys | None:
-        settings = self.settings
-        if not settings.closed_world and not settings.selection.names("BRK"):
-            return None
-        return Journeys(self.rules, closed_world=settings.closed_world)
+        journeys = Journeys(self.rules, closed_world=self.settings.closed_world)
+        return journeys if journeys.is_wanted else None
 
     def chosen(self, kept: Kept) -> list[Exchange]:
         """The connections with what is kept of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from amqpscope.analysis import Conversation, Step, StepSink
+from amqpscope.analysis import NOTHING, Conversation, Step, StepSink
 from amqpscope.findings import Finding
 from amqpscope.insight.journeys import facts
 from amqpscope.insight.journeys.declarations import FRAMES, Declarations
@@ -96,6 +96,8 @@ class Journeys:
         """The first of those with the same addresses, by these."""
         self.declared: dict[Broker, Declarations] = {}
         self.reporter = Reporter(rules)
+        self.heard = False
+        """Rules have looked at something, so that there may be findings."""
         self.watched: dict[int, bool] = {}
         """Whether a rule looks at moments of some kinds."""
         self.late: list[Finding] = []
@@ -128,7 +130,7 @@ class Journeys:
     def take(self, step: Step, capture: int = 0) -> list[Finding]:
         """Take one unit; returns what it shows to be wrong."""
         if step.talk is not step.conversation.talk:
-            return []  # A server that refuses its client's protocol takes no message of it.
+            return NOTHING  # A server that refuses its client's protocol takes no message of it.
         event = step.event
         if event.message is not None:
             carried = event.carries
@@ -140,7 +142,10 @@ class Journeys:
             party = self.parties.get(step.conversation)
             if party is not None and party.pending:
                 party.prove()
-        return self.findings() if self.reporter.findings else []
+        if not self.heard:
+            return NOTHING
+        self.heard = False
+        return self.findings()
 
     def other(self, step: Step, event: Event, capture: int) -> None:
         """A frame that completes no message."""
@@ -211,6 +216,7 @@ class Journeys:
                 node.limited = node.limited or said.limited
                 node.fleeting = not said.facts["durable"]
             said.connection, said.capture = party.conversation.number, party.capture
+            self.heard = True
             self.declarations_of(party).take(said, party.suffix, self.reporter)
 
     def declarations_of(self, party: Party) -> Declarations:
@@ -377,7 +383,7 @@ class Journeys:
         if journey is not None and content.correlation and leg.node.name in broker.requests:
             moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
             moment.publish = leg
-            self.reporter.check(moment, REPLIED)
+            self.check(moment, REPLIED)
 
     def deliver(self, party: Party, leg: Leg, delivery: Delivery) -> None:
         """The broker hands a message to a client."""
@@ -451,6 +457,7 @@ class Journeys:
 
     def check(self, moment: Moment, kinds: int) -> None:
         """Let the rules look at a moment."""
+        self.heard = True
         self.reporter.check(moment, kinds)
 
     def find_scrap(self, broker: Broker, journey: Journey, leg: Leg) -> bool:
@@ -466,7 +473,7 @@ class Journeys:
         if isinstance(party, Party):
             party.look_for_loss()
         leg.level = EXACT
-        journey.publishes = [*journey.publishes, scrap]
+        journey.add_scrap(scrap)
         return True
 
     def look_for_missed(self, moment: Moment, publish: Leg) -> None:
@@ -480,7 +487,7 @@ class Journeys:
             if missed.last.frame < publish.mark.frame and is_missed(journey, missed, leg):
                 other = Moment(moment.broker, journey, missed, moment.closed)
                 other.publish = missed
-                self.reporter.check(other, MISSED)
+                self.check(other, MISSED)
 
     def refresh(self, leg: Leg, now: Leg) -> None:
         """Look at what had become of a message when another passed, if it is not known for good."""
@@ -540,7 +547,7 @@ class Journeys:
             moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
             moment.publish = pair_of(broker, journey, leg, moment.closed)
             if moment.publish is not None:
-                self.reporter.check(moment, MATCHED | REFUSED)
+                self.check(moment, MATCHED | REFUSED)
 
     def close(self, broker: Broker, journey: Journey) -> None:
         """See whether a journey is over."""
@@ -568,7 +575,7 @@ class Journeys:
             for journey, leg in node.waiting.items():
                 moment = Moment(broker, journey, leg, not broker.broken)
                 moment.publish = journey.publish
-                self.reporter.check(moment, DRAINED)
+                self.check(moment, DRAINED)
 
 
 def is_same(known: Broker, broker: Broker) -> bool:

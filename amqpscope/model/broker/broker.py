@@ -10,7 +10,7 @@ from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, UNMATCHED,
 
 MAX_FINISHED: Final = 8192
 """Journeys of a broker that are kept after they are over."""
-MAX_JOURNEYS: Final = 65536
+MAX_JOURNEYS: Final = 32768
 """Journeys of a broker that are kept at all; of older ones only the numbers are."""
 DISTINCTIVE: Final = 12
 """Octets of application data that others do not have by accident."""
@@ -20,9 +20,9 @@ MAX_REQUESTS: Final = 256
 """Requests with one address for answers that are remembered."""
 Request = tuple[tuple[bytes, ...], int, int]
 """The ids that an answer may have, and the frame and connection of the request."""
-MAX_ASKED: Final = 4 * MAX_JOURNEYS
+MAX_ASKED: Final = 8 * MAX_JOURNEYS
 """The same where somebody asks for what became of messages."""
-MAX_HELD: Final = 16 * 1024 * 1024
+MAX_HELD: Final = 12 * 1024 * 1024
 """Octets of messages that are kept, at so many journeys; at more, more."""
 MAX_NODES: Final = 4096
 """Nodes of a broker that are told apart, and ways from one to another."""
@@ -116,7 +116,9 @@ class Broker:
         """How many messages went from where they were published to where they came from."""
         self.exact: dict[bytes, Journey] = {}
         self.ids: dict[bytes, Journey | None] = {}
-        """By message-id; None: several messages have it."""
+        """By message-id, once something has come that its octets do not recognise; None: several
+        messages have it."""
+        self.by_id = False
         self.bodies: dict[bytes, Journey] = {}
         """Published messages; kept once something has come that nothing else recognises."""
         self.by_body = False
@@ -241,12 +243,8 @@ class Broker:
             found = self.begin(envelope)
             if self.by_body:
                 self.keep_body(found)
-        id = envelope.message_id
-        if id:
-            if id not in self.ids:
-                self.ids[id] = found
-            elif self.ids[id] is not found:
-                self.ids[id] = None
+        if self.by_id:
+            self.keep_id(envelope.message_id, found)
         return found
 
     def begin(self, envelope: Envelope) -> Journey:
@@ -255,6 +253,22 @@ class Broker:
         if len(self.exact) > self.backlog or self.held > self.room:
             self.shed()
         return made
+
+    def index_ids(self) -> None:
+        """The octets do not recognise a message: from now on ids matter too."""
+        self.by_id = True
+        for journey in self.exact.values():
+            if journey.published:
+                self.keep_id(journey.envelope.message_id, journey)
+
+    def keep_id(self, id: bytes, journey: Journey) -> None:
+        """Recognise a message by its id, unless another has it too."""
+        if not id:
+            return
+        if id not in self.ids:
+            self.ids[id] = journey
+        elif self.ids[id] is not journey:
+            self.ids[id] = None
 
     def index_bodies(self) -> None:
         """Nothing else recognises a message: from now on bodies matter too."""
@@ -288,6 +302,8 @@ class Broker:
             return found, EXACT if found.published else UNMATCHED
         id = envelope.message_id
         if id:
+            if not self.by_id:
+                self.index_ids()
             found = self.ids.get(id)
             if found is not None:
                 return found, SAME_ID
@@ -349,7 +365,7 @@ class Broker:
             del self.exact[key]
         if self.bodies and self.bodies.get(envelope.body_key) is journey:
             del self.bodies[envelope.body_key]
-        if id and self.ids.get(id, journey) is journey:
+        if id and self.by_id and self.ids.get(id, journey) is journey:
             self.ids.pop(id, None)
         journey.part()
 

@@ -54,7 +54,7 @@ class Content:
         """Its correlation-id with the type before it."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Envelope:
     """One message, as one peer sent it on one connection."""
 
@@ -190,6 +190,7 @@ NO_ANNOTATIONS: Final[dict[str, Value]] = {}
 """What nearly all outcomes have; shared, so never added to."""
 
 
+@mypyc_attr(acyclic=True)
 class Verdict:
     """What became of a delivery, as far as the wire shows."""
 

@@ -29,6 +29,8 @@ MAX_RECENT: Final = 32
 """Messages of which it is remembered which subscribers got them."""
 MAX_LEGS: Final = 64
 """Passages of one message that are kept; later ones are only counted."""
+MAX_FOLDED: Final = 512
+"""Octets of a message that are kept when it is over."""
 PRIVATE: Final = ("$", "/management")
 """How nodes begin that are no places where messages wait."""
 
@@ -196,20 +198,23 @@ class Journey:
         "accepted",
         "alike",
         "delivered",
-        "deliveries",
         "doubtful",
         "envelope",
+        "first_delivery",
+        "first_publish",
+        "later",
         "over",
         "published",
-        "publishes",
         "queued",
         "reported",
     )  # fmt: skip
 
     def __init__(self, envelope: Envelope) -> None:
         self.envelope = envelope
-        self.publishes: list[Leg] = NO_LEGS
-        self.deliveries: list[Leg] = NO_LEGS
+        self.first_publish: Leg | None = None
+        self.first_delivery: Leg | None = None
+        self.later = NO_LEGS
+        """Its other passages, which most messages do not have."""
         self.published = 0
         """How often it was published, also where the passage is not kept."""
         self.delivered = 0
@@ -229,10 +234,10 @@ class Journey:
     def add_publish(self, leg: Leg) -> None:
         """One more publish; of a message that is published twice nothing can be concluded."""
         self.published += 1
-        if self.publishes is NO_LEGS:
-            self.publishes = [leg]
-        elif len(self.publishes) < MAX_LEGS:
-            self.publishes.append(leg)
+        if self.first_publish is None:
+            self.first_publish = leg
+        elif self.published <= MAX_LEGS:
+            self.keep(leg)
         if self.published > 1:
             self.doubtful = "it was published more than once"
         elif self.delivered:
@@ -241,17 +246,45 @@ class Journey:
     def add_delivery(self, leg: Leg) -> None:
         """One more delivery."""
         self.delivered += 1
-        if self.deliveries is NO_LEGS:
-            self.deliveries = [leg]
-        elif len(self.deliveries) < MAX_LEGS:
-            self.deliveries.append(leg)
+        if self.first_delivery is None:
+            self.first_delivery = leg
+        elif self.delivered <= MAX_LEGS:
+            self.keep(leg)
         else:
             self.doubtful = self.doubtful or "it was delivered very often"
+
+    def keep(self, leg: Leg) -> None:
+        """Keep a passage that is not the first."""
+        if self.later is NO_LEGS:
+            self.later = [leg]
+        else:
+            self.later.append(leg)
+
+    def add_scrap(self, leg: Leg) -> None:
+        """What its producer has sent of it, and did not complete."""
+        if self.first_publish is None:
+            self.first_publish = leg
+        else:
+            self.keep(leg)
+
+    @property
+    def publishes(self) -> list[Leg]:
+        """The passages from its publishers to the broker."""
+        if self.first_publish is None:
+            return NO_LEGS
+        return [self.first_publish, *[leg for leg in self.later if leg.is_publish]]
+
+    @property
+    def deliveries(self) -> list[Leg]:
+        """The passages from the broker to its consumers."""
+        if self.first_delivery is None:
+            return NO_LEGS
+        return [self.first_delivery, *[leg for leg in self.later if not leg.is_publish]]
 
     @property
     def publish(self) -> Leg | None:
         """The one publish of it; None where there is none or several."""
-        return self.publishes[0] if self.published == 1 else None
+        return self.first_publish if self.published == 1 else None
 
     def before(self, leg: Leg) -> list[Leg]:
         """The deliveries from the same node that came before one."""
@@ -261,37 +294,41 @@ class Journey:
     @property
     def is_over(self) -> bool:
         """Every passage of it has its outcome, and a consumer has taken it."""
-        if not self.deliveries:
+        publish, delivery = self.first_publish, self.first_delivery
+        if delivery is None or not delivery.is_over:
             return False
-        for leg in self.deliveries:
-            if not leg.is_over:
-                return False
-        return all(leg.is_over for leg in self.publishes)
+        if publish is not None and not publish.is_over:
+            return False
+        return all(leg.is_over for leg in self.later)
 
     @property
     def octets(self) -> int:
         """Octets that are kept of it."""
-        kept = 0
-        for leg in self.publishes:
-            kept += len(leg.envelope.octets)
-        for leg in self.deliveries:
+        publish, delivery = self.first_publish, self.first_delivery
+        kept = 0 if publish is None else len(publish.envelope.octets)
+        if delivery is not None:
+            kept += len(delivery.envelope.octets)
+        for leg in self.later:
             kept += len(leg.envelope.octets)
         return kept
 
     def fold(self) -> int:
         """It is over: drop the application data; how many octets that were."""
         before = self.octets
-        for leg in self.publishes:
-            leg.envelope.fold()
-        for leg in self.deliveries:
+        if before <= MAX_FOLDED:
+            return 0
+        for leg in self.legs:
             leg.envelope.fold()
         return before - self.octets
 
     def part(self) -> None:
         """Let go of its passages, which know it too: nothing more is followed."""
-        for leg in self.publishes:
-            leg.part(self)
-        for leg in self.deliveries:
+        publish, delivery = self.first_publish, self.first_delivery
+        if publish is not None:
+            publish.part(self)
+        if delivery is not None:
+            delivery.part(self)
+        for leg in self.later:
             leg.part(self)
 
     @property

@@ -23,6 +23,7 @@ from amqpscope.model.v0_9.deliveries import Consumer, Delivery
 from amqpscope.model.v0_9.event import ENTANGLED, Event
 from amqpscope.model.v0_9.publishes import Publish
 from amqpscope.protocols.broker import BrokerView
+from dissectors.native import mypyc_attr
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.message import ContentHeader
 from dissectors.v0_9.values import Table, Value
@@ -44,6 +45,7 @@ LIMITS: Final = ("x-max-length", "x-max-length-bytes", "x-message-ttl", "x-deliv
 STREAM_OFFSET: Final = "x-stream-offset"
 
 
+@mypyc_attr(acyclic=True)
 class ContentEnvelope(Envelope):
     """A content of 0-9."""
 

@@ -40,6 +40,7 @@ from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.protocols.broker import BrokerView
 from amqpscope.stream.types import CLIENT
 from dissectors.errors import Malformed
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.bodies import (
     Close,
     Detach,
@@ -69,14 +70,13 @@ MAX_SHOWN: Final = 40
 MIN_SCRAP: Final = 16
 """Octets of a message that was not completed which others do not begin with by accident."""
 NULL: Final = 0x40
+IDS: Final = (Ulong, Uuid, bytes, str)
 TO: Final = 2
 EXPIRY: Final = 8
 """The places of `to` and absolute-expiry-time among the properties."""
 ALL_PROPERTIES: Final = 13
 MAX_WHOLE: Final = 512
 """Octets of an immutable part that has one key; that of a longer one is made of two."""
-MAX_FOLDED: Final = 256
-"""Octets of a message that are kept when it is over."""
 STATE_OF: Final = {
     states.LIVE: words.PENDING,
     states.DISCHARGING: words.DISCHARGED,
@@ -85,6 +85,7 @@ STATE_OF: Final = {
 }
 
 
+@mypyc_attr(acyclic=True)
 class MessageEnvelope(Envelope):
     """A message of 1.0; what is behind its first octets is not read again."""
 
@@ -109,8 +110,6 @@ class MessageEnvelope(Envelope):
     def fold(self) -> None:
         """Its message is over: drop the application data, but not what it is known by."""
         octets = self.octets
-        if len(octets) <= MAX_FOLDED:
-            return
         sections = walk(octets)[0]
         if len(octets) == self.size:
             self.known_sections, self.known_body = codes_of(sections), body_key(octets, sections)
@@ -404,7 +403,7 @@ def message_id(octets: bytes, section: Section) -> bytes:
 
 def plain_id(value: Value) -> Value:
     """An id that has one of the types of ids; else null."""
-    return value if isinstance(value, Ulong | Uuid | bytes | str) else None
+    return value if isinstance(value, IDS) else None
 
 
 def body_key(octets: bytes, sections: list[Section]) -> bytes:
