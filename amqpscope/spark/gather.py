@@ -265,7 +265,7 @@ class Gatherer:
             finding.time, finding.rule, finding.name, finding.severity, finding.certainty,
             finding.peer, None if person is None else person.products[peer], finding.message,
             finding.channel, finding.link or None, finding.path or None, finding.section,
-            [{"frame": frame, "why": why} for frame, why in finding.related], None, None,
+            related_rows(finding), None, None,
         )  # fmt: skip
         self.add("findings", finding.frame, row)
         for frame, _ in finding.related:
@@ -319,7 +319,7 @@ class Gatherer:
                 self.ring, connection, when * 60_000_000, address or None, sender,
                 minute.transfers, minute.deliveries, minute.octets, minute.latency.count,
                 list(minute.ended.counter().items()), sorted(minute.latency.classes.items()),
-                minute.latency.largest,
+                minute.latency.smallest, minute.latency.largest,
             )  # fmt: skip
             self.add("statistics", connection, row)
 
@@ -355,7 +355,8 @@ class Gatherer:
             self.ring, numbers.number, ordinal, numbers.first // 1000, clean_name(link.name),
             clean_name(link.address), link.sender, link.channel, link.transfers, link.deliveries,
             link.bytes, link.aborted, link.presettled, list(link.outcomes.items()),
-            sorted(latency.classes.items()), latency.count, latency.largest, credit.count,
+            sorted(latency.classes.items()), latency.count, latency.smallest, latency.largest,
+            credit.count,
             credit.total, credit.longest,
             link.kind, link.redelivered, self.referred(link.first_frame),
             link.first_packet or None, self.referred(credit.frame), credit.packet or None,
@@ -373,3 +374,12 @@ class Gatherer:
         self.rows = {}
         self.numbers = {}
         self.count = 0
+
+
+def related_rows(finding: Finding) -> list[dict[str, Any]]:
+    """The other frames that a finding refers to, and their connections where these are others."""
+    connections = finding.related_connections
+    return [
+        {"frame": frame, "why": why, "connection": connections[at] if connections else None}
+        for at, (frame, why) in enumerate(finding.related)
+    ]

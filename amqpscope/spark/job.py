@@ -9,6 +9,7 @@ replay   rings that are one slice: in one process each, like `lint`, which write
          tables there and then, and stages those of small ones;
          of other rings, connections that lie whole within a slice: right there;
          all others: from their segments, shuffled by ring and connection and sorted by packet
+follow   messages of rings of several slices from one connection to another, a process a ring
 number   order keys become frame numbers, slice by slice (see `replay` and `numbering`)
 write    what is staged, by table and day; then the manifest makes all of it visible at once
 """
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from amqpscope.insight.journeys import Journeys
 from amqpscope.spark import stages
 from amqpscope.spark.copies import LIMIT, Copies
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
@@ -77,6 +79,8 @@ class Job:
         """What tasks have written to the tables so far."""
         self.staged: list[Staged] = []
         """What they have found for small tables."""
+        self.followed: list[Staged] = []
+        """What messages of larger rings have shown."""
         self.outcome = Outcome(self.run_number)
         self.terms = terms_of(work)
 
@@ -118,6 +122,7 @@ class Job:
         plans = self._plans(larger)
         self._replay_whole(whole)
         blocks = self._replay(plans) if plans else None
+        self._follow_messages(larger)
         numbers = self._numbers(blocks, plans)
         removed = self._write(blocks, numbers)
         rings = dict(self.state.rings)
@@ -198,6 +203,16 @@ class Job:
             self._take(told.scans)
             self.written += told.written
             self.staged += told.staged
+
+    def _follow_messages(self, rings: list[Ring]) -> None:
+        """Let messages of larger rings be followed, each ring in one process."""
+        if not Journeys(self.work.choice.rules()).is_wanted:
+            return
+        indexes = {ring.name: at for at, ring in enumerate(self.rings)}
+        shares = [Share(ring.name, 0, list(chain.from_iterable(ring.slices))) for ring in rings]
+        self.told("following messages", len(shares))
+        run = stages.followed_rings(shares, indexes, self.work, self._parts())
+        self.followed = list(chain.from_iterable(stages.results(self.spark, len(shares), run)))
 
     def _parts(self) -> str:
         return self.directory.parts(self.run_number)
@@ -334,7 +349,9 @@ class Job:
     def _write(self, blocks: DataFrame | None, numbers: dict[int, Numbers]) -> list[str]:
         """Write all tables to staging; the files that they replace."""
         self.told("writing", 0)
-        written = self.written + self._finished_staged(numbers)
+        written = self.written + self._finished_staged(self.staged, numbers)
+        whole = {ring: replace(each, whole=True) for ring, each in numbers.items()}
+        written += self._finished_staged(self.followed, whole)
         if blocks is not None:
             written += self._finished(blocks, numbers)
         captures, quarantine = self._file_rows()
@@ -347,10 +364,10 @@ class Job:
         self._count(written)
         return self._replaced()
 
-    def _finished_staged(self, numbers: dict[int, Numbers]) -> list[Written]:
+    def _finished_staged(self, staged: list[Staged], numbers: dict[int, Numbers]) -> list[Written]:
         """Write the small tables of whole rings, with enough rows in each file."""
-        few = sum(staged.rows for staged in self.staged) // ROWS_A_FILE + 1
-        groups = [group for at in range(few) if (group := self.staged[at::few])]
+        few = sum(each.rows for each in staged) // ROWS_A_FILE + 1
+        groups = [group for at in range(few) if (group := staged[at::few])]
         run = stages.staged_rows(groups, numbers, self._parts())
         return list(chain.from_iterable(stages.results(self.spark, len(groups), run)))
 

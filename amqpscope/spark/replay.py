@@ -22,6 +22,7 @@ from amqpscope.capture.keylog import Keys
 from amqpscope.capture.tshark import RecordWriter
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.filter import compile_filter
+from amqpscope.insight.journeys import Journeys
 from amqpscope.rules.registry import RuleSet
 from amqpscope.spark.gather import ROWS, Block, Gatherer
 from amqpscope.spark.work import Work
@@ -83,6 +84,7 @@ class Replay:
         collect: Callable[[RecordWriter], None] | None = None,
         secrets: list[bytes] | None = None,
         speakers: dict[bytes, int] | None = None,
+        judged: bool = True,
     ) -> None:
         keys = Keys(*work.keylogs)
         keys.watch(secrets if secrets is not None else [])
@@ -90,7 +92,14 @@ class Replay:
         self.unwrapper = Unwrapper(self.decryptor)
         self.reassembler = Reassembler(work.decode_as)
         self.numbering = Numbering()
-        self.analyzer = Analyzer(work.decode_as, rules, numbering=self.numbering)
+        self.analyzer = Analyzer(
+            work.decode_as, rules if judged else None, numbering=self.numbering
+        )
+        self.journeys: Journeys | None = None
+        """What follows messages from one connection to another, where all connections are here."""
+        if slices is None:
+            journeys = Journeys(rules)
+            self.journeys = journeys if journeys.is_wanted else None
         of_key = None if slices is None else slices.of_key
         where = compile_filter(work.where) if work.where else None
         self.gatherer = Gatherer(ring, work.choice, of_key, work.frames, where)
@@ -129,10 +138,17 @@ class Replay:
 
     def take(self, pieces: Iterable[Piece]) -> None:
         """Let the analysis see pieces."""
-        analyzer, gatherer = self.analyzer, self.gatherer
+        analyzer, gatherer, journeys = self.analyzer, self.gatherer, self.journeys
         for piece in pieces:
-            for step in analyzer.feed(piece):
+            steps = analyzer.feed(piece)
+            if journeys is not None:
+                journeys.follow(steps)
+            for step in steps:
                 gatherer.take(step)
+            if journeys is not None and isinstance(piece, End):
+                conversation = analyzer.conversation_of(piece.connection)
+                if conversation is not None:
+                    journeys.end(conversation)
             if self.ended is not None and isinstance(piece, End):
                 self.end(piece, self.ended)
 
@@ -152,6 +168,9 @@ class Replay:
         """Keep what was found about frames that have passed."""
         for finding in self.analyzer.late_findings():
             self.gatherer.finding(finding)
+        if self.journeys is not None:
+            for finding in self.journeys.late_findings():
+                self.gatherer.finding(finding)
 
     def finish(self, packet: int = 0, time: int = 0) -> Iterator[Block]:
         """The ring is over; its last segment was in this packet, at this time."""
@@ -164,6 +183,9 @@ class Replay:
         else:
             self.finish_each(pieces, self.met)
         self.take_late()
+        if self.journeys is not None:
+            for finding in self.journeys.finish():
+                self.gatherer.finding(finding)
         self.gatherer.finish()
         self.decryptor.close()
         yield from self.gatherer.blocks()

@@ -209,8 +209,8 @@ class Links:
         for row in tables.rows("sessions", stalled):
             self.stalled(row)
         columns = ("ring", "connection", "name", "address", "sender", "deliveries", "transfers",
-                   "octets", "outcomes", "latency", "latency_count", "latency_max_ns",
-                   "first_frame", "first_packet")  # fmt: skip
+                   "octets", "outcomes", "latency", "latency_count", "latency_min_ns",
+                   "latency_max_ns", "first_frame", "first_packet")  # fmt: skip
         for row in tables.rows("links", (*columns, *stalled[2:])):
             self.stalled(row)
             self.take(row)
@@ -231,7 +231,8 @@ class Links:
         histogram = Histogram()
         for latency, count in row["latency"]:
             histogram.fill(latency, count)
-        histogram.count, histogram.largest = row["latency_count"], row["latency_max_ns"]
+        histogram.count = row["latency_count"]
+        histogram.smallest, histogram.largest = row["latency_min_ns"], row["latency_max_ns"]
         self.latency.merge(histogram)
         if histogram.count and (
             self.slowest is None or histogram.largest > self.slowest["latency_max_ns"]

@@ -30,7 +30,7 @@ def _columns(text: str) -> tuple[Column, ...]:
     return tuple(Column(*row) for row in rows)
 
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 # fmt: off
 TABLES: Final = {
@@ -101,6 +101,7 @@ TABLES: Final = {
         outcomes         map<string,bigint>  settled deliveries by outcome
         latency          map<int,bigint>     settle latencies: class n is about 1.04^n nanoseconds
         latency_count    bigint              how many
+        latency_min_ns   bigint              the shortest
         latency_max_ns   bigint              the longest
         stalls           bigint              times it had no credit
         stalled_ns       bigint              nanoseconds in all
@@ -169,7 +170,7 @@ TABLES: Final = {
         link         string                                   name of the link
         path         string                                   the field
         section      string                                   of the specification
-        related      array<struct<frame:bigint,why:string>>   other frames that matter
+        related      array<struct<frame:bigint,why:string,connection:bigint>>  other frames
         file         string                                   the capture that has the packet
         file_packet  bigint                                   its number there
     """),
@@ -185,6 +186,7 @@ TABLES: Final = {
         settled         bigint              deliveries settled in it
         outcomes        map<string,bigint>  these by outcome
         latency         map<int,bigint>     their latencies, as in links
+        latency_min_ns  bigint              the shortest
         latency_max_ns  bigint              the longest
     """),
     "quarantine": _columns("""
@@ -231,8 +233,10 @@ def _arrow_type(name: str) -> pa.DataType:
         "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
         "map<int,bigint>": pa.map_(pa.int32(), pa.int64()),
         "array<string>": pa.list_(pa.string()),
-        "array<struct<frame:bigint,why:string>>":
-            pa.list_(pa.struct([("frame", pa.int64()), ("why", pa.string())])),
+        "array<struct<frame:bigint,why:string,connection:bigint>>":
+            pa.list_(pa.struct([
+                ("frame", pa.int64()), ("why", pa.string()), ("connection", pa.int64()),
+            ])),
     }  # fmt: skip
     return simple[name]
 

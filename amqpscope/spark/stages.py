@@ -23,6 +23,7 @@ from amqpscope.spark.worker import (
     RingPlan,
     Scan,
     chosen,
+    follow_messages,
     pickled,
     replay_connection,
     replay_slice,
@@ -130,6 +131,23 @@ def whole_rings(units: list[list[Share]], indexes: dict[str, int], work: Work, p
                 else:
                     small.add(indexes[share.ring], found.table, len(found.rows), octets_of(found))
         yield done_batch(Told(scans, writer.close(), small.close()))
+
+    return run
+
+
+def followed_rings(shares: list[Share], indexes: dict[str, int], work: Work, parts: str) -> Stage:
+    """Follow the messages of larger rings from connection to connection, each ring in one task."""
+
+    def run(batches: Batches) -> Batches:
+        from amqpscope.spark.numbering import octets_of
+        from amqpscope.spark.parts import Together
+
+        calm()
+        rules, small = work.choice.rules(), Together(parts)
+        for share in (shares[number] for number in numbers_in(batches)):
+            for found in follow_messages(share, work, rules):
+                small.add(indexes[share.ring], found.table, len(found.rows), octets_of(found))
+        yield done_batch(small.close())
 
     return run
 

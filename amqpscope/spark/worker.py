@@ -2,6 +2,7 @@
 
 * `scan` looks which connections a slice has, and counts its packets;
 * `replay_whole` analyses a ring that is one slice;
+* `follow_messages` follows messages from one connection of a larger ring to another;
 * `replay_slice` analyses those connections that lie whole within a slice of a larger ring;
 * `chosen` gives the segments of the other connections, and
 * `replay_connection` analyses one of these from its segments, wherever they came from.
@@ -154,11 +155,24 @@ def join_pending(ring: Ring, scans: list[Scan]) -> list[Share]:
     return again
 
 
-def replay_whole(share: Share, work: Work, rules: RuleSet) -> Iterator[Block | Scan]:
+def follow_messages(share: Share, work: Work, rules: RuleSet) -> Iterator[Block]:
+    """What messages show that go from one connection of a larger ring to another.
+
+    It takes one process that sees all connections. What single connections show is judged
+    elsewhere.
+    """
+    for found in replay_whole(share, work, rules, judged=False):
+        if isinstance(found, Block) and found.table == "findings":
+            yield found
+
+
+def replay_whole(
+    share: Share, work: Work, rules: RuleSet, *, judged: bool = True
+) -> Iterator[Block | Scan]:
     """Analyse a ring that is one slice; its numbers are final."""
     stream = Stream(share)
     collect = again(lambda: Stream(share, stream.secrets), work)
-    replay = Replay(share.ring, work, rules, None, collect, stream.secrets)
+    replay = Replay(share.ring, work, rules, None, collect, stream.secrets, judged=judged)
     for batch in stream:
         yield from replay.feed(batch)
     yield from replay.finish()

@@ -12,8 +12,8 @@ COLUMNS = {
     "sessions": "ring connection ordinal time peer channel transfers stalls stalled_ns longest_ns"
     " longest_frame longest_packet",
     "links": "ring connection ordinal time name address sender channel transfers deliveries octets"
-    " aborted presettled outcomes latency latency_count latency_max_ns stalls stalled_ns"
-    " longest_ns kind redelivered first_frame first_packet longest_frame longest_packet",
+    " aborted presettled outcomes latency latency_count latency_min_ns latency_max_ns stalls"
+    " stalled_ns longest_ns kind redelivered first_frame first_packet longest_frame longest_packet",
     "deliveries": "ring connection frame packet time time_ns link address sender delivery_id tag"
     " transfers octets complete aborted presettled outcome settled_packet latency_ns",
     "frames": "ring connection frame packet time time_ns sender protocol kind channel name octets"
@@ -21,7 +21,7 @@ COLUMNS = {
     "findings": "ring connection frame packet time time_ns rule name severity certainty peer"
     " product message channel link path section related file file_packet",
     "statistics": "ring connection time address sender transfers deliveries octets settled"
-    " outcomes latency latency_max_ns",
+    " outcomes latency latency_min_ns latency_max_ns",
     "quarantine": "ring path time octets reason whole",
 }
 

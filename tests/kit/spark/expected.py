@@ -26,14 +26,9 @@ def readable(path):
 
 
 def linted(path):
-    """The findings of a capture, and the counts that lint gives.
-
-    Without what messages show that go from one connection to another (BRK, and some of A09): the
-    pipeline replays each connection by itself.
-    """
+    """The findings of a capture, and the counts that lint gives."""
     checked = check(readable(path), CheckSettings(Selection(), excerpts=False))
-    found = [each for each in checked.findings if not each.related_connections]
-    return ordered(finding_object(finding, "") for finding in found), checked
+    return ordered(finding_object(finding, "") for finding in checked.findings), checked
 
 
 def counted(path):
@@ -63,7 +58,10 @@ def findings_of(rows):
             **{name: row[name] for name in same},
             "capture": "",
             "time": round(row["time_ns"] / 1e9, 6),
-            "related": [{"frame": r["frame"], "why": r["why"]} for r in row["related"]],
+            "related": [
+                {name: value for name, value in each.items() if value is not None}
+                for each in row["related"]
+            ],
         }
         for row in rows
     )
@@ -106,7 +104,8 @@ def link_of(row):
     latency = Histogram()
     for place, count in row["latency"]:
         latency.fill(place, count)
-    latency.count, latency.largest = row["latency_count"], row["latency_max_ns"]
+    latency.count = row["latency_count"]
+    latency.smallest, latency.largest = row["latency_min_ns"], row["latency_max_ns"]
     same = ("kind", "sender", "channel", "deliveries", "transfers", "presettled", "aborted")
     return {
         **{name: row[name] for name in same},

@@ -7,7 +7,7 @@ import numpy as np
 from amqpscope.spark import plan, records
 from amqpscope.spark import worker as shares
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Block
-from amqpscope.spark.numbering import Numbers, numbered, octets_of, ranked
+from amqpscope.spark.numbering import Numbers, no_keys, numbered, octets_of, ranked
 from amqpscope.spark.replay import Slices
 from amqpscope.spark.work import Work
 
@@ -20,7 +20,19 @@ def tables(files, size):
     plan.slice_up(ring, cuts, size)
     parts = [plan.Share("ring", at, pieces) for at, pieces in enumerate(ring.slices)]
     scans = scanned(parts)
-    return numbered_rows(*replayed(parts, scans, planned(scans)))
+    rows = numbered_rows(*replayed(parts, scans, planned(scans)))
+    rows["findings"] += followed(plan.Share("ring", 0, [p for each in parts for p in each.pieces]))
+    return rows
+
+
+def followed(share):
+    """What messages show that go from one connection to another."""
+    work = Work()
+    numbers = Numbers(whole=True, files=[("file", 0)])
+    rows = []
+    for block in shares.follow_messages(share, work, work.choice.rules()):
+        rows += numbered("findings", octets_of(block), numbers, 0, no_keys()).to_pylist()
+    return rows
 
 
 def scanned(parts):
