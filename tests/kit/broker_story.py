@@ -228,3 +228,82 @@ def message(
         body,
     ]
     return " ".join(part for part in found if part)
+
+
+# what many exchanges begin with
+
+
+def through(*, queue: bool = False) -> Story:
+    """A publishes to q, B consumes from it."""
+    story = Story().sender("A")
+    return story.queue("B") if queue else story.receiver("B")
+
+
+def competing(*, queue: bool = False) -> Story:
+    """A publishes to q, B and C consume from it."""
+    story = through(queue=queue)
+    return story.queue("C") if queue else story.receiver("C")
+
+
+def changed(published: dict[str, str], delivered: dict[str, str], id: str = "m1") -> Story:
+    """One message, published so and delivered otherwise."""
+    return through().publish("A", id, **published).answer("A").deliver("B", id, **delivered)
+
+
+def once(*, queue: bool = False) -> Story:
+    """One message, published and delivered."""
+    return through(queue=queue).publish("A").answer("A").deliver("B")
+
+
+def two(**how: str) -> Story:
+    """Two messages, published before anybody comes to get them."""
+    story = Story().sender("A").publish("A", "m1", **how).publish("A", "m2", **how)
+    return story.answer("A", first=0).answer("A", first=1)
+
+
+def shared() -> Story:
+    """B and C share what is published to q, as one sees by who gets what."""
+    story = competing()
+    for number in range(1, 7):
+        consumer = "BC"[number % 2]
+        story.publish("A", f"w{number}").answer("A")
+        story.deliver(consumer, f"w{number}").outcome(consumer)
+    return story
+
+
+def fanned_out() -> Story:
+    """B and C each get what is published to q."""
+    story = competing()
+    for number in range(1, 4):
+        story.publish("A", f"w{number}").answer("A")
+        for consumer in "BC":
+            story.deliver(consumer, f"w{number}").outcome(consumer)
+    return story
+
+
+def posting() -> Story:
+    """A publishes to q in a transaction, B consumes from it."""
+    story = Story().transact("A").sender("A").receiver("B")
+    return story.publish("A", more='state=transactional-state(txn-id=b"t")')
+
+
+def accepted(story: Story) -> Story:
+    """B accepts the newest delivery, and the broker has read that."""
+    return story.outcome("B", settled=False).confirm("B")
+
+
+def old() -> Story:
+    """A message of 0-9-1 is published and confirmed, B consumes."""
+    return Story().confirms("A").consume("B").basic_publish("A").ack("A", 1, "server")
+
+
+def restarted(story: Story) -> Story:
+    """The broker drops all connections."""
+    return story.at(1).add("A", "server: RST").add("B", "server: RST").at(4)
+
+
+def lines(story: Story, letter: str, units: tuple[str, ...]) -> Story:
+    """Units of one connection as they are."""
+    for unit in units:
+        story.add(letter, unit)
+    return story

@@ -337,9 +337,10 @@ class Journeys:
             party.broker.counts["not followed"] += 1
             return
         envelope = party.view.envelope(step.event)
-        if envelope is None and party.broker.scraps and step.event.peer == SERVER:
+        if party.broker.scraps and step.event.peer == SERVER:
             scrap = party.view.scrap(step.event)
-            envelope = scrap if scrap is not None and scrap.key in party.broker.scraps else None
+            if scrap is not None and scrap.key in party.broker.scraps:
+                envelope = scrap
         if envelope is None:
             if delivery.place.address not in CONTROL:
                 party.broker.counts["not followed"] += 1
@@ -469,11 +470,9 @@ class Journeys:
             scrap = broker.scraps.get(b"id " + leg.envelope.message_id)
         if scrap is None or scrap.node is not leg.node:
             return False
-        party = scrap.lane.anchor.holder
-        if isinstance(party, Party):
-            party.look_for_loss()
         leg.level = EXACT
         journey.add_scrap(scrap)
+        self.look_for_holes(journey)
         return True
 
     def look_for_missed(self, moment: Moment, publish: Leg) -> None:
@@ -488,6 +487,13 @@ class Journeys:
                 other = Moment(moment.broker, journey, missed, moment.closed)
                 other.publish = missed
                 self.check(other, MISSED)
+
+    def look_for_holes(self, journey: Journey) -> None:
+        """Notice what is missing of the connections that a message went over."""
+        for leg in (*journey.publishes, *journey.deliveries):
+            party = leg.lane.anchor.holder
+            if isinstance(party, Party):
+                party.look_for_loss()
 
     def refresh(self, leg: Leg, now: Leg) -> None:
         """Look at what had become of a message when another passed, if it is not known for good."""
@@ -543,6 +549,8 @@ class Journeys:
 
     def refuse(self, broker: Broker, journey: Journey) -> None:
         """The broker refuses a message; it may have delivered it before."""
+        if journey.deliveries:
+            self.look_for_holes(journey)
         for leg in journey.deliveries[:1]:
             moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
             moment.publish = pair_of(broker, journey, leg, moment.closed)

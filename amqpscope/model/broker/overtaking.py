@@ -12,6 +12,8 @@ MIN_FOR_GROUP: Final = 11
 """How many properties a message has at least that has a group-id."""
 MAX_WAYS: Final = 256
 """Ways to a consumer of which the newest message is remembered."""
+MIN_BODY: Final = 4
+"""Octets of application data by which messages without an id are told apart."""
 MAX_PRIORITY: Final = 9
 """The highest priority that is told apart."""
 
@@ -22,6 +24,8 @@ def overtaken(leg: Leg, publish: Leg) -> int:
     Keeps, for each way, the newest message that has come.
     """
     envelope, lane = publish.envelope, leg.lane
+    if not envelope.message_id and len(envelope.body_key) < MIN_BODY:
+        return 0
     priority, group = min(envelope.rank(), MAX_PRIORITY), ""
     if envelope.properties >= MIN_FOR_GROUP:
         group = envelope.open().group
