@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.broker.declaration import ASKED, DELETED, MADE, USED, Declaration
+from amqpscope.model.broker.declaration import (
+    ASKED,
+    DELETED,
+    GONE,
+    MADE,
+    UNBOUND,
+    USED,
+    Declaration,
+)  # fmt: skip
 from amqpscope.rules.broker import Reporter
 from amqpscope.rules.broker import declarations as rules
 
@@ -12,7 +20,8 @@ MAX_KEPT: Final = 4096
 """Queues and exchanges that are remembered."""
 FRAMES: Final = frozenset((
     "queue.declare", "queue.declare-ok", "queue.delete", "exchange.declare", "exchange.declare-ok",
-    "exchange.delete", "basic.consume-ok", "queue.purge", "basic.get-empty",
+    "exchange.delete", "basic.consume-ok", "queue.delete-ok", "queue.purge", "basic.get-empty",
+    "basic.return",
 ))  # fmt: skip
 """Frames that are looked at."""
 
@@ -30,13 +39,20 @@ class Declarations:
         known = self.made.get(key)
         if said.action == DELETED:
             self.made.pop(key, None)
-            self.consumers.pop(key, None)
+        elif said.action == GONE:
+            for other in self.consumers.pop(key, []):
+                if is_elsewhere(other, said):
+                    rules.deleted_in_use(other, said, reporter)
+        elif said.action == UNBOUND:
+            if known is not None and is_elsewhere(known, said):
+                rules.unreachable(known, said, reporter)
         elif said.action == ASKED:
             if known is not None and is_elsewhere(known, said):
                 rules.redeclared(known, said, reporter)
         elif said.action == MADE:
             if known is not None and is_elsewhere(known, said):
                 rules.taken_from_owner(known, said, reporter)
+                rules.named_twice(known, said, reporter)
             if len(self.made) < MAX_KEPT:
                 self.made[key] = said
         elif said.action == USED and said.name:

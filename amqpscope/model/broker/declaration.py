@@ -11,6 +11,8 @@ from dissectors.values import Value
 ASKED:   Final = "asked"    # a client declares it
 MADE:    Final = "made"     # the broker says that it is there
 DELETED: Final = "deleted"  # a client deletes it, so that it may be gone
+GONE:    Final = "gone"     # the broker says that it is deleted
+UNBOUND: Final = "unbound"  # the broker says that a message for it has no way
 USED:    Final = "used"     # the broker lets a client consume from it
 # fmt: on
 
@@ -30,6 +32,10 @@ class Declaration:
         """One connection, or one consumer, is to have it alone."""
         self.fleeting = False
         """It may be gone at any time, unseen."""
+        self.generated = False
+        """The broker chose its name."""
+        self.if_unused = False
+        """It is to be deleted only where it has no consumers."""
         self.limited = False
         """A queue from which messages may go by its own rules."""
         self.connection = 0

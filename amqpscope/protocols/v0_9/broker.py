@@ -6,7 +6,15 @@ from typing import Final, cast
 
 from amqpscope.model import event as shared
 from amqpscope.model.broker import envelope as words
-from amqpscope.model.broker.declaration import ASKED, DELETED, MADE, USED, Declaration
+from amqpscope.model.broker.declaration import (
+    ASKED,
+    DELETED,
+    GONE,
+    MADE,
+    UNBOUND,
+    USED,
+    Declaration,
+)  # fmt: skip
 from amqpscope.model.broker.envelope import (
     NO_COMMITMENT,
     NO_VERDICT,
@@ -38,6 +46,7 @@ MUTABLE: Final = frozenset((
 """Properties that tell a broker what to do, or that it may set."""
 MAX_SHOWN: Final = 40
 """Characters of a field that a finding shows."""
+NO_ROUTE: Final = 312
 EXPIRES: Final = "x-expires"
 """The argument of a queue that goes when it is not used."""
 LIMITS: Final = ("x-max-length", "x-max-length-bytes", "x-message-ttl", "x-delivery-limit", EXPIRES)
@@ -204,11 +213,19 @@ def declares(event: Event) -> Declaration | None:
         found = declared(ASKED, event, method, "")
     elif name == "queue.declare-ok" and request is not None:
         found = declared(MADE, event, request.method, text(method.get("queue")))
+        if found is not None:
+            found.generated = not text(request.method.get("queue"))
     elif name == "exchange.declare-ok" and request is not None:
         found = declared(MADE, event, request.method, "")
     elif name in ("queue.delete", "exchange.delete"):
         kind = name.partition(".")[0]
         found = Declaration(DELETED, kind, text(method.get(kind)), event.mark)
+    elif name == "queue.delete-ok" and request is not None:
+        found = Declaration(GONE, "queue", text(request.method.get("queue")), event.mark)
+        found.if_unused = bool(request.method.get("if-unused"))
+    elif name == "basic.return" and method.get("reply-code") == NO_ROUTE:
+        if not text(method.get("exchange")):
+            found = Declaration(UNBOUND, "queue", text(method.get("routing-key")), event.mark)
     elif name == "basic.consume-ok" and event.consumer is not None:
         found = Declaration(USED, "queue", event.consumer.queue, event.mark)
         found.exclusive = event.consumer.exclusive

@@ -181,7 +181,7 @@ class Reporter:
             name=rule.name,
             section=rule.section,
             level=rule.level,
-            severity=rule.severity,
+            severity=WARNING if rule.severity == ERROR else rule.severity,
             certainty=SUSPECT,
             peer=PEERS[peer],
             message=message,

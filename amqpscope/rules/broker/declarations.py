@@ -30,9 +30,30 @@ def redeclared(known: Declaration, said: Declaration, report: Reporter) -> None:
 
 def taken_from_owner(known: Declaration, said: Declaration, report: Reporter) -> None:
     """The broker lets a connection use a queue that another has for itself."""
-    if known.exclusive and known.kind == "queue":
+    if known.exclusive and known.kind == "queue" and not said.generated:
         text = f"queue {said.name!r} is used, which connection {known.connection} has for itself"
         report.claim("A09-QUE-05", said, known, text, "", SERVER)
+
+
+def named_twice(known: Declaration, said: Declaration, report: Reporter) -> None:
+    """The broker chooses a name for a queue that another connection's queue has."""
+    if said.generated and not known.fleeting:
+        text = f"the broker chooses {said.name!r}, as a queue of connection {known.connection} is"
+        report.claim("A09-QUE-02", said, known, f"{text} called", "queue.declare-ok.queue", SERVER)
+
+
+def deleted_in_use(consumer: Declaration, said: Declaration, report: Reporter) -> None:
+    """The broker deletes a queue that another connection consumes from, though only if unused."""
+    if said.if_unused:
+        text = f"queue {said.name!r} is deleted, and connection {consumer.connection} consumes"
+        report.claim("A09-QUE-12", said, consumer, f"{text} from it", "", SERVER)
+
+
+def unreachable(known: Declaration, said: Declaration, report: Reporter) -> None:
+    """The broker has no way to a queue that another connection has declared."""
+    if not known.fleeting and not known.exclusive:
+        text = f"no route to queue {said.name!r}, which connection {known.connection} declared"
+        report.claim("A09-QUE-18", said, known, text, "basic.return.routing-key", SERVER)
 
 
 def consumed_by_two(known: Declaration, said: Declaration, report: Reporter) -> None:

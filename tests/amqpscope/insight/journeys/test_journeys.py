@@ -350,3 +350,44 @@ def test_steps_without_messages_leave_nothing_behind():
     journeys = Journeys()
     assert journeys.finish() == []
     assert journeys.brokers == {}
+
+
+GENERATED = """
+A.client: queue.declare[1] exclusive=true
+A.server: queue.declare-ok[1] queue="amq.gen-1"
+C.client: queue.declare[1] exclusive=true
+C.server: queue.declare-ok[1] queue="amq.gen-{0}"
+"""
+DELETED = """
+C.client: queue.delete[1] queue="q" if-unused={0}
+C.server: {1}
+"""
+UNBOUND = """
+A.client: basic.publish[1] routing-key="{0}" mandatory=true
+A.client: content-header[1] class=basic body-size=0
+A.server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" routing-key="{0}"
+A.server: content-header[1] class=basic body-size=0
+A.server: basic.ack[1] delivery-tag=1
+"""
+REFUSED = 'channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED"'
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (GENERATED.format(1), ["A09-QUE-02"]),
+        (GENERATED.format(2), []),
+        (DELETED.format("true", "queue.delete-ok[1]"), ["A09-QUE-12"]),
+        (DELETED.format("false", "queue.delete-ok[1]"), []),
+        (DELETED.format("true", REFUSED), []),
+        (UNBOUND.format("q"), ["A09-QUE-18"]),
+        (UNBOUND.format("other"), []),
+        (DELETED.format("false", "queue.delete-ok[1]") + UNBOUND.format("q"), []),
+    ],
+)
+def test_queues_of_other_connections_count(text, rules):
+    """B consumes from q, which it has declared."""
+    played = play(text, "confirming")
+    assert rules_of(played) == rules
+    assert {finding.severity for finding in played.findings} <= {"warning"}
+    assert {finding.peer for finding in played.findings} <= {"server"}
