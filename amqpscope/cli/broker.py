@@ -11,7 +11,7 @@ import click
 
 from amqpscope.cli.inputs import Inputs, ReaderOptions
 from amqpscope.cli.options import reader_options, ring_options
-from amqpscope.cli.output import INTERRUPTED, complain, printing, write_text
+from amqpscope.cli.output import INTERRUPTED, complain, printing, terminal_width, write_text
 from amqpscope.cli.rings import choose
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from amqpscope.insight.journeys import Journeys
     from amqpscope.insight.journeys.profile import Profile
 
+WIDTH: Final = 100
+"""Columns of text that goes to no terminal."""
 FORMATS: Final = ("text", "json", "html")
 
 
@@ -103,10 +105,12 @@ def report(
     """The profile in the format that was asked for."""
     from amqpscope.report.broker import broker_json, broker_lines
     from amqpscope.report.broker_html import broker_page
+    from amqpscope.report.columns import folded
 
     if options.form == "json":
         return broker_json(profiles, findings, captures, options.closed_world)
     lines = broker_lines(profiles, findings, options.closed_world)
     if options.form == "html":
         return "".join(broker_page(lines))
-    return "".join(f"{line}\n" for line in lines)
+    width = terminal_width(sys.stdout.isatty() and not options.output) or WIDTH
+    return "".join(f"{line}\n" for line in folded(lines, width))

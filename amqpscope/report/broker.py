@@ -104,7 +104,8 @@ def ledger_lines(ledgers: Sequence[Ledger]) -> Iterator[str]:
 def name_of(entry: Entry) -> str:
     """A message in a sentence."""
     name = f"message {printable(entry.id)}" if entry.id else "a message without an id"
-    return f"{name}, {entry.size:,} octets"
+    times = f", published {entry.published:,} times" if entry.published > 1 else ""
+    return f"{name}, {entry.size:,} octets{times}"
 
 
 def passage_text(passage: Passage) -> str:
@@ -163,6 +164,7 @@ def entry_object(entry: Entry, captures: Sequence[str]) -> dict[str, Any]:
     return {
         "id": entry.id or None,
         "size": entry.size,
+        "published": entry.published,
         "doubt": entry.doubt or None,
         "history": [passage_object(passage, captures) for passage in entry.history],
     }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SIDE: Final = 41
 """Columns on each side of the broker, where there is room."""
+LETTERS: Final = 26
 HEAD: Final = 28
 """Columns in front of them: when, and in which frame."""
 
@@ -32,9 +33,11 @@ class TraceText:
 
     def lines(self, journeys: Sequence[Journey], captures: Sequence[str]) -> Iterator[str]:
         """One ladder a journey."""
+        for number, capture in enumerate(captures if len(captures) > 1 else ()):
+            yield f"{letter(number)}: {printable(capture)}"
         for journey in journeys:
             yield self.title(journey)
-            yield from self.ladder(journey, captures)
+            yield from self.ladder(journey, len(captures) > 1)
             if journey.doubtful:
                 yield f"  {journey.doubtful}: nothing is concluded from it"
             yield ""
@@ -45,14 +48,14 @@ class TraceText:
         name = f"message {printable(envelope.id_text)}" if envelope.message_id else "a message"
         return f"{name}, {envelope.size:,} octets, {envelope.family}"
 
-    def ladder(self, journey: Journey, captures: Sequence[str]) -> Iterator[str]:
-        """The frames of a journey, in the order of time."""
+    def ladder(self, journey: Journey, several: bool) -> Iterator[str]:
+        """The frames of a journey, in the order of time; with `several` captures, of which one."""
         rows = sorted(self.rows(journey), key=lambda row: row[0])
         start = rows[0][0][0] if rows else 0
         yield f"{'':{HEAD}}{'publisher':{self.side - 3}}broker{'consumer':>{self.side - 3}}"
         for (time, capture, frame), connection, text in rows:
             after = f"+{seconds(time - start)}" if time > start else "0"
-            where = f"{captures[capture]}: " if len(captures) > 1 else ""
+            where = f"{letter(capture)} " if several else ""
             yield f"{after:>10} {f'{where}frame {frame}':>16} {self.placed(connection, text)}"
 
     def placed(self, connection: int, row: tuple[bool, bool, str]) -> str:
@@ -86,6 +89,11 @@ class TraceText:
             elif leg.lost is not None and leg.lost.frame and not leg.outcome:
                 text = "ended without an outcome"
                 yield moment(leg, leg.lost), leg.lane.connection, (publishes, not publishes, text)
+
+
+def letter(capture: int) -> str:
+    """What a capture is called in a ladder of several: A, B, ... Z, 27, 28."""
+    return chr(ord("A") + capture) if capture < LETTERS else str(capture + 1)
 
 
 def moment(leg: Leg, mark: Mark) -> tuple[int, int, int]:

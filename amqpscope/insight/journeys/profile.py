@@ -51,6 +51,8 @@ class Entry(NamedTuple):
 
     id: str
     size: int
+    published: int
+    """How often it was published, or others that are equal to it."""
     doubt: str
     """Why nothing can be concluded from it; empty: something can."""
     history: list[Passage]
@@ -222,4 +224,5 @@ def ledgers(broker: Broker) -> list[Ledger]:
 def entry(journey: Journey) -> Entry:
     """One message."""
     envelope = journey.envelope
-    return Entry(envelope.id_text, envelope.size, journey.doubtful, history(journey))
+    published, doubt = journey.published, journey.doubtful
+    return Entry(envelope.id_text, envelope.size, published, doubt, history(journey))

@@ -9,6 +9,7 @@ import pika
 import pytest
 
 import amqpscope as package
+from kit.exchange_broker import write
 
 PERSISTENT = 2
 
@@ -279,3 +280,29 @@ def test_a_trace_fits_the_terminal():
         sides = [text.placed(7, (left, left, "published to some queue of ours")) for left in (1, 0)]
         assert sides[0].index("│") == sides[1].index("│")
         assert 28 + max(map(len, sides)) <= width
+
+
+SENT = """
+A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" settled=true
+          | properties(message-id="m1") data(b"x")
+B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" settled=true
+          | properties(message-id="m1") data(b"x")
+"""
+
+
+def test_a_trace_over_captures_with_long_names_is_no_wider(amqpscope, tmp_path):
+    paths = [tmp_path / f"{name}-of-a-long-morning.pcap" for name in ("publishers", "consumers")]
+    for path, letters in zip(paths, ("A", "BC"), strict=True):
+        write(SENT, "through", path, letters)
+    one, two, *rest = amqpscope("trace", "m1", *paths).stdout.splitlines()
+    assert (one, two) == (f"A: {paths[0]}", f"B: {paths[1]}")
+    assert [line.split()[1:3] for line in rest[2:4]] == [["A", "frame"], ["B", "frame"]]
+    assert max(map(len, rest)) <= 112
+
+
+def test_lines_of_a_profile_are_folded(amqpscope, tmp_path):
+    path = tmp_path / "sent.pcap"
+    write(SENT, "through", path, "ABC")
+    text = amqpscope("broker", path).stdout
+    assert max(map(len, text.splitlines())) <= 100
+    assert "--closed-world says that there are none" in " ".join(text.split())
