@@ -15,6 +15,7 @@ from amqpscope.model.broker.declaration import (
 )  # fmt: skip
 from amqpscope.rules.broker import Reporter
 from amqpscope.rules.broker import declarations as rules
+from amqpscope.rules.broker.nodes import dynamic
 
 MAX_KEPT: Final = 4096
 """Queues and exchanges that are remembered."""
@@ -32,11 +33,29 @@ class Declarations:
     def __init__(self) -> None:
         self.made: dict[str, Declaration] = {}
         self.consumers: dict[str, list[Declaration]] = {}
+        self.closed: dict[str, Declaration] = {}
+        """Nodes that brokers made for links, and that should be gone with them."""
+        self.generated: Declaration | None = None
+        """The newest node that a broker made for a link."""
+
+    def known(self, said: Declaration, suffix: str) -> Declaration | None:
+        """What was said before of what something is said of now."""
+        key = f"{said.kind} {said.name}{suffix}"
+        return self.made.get(key) or self.closed.get(key)
+
+    def forget(self, known: Declaration, suffix: str) -> None:
+        """Nothing is concluded any more from what was said before."""
+        key = f"{known.kind} {known.name}{suffix}"
+        self.made.pop(key, None)
+        self.closed.pop(key, None)
 
     def take(self, said: Declaration, suffix: str, reporter: Reporter) -> None:
         """Take what a client or the broker says; the suffix tells virtual hosts apart."""
         key = f"{said.kind} {said.name}{suffix}"
         known = self.made.get(key)
+        if said.kind == "node":
+            self.take_node(key, known, said, reporter)
+            return
         if said.action == DELETED:
             self.made.pop(key, None)
         elif said.action == GONE:
@@ -64,6 +83,26 @@ class Declarations:
                     rules.consumed_by_two(other, said, reporter)
             if len(others) < MAX_KEPT:
                 others.append(said)
+
+    def take_node(
+        self, key: str, known: Declaration | None, said: Declaration, reporter: Reporter
+    ) -> None:
+        """Take what is said of a node that may be made for a link."""
+        if said.action == MADE:
+            before = self.generated
+            if before is not None and dynamic.is_next(before.name, said.name):
+                dynamic.generated_name_guessable((before, said), reporter)
+            self.generated = said
+            self.closed.pop(key, None)
+            if len(self.made) < MAX_KEPT:
+                self.made[key] = said
+        elif said.action == GONE:
+            if self.made.pop(key, None) is not None and len(self.closed) < MAX_KEPT:
+                self.closed[key] = said
+        elif said.action == UNBOUND and known is not None:
+            dynamic.address_meaning_differs((known, said), reporter)
+        elif said.action == USED and key in self.closed:
+            dynamic.dynamic_node_alive_after_close((self.closed.pop(key), said), reporter)
 
     def end_consumers(self, connection: int, capture: int, channel: int) -> None:
         """A channel has no consumers any more, or a consumer of it is gone."""

@@ -171,6 +171,8 @@ class Journeys:
             party = self.parties.get(step.conversation)
             if party is not None:
                 party.closing = party.closing or name in CLOSINGS
+                if name == "detach":
+                    self.declare(party, event)
                 answered = party.view.answers_ending(event)
                 if answered is not None:
                     party.prove_to(answered.end, event.mark)
@@ -182,9 +184,7 @@ class Journeys:
                         declared.end_consumers(number, party.capture, channel)
         elif name in INTRODUCTIONS:
             self.introduce(step, event, capture)
-        elif name == "attach":
-            self.party(step, capture).subscribe(event)
-        elif name in FRAMES:
+        elif name == "attach" or name in FRAMES:
             party = self.party(step, capture)
             party.subscribe(event)
             self.declare(party, event)
@@ -217,7 +217,19 @@ class Journeys:
                 node.fleeting = not said.facts["durable"]
             said.connection, said.capture = party.conversation.number, party.capture
             self.heard = True
-            self.declarations_of(party).take(said, party.suffix, self.reporter)
+            declared = self.declarations_of(party)
+            known = declared.known(said, party.suffix)
+            if known is not None and self.is_holed(known.capture, known.connection):
+                declared.forget(known, party.suffix)
+            declared.take(said, party.suffix, self.reporter)
+
+    def is_holed(self, capture: int, connection: int) -> bool:
+        """Whether octets of a connection are missing, as far as it is not over."""
+        for party in self.parties.values():
+            if (party.capture, party.conversation.number) == (capture, connection):
+                party.look_for_loss()
+                return party.holed
+        return False
 
     def declarations_of(self, party: Party) -> Declarations:
         """What was declared at the broker of a connection."""

@@ -23,7 +23,7 @@ class Declaration:
     def __init__(self, action: str, kind: str, name: str, mark: Mark) -> None:
         self.action = action
         self.kind = kind
-        """`queue` or `exchange`."""
+        """`queue`, `exchange`, or `node` for one that a broker made for a link."""
         self.name = name
         self.mark = mark
         self.facts: dict[str, Value] = {}
@@ -32,6 +32,8 @@ class Declaration:
         """One connection, or one consumer, is to have it alone."""
         self.fleeting = False
         """It may be gone at any time, unseen."""
+        self.asked: Mark | None = None
+        """The client's frame that the broker answers."""
         self.generated = False
         """The broker chose its name."""
         self.if_unused = False

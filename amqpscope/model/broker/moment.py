@@ -27,6 +27,7 @@ KINDS: Final = (
     "scrapped",       # a delivery of a message that its producer aborted or did not complete
     "missed",         # a message that one subscriber did not get and others did
     "replied",        # a message is published where answers are to go
+    "named",          # no moment: a node is made, used or not found
 )
 # fmt: on
 KIND: Final = {name: 1 << place for place, name in enumerate(KINDS)}

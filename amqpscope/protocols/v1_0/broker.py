@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from amqpscope.model import event as shared
 from amqpscope.model.broker import envelope as words
+from amqpscope.model.broker.declaration import GONE, MADE, UNBOUND, USED, Declaration
 from amqpscope.model.broker.envelope import (
     DEFAULT_PRIORITY,
     MAX_OCTETS,
@@ -42,9 +43,11 @@ from amqpscope.stream.types import CLIENT
 from dissectors.errors import Malformed
 from dissectors.native import mypyc_attr
 from dissectors.v1_0.bodies import (
+    Attach,
     Close,
     Detach,
     End,
+    Error,
     Flow,
     Header,
     Modified,
@@ -471,6 +474,35 @@ def is_named(names: Value, name: str) -> bool:
     return name == names or (isinstance(names, Array) and name in [str(each) for each in names])
 
 
+def own_terminus(link: LinkEnd, attach: Attach | None) -> Source | Target | None:
+    """The terminus at the broker's end of its link, as an attach of either peer says."""
+    terminus = None if attach is None else attach.target if link.role else attach.source
+    return terminus if isinstance(terminus, Source | Target) else None
+
+
+def attached(link: LinkEnd, mark: Mark) -> Declaration | None:
+    """The node that a broker's attach makes or uses."""
+    terminus = own_terminus(link, link.attach)
+    if terminus is None or not isinstance(terminus.address, str):
+        return None
+    found = Declaration(MADE if terminus.dynamic else USED, "node", terminus.address, mark)
+    found.generated = found.exclusive = bool(terminus.dynamic)
+    found.asked = None if link.pair is None else link.pair.mark
+    return found
+
+
+def detached(link: LinkEnd, body: Detach, mark: Mark) -> Declaration | None:
+    """The node that goes with a link, or that a broker did not find."""
+    terminus = own_terminus(link, link.attach)
+    if terminus is not None and terminus.dynamic and isinstance(terminus.address, str):
+        return Declaration(GONE, "node", terminus.address, mark)
+    wanted = None if link.pair is None else own_terminus(link, link.pair.attach)
+    missing = isinstance(body.error, Error) and body.error.condition == "amqp:not-found"
+    if wanted is None or not missing or not isinstance(wanted.address, str):
+        return None
+    return Declaration(UNBOUND, "node", wanted.address, mark)
+
+
 def verdict(delivery: Delivery) -> Verdict:
     """What became of a delivery; the sender's own word counts most."""
     if delivery.sent_settled and delivery.complete:
@@ -600,6 +632,21 @@ class View(BrokerView):
         if mark is None or found.peer == CLIENT or found.refuses is not None:
             return None
         return mark if found.knew(mark) and mark.frame < found.mark.frame else None
+
+    def declares(self, event: shared.Event) -> Declaration | None:
+        """A node that a broker makes for a link, deletes with it, uses or does not find."""
+        found = cast(Event, event)
+        body, link = found.unit.body, found.link
+        if found.peer == CLIENT or link is None:
+            return None
+        made = None
+        if isinstance(body, Attach):
+            made = attached(link, found.mark)
+        elif isinstance(body, Detach) and body.closed:
+            made = detached(link, body, found.mark)
+        if made is not None:
+            made.channel = link.session.channel
+        return made
 
     def drained(self, event: shared.Event) -> Place | None:
         """A sender has used up what its receiver asked it to drain."""

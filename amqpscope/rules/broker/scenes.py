@@ -104,6 +104,7 @@ SCENES: Final = Scenes(
         "own", "", "after A attached a receiver from q with no-local, and A and B senders to q",
         parts(A=SESSION + RECEIVER.format(NO_LOCAL) + SENDER.format(1), B=SENDING),
     ),
+    Scene("named", "", "after A and B each began a session", parts(A=SESSION, B=SESSION)),
     Scene(
         "asking", "", "after A attached a sender to q, and B one to answers",
         parts(A=SENDING, B=SENDING.replace('"q"', '"answers"')),

@@ -1,0 +1,1 @@
+"""Nodes that a broker makes, and what they are called (BRK)."""
