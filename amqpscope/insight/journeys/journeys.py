@@ -22,6 +22,7 @@ from amqpscope.model.broker.envelope import (
     OPEN,
     PENDING,
     REFUSALS,
+    REJECTED,
     RELEASED,
     Route,
     Verdict,
@@ -246,7 +247,9 @@ class Journeys:
         party.look_for_loss()
         newest = conversation.last[CLIENT]
         event = conversation.current.ends[CLIENT].last_mark if newest is not None else NOWHERE
-        party.end_all(event)
+        for leg in party.end_all(event):
+            if leg.journey is not None and not leg.is_publish:
+                self.wait(leg.journey, leg)
         if not party.over:
             party.over = True
             dropped = bool(conversation.current.ends[SERVER].finished) and not party.closing
@@ -424,7 +427,7 @@ class Journeys:
         publish = moment.publish = pair_of(broker, journey, leg, moment.closed)
         if publish is not None:
             self.refresh(publish, leg)
-        if self.closed_world:
+        if self.closed_world and not leg.lane.route.copy:
             for each in journey.publishes:
                 each.node.waiting.pop(journey, None)
             node.waiting.pop(journey, None)
@@ -555,7 +558,10 @@ class Journeys:
             waits = leg.outcome == ACCEPTED and journey.publish is leg and not journey.delivered
         else:
             back = leg.outcome in (RELEASED, MODIFIED) and not leg.verdict.here
-            waits = back and not leg.lane.route.copy and journey.deliveries[-1] is leg
+            gone = leg.lost is not None and leg.lane.route.default_outcome not in (
+                ACCEPTED, REJECTED,
+            )  # fmt: skip
+            waits = (back or gone) and not leg.lane.route.copy and journey.deliveries[-1] is leg
         if waits:
             leg.node.waiting[journey] = leg
 

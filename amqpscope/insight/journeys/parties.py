@@ -227,13 +227,14 @@ class Party:
         else:
             self.end_lane(place, mark)
 
-    def end_lane(self, place: Place, mark: Mark) -> None:
-        """A link or consumer ends."""
+    def end_lane(self, place: Place, mark: Mark) -> list[Leg]:
+        """A link or consumer ends; its messages without an outcome."""
         lane = self.lanes.pop(place, None)
         if lane is None:
-            return
+            return []
         lane.ended = mark
-        for leg in lane.open.values():
+        lost = list(lane.open.values())
+        for leg in lost:
             leg.lost = mark
             if leg.delivery is not None:
                 self.legs.pop(leg.delivery, None)
@@ -243,17 +244,20 @@ class Party:
             self.release()
         if lane in lane.node.lanes:
             lane.node.lanes.remove(lane)
+        return lost
 
-    def end_all(self, mark: Mark) -> None:
-        """The connection is over."""
+    def end_all(self, mark: Mark) -> list[Leg]:
+        """The connection is over; its messages without an outcome."""
         if not self.over and not self.copied:
             for delivery, envelope in self.view.unfinished(self.client):
                 self.scrap(delivery, envelope, Verdict(CUT, mark))
+        lost: list[Leg] = []
         for place in list(self.lanes):
-            self.end_lane(place, mark)
+            lost += self.end_lane(place, mark)
         self.ended += list(self.legs.values())
         self.legs.clear()
         self.pending.clear()
+        return lost
 
     @property
     def addresses(self) -> tuple[str, int, str, int]:

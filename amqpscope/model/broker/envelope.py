@@ -253,6 +253,8 @@ class Route:
         """It is a topic, by what the link says of it."""
         self.durable = False
         """What is subscribed to may outlive the link, and be older than it."""
+        self.default_outcome = ""
+        """What becomes of a message whose consumer is gone without a word; empty: not stated."""
         self.no_local = False
         """What the same connection publishes is not asked for."""
         self.since: Mark | None = None

@@ -452,6 +452,8 @@ def route(link: LinkEnd) -> Route:
         if stated.distribution_mode == "move" and not found.is_topic:
             found.is_queue = True  # what it sends, no other link of the node gets (3.5.2)
         found.no_local = is_no_local(stated.filter)
+        if stated.default_outcome is not None:
+            found.default_outcome = outcome(stated.default_outcome)
     found.unseen = link.attach is None or link.pair is None or link.pair.attach is None
     found.since = None if link.pair is None or link.pair.attach is None else link.pair.mark
     return found

@@ -1,4 +1,7 @@
-"""Messages that a broker had and does not have any more (BRK-118, 123, 131; spec 2.6.12, 3.4)."""
+"""Messages that a broker had and does not have any more (BRK-020, 036, 118, 123, 131).
+
+Spec 2.6.12, 3.4 and 3.5.2.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,123 @@ from typing import Final
 from amqpscope.model.broker.envelope import ACCEPTED, MODIFIED, RELEASED
 from amqpscope.model.broker.moment import Moment
 from amqpscope.model.mark import Mark
-from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules.broker import IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.broker.messages.order import DELAYS
 
 GRACE: Final = 1_000_000_000
 """Nanoseconds in which a broker has surely put a message where consumers get it."""
+
+
+@rule("BRK-020", "2.3.7", IMPLIED, INFO, on="drained | delivered again")
+def default_outcome_not_followed(moment: Moment, report: Reporter) -> None:
+    """What a consumer had that is gone without a word comes again, unless the link says otherwise.
+
+    The default-outcome of the source says what becomes of it: accepted, and it is not to come
+    again; released or modified, or where nothing is said, and it is. That it does not come needs
+    all connections in view.
+
+    Bad (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        B.client: RST
+        @5s C.client: attach[0] name="late" handle=0 role=receiver source=source(address="q")
+                      target=target()
+        C.server: attach[0] name="late" handle=0 role=sender source=source(address="q")
+                  target=target() initial-delivery-count=0
+        C.client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=0 link-credit=10 drain=true
+        C.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=10 link-credit=0
+                  drain=true   # <- BRK-020
+
+    Good (through):
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        B.client: RST
+        @5s C.client: attach[0] name="late" handle=0 role=receiver source=source(address="q")
+                      target=target()
+        C.server: attach[0] name="late" handle=0 role=sender source=source(address="q")
+                  target=target() initial-delivery-count=0
+        C.client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | header(delivery-count=1) properties(message-id="m1") data(b"x")
+    """
+    leg, earlier = moment.leg, moment.earlier
+    if earlier is None:
+        if leg.lost is None or leg.is_publish or not is_lost(moment, report):
+            return
+        if not is_over_restart(moment, report):
+            text = f"the broker has nothing more on {leg.node.name}, and never delivered message "
+            text += f"{named(moment)} again, whose consumer was gone without a word"
+            report.find(moment, text, empty=True)
+        return
+    if earlier.lost is None or earlier.outcome or not moment.identified or moment.holed:
+        return
+    if earlier.lane.route.default_outcome == ACCEPTED and moment.journey.published == 1:
+        text = "delivered again after its consumer was gone, though the default-outcome is accepted"
+        report.find(moment, text)
+
+
+@rule("BRK-036", "2.3.12", IMPLIED, INFO, on="drained")
+def browsed_message_consumed(moment: Moment, report: Reporter) -> None:
+    """What is browsed stays where it is.
+
+    A link with distribution-mode `copy` got the message, and then a consumer who asked for all
+    there is did not. It needs all connections in view.
+
+    Bad (through):
+        C.client: attach[0] name="b" handle=0 role=receiver target=target()
+                  source=source(address="q" distribution-mode=:copy)
+        C.server: attach[0] name="b" handle=0 role=sender target=target()
+                  source=source(address="q" distribution-mode=:copy) initial-delivery-count=0
+        C.client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        C.client: disposition[0] role=receiver first=0 settled=true state=accepted()
+        @3s B.client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                      outgoing-window=100 handle=0 delivery-count=0 link-credit=10 drain=true
+        B.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=10 link-credit=0
+                  drain=true   # <- BRK-036
+
+    Good (through):
+        C.client: attach[0] name="b" handle=0 role=receiver target=target()
+                  source=source(address="q" distribution-mode=:copy)
+        C.server: attach[0] name="b" handle=0 role=sender target=target()
+                  source=source(address="q" distribution-mode=:copy) initial-delivery-count=0
+        C.client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
+                  outgoing-window=100 handle=0 delivery-count=0 link-credit=10
+        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+        C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                  | properties(message-id="m1") data(b"x")
+        C.client: disposition[0] role=receiver first=0 settled=true state=accepted()
+        @2s B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+                      | properties(message-id="m1") data(b"x")
+        B.client: disposition[0] role=receiver first=0 settled=true state=accepted()
+        @4s B.client: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
+                      outgoing-window=100 handle=0 delivery-count=1 link-credit=9 drain=true
+        B.server: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=1
+                  outgoing-window=100 handle=0 delivery-count=10 link-credit=0 drain=true
+    """
+    leg = moment.leg
+    if not leg.is_publish or not moment.journey.delivered:
+        return
+    if is_lost(moment, report) and not is_over_restart(moment, report):
+        text = f"the broker has nothing more on {leg.node.name}; message {named(moment)} was only"
+        report.find(moment, f"{text} browsed", empty=True)
 
 
 @rule("BRK-118", "3.4.4", IMPLIED, WARNING, on="drained")
@@ -94,6 +209,8 @@ def accepted_message_lost(moment: Moment, report: Reporter) -> None:
                   outgoing-window=100 handle=0 delivery-count=10 link-credit=0 drain=true
     """
     leg = moment.leg
+    if moment.journey.delivered:
+        return  # BRK-036
     if leg.is_publish and is_lost(moment, report) and not is_over_restart(moment, report):
         text = f"the broker has nothing more on {leg.node.name}, and never delivered message "
         report.find(moment, f"{text}{named(moment)}, which it had accepted", empty=True)
@@ -170,7 +287,8 @@ def named(moment: Moment) -> str:
 
 def had(moment: Moment) -> Mark | None:
     """Since when the broker had the message for itself."""
-    return moment.leg.verdict.mark
+    leg = moment.leg
+    return leg.lost if leg.verdict.mark is None else leg.verdict.mark
 
 
 def is_over_restart(moment: Moment, report: Reporter) -> bool:
