@@ -87,6 +87,7 @@ def rules_json() -> str:
                 "observable": entry.observable,
                 "default": entry.default == "on" if rule is None else rule.default,
                 "status": status(entry),
+                "reported_by": entry.reporters,
                 "summary": None if rule is None else documents()[id].summary,
             }
         )

@@ -30,6 +30,8 @@ def explanation(id: str, width: int = 0, *, full: bool = False) -> str:
 
 def _unchecked(entry: Entry, width: int) -> Iterator[str]:
     _, meaning = HEADS[status(entry)]
+    if entry.reporters:
+        meaning = f"its breach is reported as {', '.join(entry.reporters)}"
     yield f"{entry.protocol}, section {entry.section}, {entry.level}, {entry.severity}"
     yield ""
     yield from wrap(f"lint does not report it. Status: {status(entry)} ({meaning}).", width)

@@ -22,7 +22,12 @@ class Entry(NamedTuple):
     observable: str
     default: str
     told: str
-    """`elsewhere` where another rule reports its breach."""
+    """`elsewhere`, or the rules that report its breach, where it is not a rule itself."""
+
+    @property
+    def reporters(self) -> list[str]:
+        """The rules that report its breach, as far as they are named."""
+        return [] if self.told in ("here", "elsewhere") else self.told.split()
 
 
 def catalogue() -> dict[str, Entry]:

@@ -24,7 +24,7 @@ def status(entry: Entry) -> str:
         return PERMITTED
     if entry.observable == "no":
         return NOT_OBSERVABLE
-    return ELSEWHERE if entry.told == "elsewhere" else NOT_YET
+    return NOT_YET if entry.told == "here" else ELSEWHERE
 
 
 def coverage() -> dict[tuple[str, str], dict[str, int]]:

@@ -52,6 +52,12 @@ def test_what_only_permits_or_cannot_be_seen_is_no_rule():
     assert {status(entry) for entry in catalogue().values()} <= set(STATUSES)
 
 
+def test_what_another_rule_reports_names_rules_that_are_checked():
+    for entry in catalogue().values():
+        assert set(entry.reporters) <= set(load()), entry.id
+        assert not entry.reporters or entry.id not in load()
+
+
 def prefixes(package):
     """The groups that a folder's first line names in brackets: `Flow control (FLW): ...`."""
     return re.search(r"\(([^)]+)\)", import_module(package).__doc__)[1].split(", ")
