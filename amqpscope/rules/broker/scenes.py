@@ -71,6 +71,15 @@ RECEIVING: Final = SESSION + RECEIVER.format("")
 QUEUE: Final = SESSION + RECEIVER.format(" capabilities=[:queue]")
 """Nothing else says that an address is a queue, of which only one consumer gets a message."""
 POSTING: Final = SESSION + TRANSACTION + SENDER.format(1)
+PUBLISHED: Final = """
+client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+        | properties(message-id="m1") data(b"x")
+server: disposition[0] role=receiver first=0 settled=true state=accepted()
+"""
+DELIVERED: Final = """
+server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
+        | properties(message-id="m1") data(b"x")
+"""
 RABBITMQ: Final = SENDING.replace('"s" max', '"rabbit@s" properties={:product="RabbitMQ"} max')
 
 
@@ -92,6 +101,16 @@ SCENES: Final = Scenes(
         "competing", "", "after A attached a sender to q, B and C receivers",
         parts(A=SENDING, B=QUEUE, C=QUEUE),
     ),
+    Scene(
+        "published", "through", "after A published m1 to q, where B has a receiver",
+        parts(A=PUBLISHED),
+    ),
+    Scene("delivered", "published", "after A published m1 to q, and B got it", parts(B=DELIVERED)),
+    Scene(
+        "waiting", "competing", "after A published m1 to q, where B and C have receivers",
+        parts(A=PUBLISHED),
+    ),
+    Scene("held", "waiting", "after B got m1 from q, where C has a receiver", parts(B=DELIVERED)),
     Scene(
         "subscribed", "", "after A attached a sender to q, a topic or a queue, B and C receivers",
         parts(A=SENDING, B=RECEIVING, C=RECEIVING),

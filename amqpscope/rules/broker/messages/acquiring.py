@@ -35,21 +35,11 @@ def message_acquired_twice(moment: Moment, report: Reporter) -> None:
     A broker may take a message back on its own, so that this is never certain; within four seconds
     it is not likely.
 
-    Bad (competing):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Bad (held):
         @1s C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                       | properties(message-id="m1") data(b"x")   # <- BRK-116
 
-    Good (competing):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Good (held):
         @1s B.client: disposition[0] role=receiver first=0 settled=true state=released()
         C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | properties(message-id="m1") data(b"x")
@@ -72,23 +62,13 @@ def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
     The broker must have read the acceptance before, by its own frames; until then it may rightly
     deliver again what it takes for lost.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Bad (delivered):
         B.client: disposition[0] role=receiver first=0 state=accepted()
         B.server: disposition[0] role=sender first=0 settled=true state=accepted()
         @2s B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
                       | properties(message-id="m1") data(b"x")   # <- BRK-117
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Good (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true state=accepted()
         B.client: FIN
         @2s C.client: attach[0] name="late" handle=0 role=receiver source=source(address="q")
@@ -132,12 +112,7 @@ def message_duplicated_on_node(moment: Moment, report: Reporter) -> None:
 
     Of messages that are published several times alike, no more are delivered than were published.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Bad (delivered):
         B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
                   | properties(message-id="m1") data(b"x")   # <- BRK-125
 

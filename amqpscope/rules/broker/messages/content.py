@@ -97,17 +97,11 @@ def bare_section_added(moment: Moment, report: Reporter) -> None:
 
     Typical are empty properties or application-properties where the publisher had none.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Bad (published):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | properties(message-id="m1") application-properties({}) data(b"x")   # <- BRK-102
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Good (published):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | message-annotations({:x-opt-a=1}) properties(message-id="m1") data(b"x")
     """
@@ -125,10 +119,7 @@ def bare_section_added(moment: Moment, report: Reporter) -> None:
 def body_kind_changed(moment: Moment, report: Reporter) -> None:
     """A broker keeps the kind of the body, and how it is split into sections.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Bad (published):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | properties(message-id="m1") amqp-value("x")   # <- BRK-103
 

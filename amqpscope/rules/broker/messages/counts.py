@@ -29,17 +29,11 @@ def first_delivery_count_wrong(moment: Moment, report: Reporter) -> None:
 
     Somebody outside of the captures may have tried before, so this needs all connections in view.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Bad (published):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(delivery-count=2) properties(message-id="m1") data(b"x")   # <- BRK-112
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Good (published):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(delivery-count=0) properties(message-id="m1") data(b"x")
     """
@@ -64,23 +58,13 @@ def delivery_count_law_broken(moment: Moment, report: Reporter) -> None:
     A count that is too low is reported. One that is too high may come from an attempt of somebody
     else, so it is reported only where all connections are in view.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Bad (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true
                   state=modified(delivery-failed=true)
         B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
                   | header(delivery-count=0) properties(message-id="m1") data(b"x")   # <- BRK-113
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Good (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true
                   state=modified(delivery-failed=true)
         B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
@@ -105,22 +89,14 @@ def delivery_count_law_broken(moment: Moment, report: Reporter) -> None:
 def delivery_count_falls(moment: Moment, report: Reporter) -> None:
     """The delivery-count of a message does not fall at one node.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Bad (published):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(delivery-count=3) properties(message-id="m1") data(b"x")   # <- BRK-112
         B.client: disposition[0] role=receiver first=0 settled=true state=released()
         B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
                   | header(delivery-count=0) properties(message-id="m1") data(b"x")   # <- BRK-114
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Good (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true state=released()
         B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
                   | properties(message-id="m1") data(b"x")
@@ -139,20 +115,14 @@ def delivery_count_falls(moment: Moment, report: Reporter) -> None:
 def first_acquirer_untrue(moment: Moment, report: Reporter) -> None:
     """A message that another link has acquired before has no first-acquirer.
 
-    Bad (competing):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Bad (waiting):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(first-acquirer=true) properties(message-id="m1") data(b"x")
         B.client: disposition[0] role=receiver first=0 settled=true state=released()
         C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(first-acquirer=true) properties(message-id="m1") data(b"x") # <- BRK-115
 
-    Good (competing):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Good (waiting):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(first-acquirer=true) properties(message-id="m1") data(b"x")
         B.client: disposition[0] role=receiver first=0 settled=true state=released()
@@ -187,23 +157,13 @@ def redelivered_flag_missing(moment: Moment, report: Reporter) -> None:
 def modified_annotations_missing(moment: Moment, report: Reporter) -> None:
     """The annotations of a modified outcome are there when the message is delivered again.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Bad (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true
                   state=modified(message-annotations={:x-opt-why="busy"})
         B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
                   | properties(message-id="m1") data(b"x")   # <- BRK-120
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Good (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true
                   state=modified(message-annotations={:x-opt-why="busy"})
         B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"

@@ -146,10 +146,7 @@ def priority_changed(moment: Moment, report: Reporter) -> None:
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | properties(message-id="m1") data(b"x")   # <- BRK-107
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Good (published):
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(priority=4) properties(message-id="m1") data(b"x")
     """

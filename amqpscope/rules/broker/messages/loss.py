@@ -25,12 +25,7 @@ def default_outcome_not_followed(moment: Moment, report: Reporter) -> None:
     again; released or modified, or where nothing is said, and it is. That it does not come needs
     all connections in view.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Bad (delivered):
         B.client: RST
         @5s C.client: attach[0] name="late" handle=0 role=receiver source=source(address="q")
                       target=target()
@@ -42,12 +37,7 @@ def default_outcome_not_followed(moment: Moment, report: Reporter) -> None:
                   outgoing-window=100 handle=0 delivery-count=10 link-credit=0
                   drain=true   # <- BRK-020
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Good (delivered):
         B.client: RST
         @5s C.client: attach[0] name="late" handle=0 role=receiver source=source(address="q")
                       target=target()
@@ -137,12 +127,7 @@ def released_message_not_offered_again(moment: Moment, report: Reporter) -> None
     attempts may have removed the message, so this is never certain; and it needs all connections in
     view.
 
-    Bad (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Bad (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true state=released()
         @3s B.client: flow[0] next-incoming-id=1 incoming-window=100 next-outgoing-id=0
                       outgoing-window=100 handle=0 delivery-count=1 link-credit=9 drain=true
@@ -150,12 +135,7 @@ def released_message_not_offered_again(moment: Moment, report: Reporter) -> None
                   outgoing-window=100 handle=0 delivery-count=10 link-credit=0
                   drain=true   # <- BRK-118
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
-        B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
+    Good (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true state=released()
         @1s B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
                       | properties(message-id="m1") data(b"x")
@@ -196,10 +176,7 @@ def accepted_message_lost(moment: Moment, report: Reporter) -> None:
                   outgoing-window=100 handle=0 delivery-count=10 link-credit=0
                   drain=true   # <- BRK-123
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Good (published):
         @1s B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                       | properties(message-id="m1") data(b"x")
         B.client: disposition[0] role=receiver first=0 settled=true state=accepted()
@@ -248,10 +225,7 @@ def durable_message_lost_in_restart(moment: Moment, report: Reporter) -> None:
                       outgoing-window=100 handle=0 delivery-count=10 link-credit=0
                       drain=true   # <- BRK-131
 
-    Good (through):
-        A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
-                  | properties(message-id="m1") data(b"x")
-        A.server: disposition[0] role=receiver first=0 settled=true state=accepted()
+    Good (published):
         @1s A.server: RST
         B.server: RST
         C.server: RST
