@@ -202,7 +202,7 @@ STORIES = {
         .deliver("C", "")
         .deliver("C", "")
     ),
-    "an older message like the one that is published": (
+    "a message from before like the one that is published": (
         Story()
         .sender("A")
         .publish("A", "")
@@ -215,7 +215,7 @@ STORIES = {
         .deliver("B", "")
         .outcome("B")
     ),
-    "older messages, then a new one": (
+    "messages from before, then a new one": (
         Story()
         .sender("A")
         .queue("B")
@@ -226,7 +226,7 @@ STORIES = {
         .answer("A")
         .deliver("B")
     ),
-    "an older message that fails": (
+    "a message from before that fails": (
         Story()
         .queue("B")
         .deliver("B", "old1", header="delivery-count=3")

@@ -210,7 +210,7 @@ def test_nobody_is_accused_of_what_is_legal(scene: str, text: str, closed_world:
 
 
 def test_a_message_of_somebody_unseen_may_have_the_same_short_id() -> None:
-    """With all connections in view there is nobody else, and nothing older was waiting."""
+    """With all connections in view there is nobody else, and nothing else was waiting."""
     text = (
         PUBLISH
         + """
