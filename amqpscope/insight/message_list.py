@@ -32,13 +32,21 @@ SUSPICIOUS, REDELIVERED, SLOWEST, NEWEST = ORDERS = (
 
 UNSETTLED: Final = (UNANSWERED, WAITING, HELD)
 """States that something more may be known about by now."""
+SUSPECTED: Final = (LOST, EXPIRED, UNKNOWN)
+"""What that can be."""
 
 
 class Listed(NamedTuple):
-    """A message, and where it is."""
+    """A message, and where it was when the list was made."""
 
     message: Message
-    state: str
+    made: str
+
+    @property
+    def state(self) -> str:
+        """Where it is now: messages go on while others look at a list of them."""
+        state = self.message.state
+        return self.made if state in UNSETTLED and self.made in SUSPECTED else state
 
 
 class MessageList(NamedTuple):
@@ -50,11 +58,9 @@ class MessageList(NamedTuple):
     order: str = SUSPICIOUS
     rows: tuple[Listed, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
-    """How many are in each state; `redelivered` counts those of any state."""
+    """How many are in each state; `redelivered` counts those of any state that are kept."""
     total: int = 0
     """Messages that there were so far, also those that are not kept."""
-    forgotten: int = 0
-    """Messages that are not kept."""
 
 
 def list_messages(
@@ -75,12 +81,13 @@ def list_messages(
         rows = tuple(islice(pairs, MAX_LISTED))
     else:
         rows = tuple(nlargest(MAX_LISTED, pairs, key=KEYS[order]))
-    counts = [(state, len(found)) for state, found in by_state.items() if found]
+    totals = ((state, len(found) + followed.forgotten[state]) for state, found in by_state.items())
+    counts = [(state, number) for state, number in totals if number]
     again = sum(1 for message in followed.messages.values() if message.redelivered)
     if again:
         counts.append(("redelivered", again))
-    total = len(followed.messages) + followed.forgotten
-    return MessageList(frame, now, order, rows, tuple(counts), total, followed.forgotten)
+    total = len(followed.messages) + followed.forgotten.total()
+    return MessageList(frame, now, order, rows, tuple(counts), total)
 
 
 def redelivered_first(messages: list[Message]) -> list[Message]:
@@ -129,7 +136,7 @@ EXPLANATIONS: Final = {
 
 def explain(listed: Listed, now: int) -> Iterator[str]:
     """Where a message is and how it came there, in sentences."""
-    message, state = listed
+    message, state = listed.message, listed.state
     lasted = seconds(max(now - message.since, 0))
     since = f" For {lasted}." if state not in (DONE, REFUSED, DISCARDED, UNKNOWN) else ""
     yield EXPLANATIONS[state] + since

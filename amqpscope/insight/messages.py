@@ -6,6 +6,7 @@ publishes it to those that consume it. Of those that are settled it keeps the ne
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final, NamedTuple
 
 from amqpscope.analysis import Conversation, Step
@@ -43,7 +44,7 @@ WORDS: Final = (
     "{}: ended without an outcome",
 )  # fmt: skip
 
-MAX_SETTLED: Final = 20_000
+MAX_SETTLED: Final = 10_000
 """Settled messages that are kept."""
 MAX_OPEN: Final = 100_000
 """Messages in another state that are kept."""
@@ -157,8 +158,8 @@ class Followed(Observer):
         """Those that the newest frame carries or settles."""
         self.newest: dict[Way, tuple[int, int]] = {}
         """Of the messages that took a way, the newest that was delivered: its frame, and when."""
-        self.forgotten = 0
-        """Messages that are not kept."""
+        self.forgotten: Counter[str] = Counter()
+        """Messages that are not kept, by their state then."""
 
     def take(self, step: Step) -> None:
         """One more frame."""
@@ -243,7 +244,7 @@ class Followed(Observer):
             oldest = next(iter(kept))
             del kept[oldest]
             del self.messages[oldest.journey]
-            self.forgotten += 1
+            self.forgotten[state] += 1
 
     def look_for_ends(self) -> None:
         """Notice the deliveries whose link, channel or connection ended before their outcome."""

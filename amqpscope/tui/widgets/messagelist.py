@@ -102,7 +102,8 @@ class MessageRows(LiveList):
 
     def line(self, index: int, width: int) -> list[Segment]:
         """One message."""
-        message, state = self.found.rows[index]
+        listed = self.found.rows[index]
+        message, state = listed.message, listed.state
         sign, look = LOOKS[state]
         style = self.style_of(f"message--{look}")
         address, id = self.rooms(width)
@@ -114,7 +115,7 @@ class MessageRows(LiveList):
         marked = self.style_of("message--again") if message.redelivered else None
         latency = "" if message.latency is None else seconds(message.latency)
         where = cut(printable(message.address), address)
-        name = cut(name_of(listed=self.found.rows[index]), id)
+        name = cut(name_of(listed), id)
         return [
             Segment(f" {sign}  {cut(words, STATE - 1):{STATE}}{lasted:>8} ", style),
             Segment(f"{again:>6} ", marked),
