@@ -17,6 +17,7 @@ from amqpscope.insight.message_states import (
     STATES,
     UNANSWERED,
     UNKNOWN,
+    UNSETTLED,
     WAITING,
 )
 from amqpscope.insight.messages import Followed, Message
@@ -30,10 +31,8 @@ SUSPICIOUS, REDELIVERED, SLOWEST, NEWEST = ORDERS = (
 )  # fmt: skip
 
 
-UNSETTLED: Final = (UNANSWERED, WAITING, HELD)
-"""States that something more may be known about by now."""
 SUSPECTED: Final = (LOST, EXPIRED, UNKNOWN)
-"""What that can be."""
+"""What only the frames of others show."""
 
 
 class Listed(NamedTuple):

@@ -19,3 +19,5 @@ DONE:       Final = "settled"     # with a consumer that has accepted it
 STATES: Final = (LOST, REFUSED, EXPIRED, UNANSWERED, WAITING, HELD, DISCARDED, UNKNOWN, DONE)
 KNOWN_AT_ONCE: Final = tuple(each for each in STATES if each not in (LOST, EXPIRED, UNKNOWN))
 """The states that the frames of a message show."""
+UNSETTLED: Final = (UNANSWERED, WAITING, HELD)
+"""States that something more may be known about later."""

@@ -22,6 +22,7 @@ from amqpscope.insight.message_states import (
     REFUSED,
     UNANSWERED,
     UNKNOWN,
+    UNSETTLED,
     WAITING,
 )
 from amqpscope.model.broker.envelope import (
@@ -259,7 +260,7 @@ class Followed(Observer):
     def suspicion(self, message: Message, now: int, *, final: bool) -> str:
         """The state of a message that is not settled, by what happened to others since."""
         publish = message.publish
-        if message.journey.over:
+        if message.journey.over and message.state in UNSETTLED:
             return UNKNOWN
         if message.state != WAITING or message.delivered or publish is None:
             return message.state

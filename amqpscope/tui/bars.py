@@ -114,6 +114,8 @@ def frame_words(scope: Scope) -> Words:
 def hints(scope: Scope) -> Words:
     """Where to go next."""
     store = scope.store
+    if scope.entry.name == "messages":
+        return [(" f: its frames alone, L: the ladder there, o: another order", "muted")]
     refused, wrong = len(store.refusals), sum(store.counts[each] for each in GRAVE)
     words = []
     if refused:

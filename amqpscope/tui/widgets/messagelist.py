@@ -21,7 +21,7 @@ from amqpscope.insight.message_states import (
 )
 from amqpscope.protocols.words import printable, seconds
 from amqpscope.report.columns import columns, cut
-from amqpscope.tui.widgets.framelist import AGAIN, SIGNS
+from amqpscope.tui.widgets.framelist import AGAIN, SIGNS, shorten_middle
 from amqpscope.tui.widgets.live_list import LiveList
 
 LOOKS: Final = {
@@ -89,7 +89,7 @@ class MessageRows(LiveList):
         if not y:
             return [Segment(cut(f" {summary(self.found, self.progress)}", width))]
         address, id = self.rooms(width)
-        text = f"    {'state':{STATE}}{'for':>8} {'times':>6} {'latency':>8} "
+        text = f"    {'state':{STATE}}{'for':>8} {'tries':>6} {'latency':>8} "
         return [Segment(f"{text}{'address':{address}} {cut('message', id)}")]
 
     def empty_line(self, y: int, width: int) -> list[Segment]:
@@ -114,8 +114,8 @@ class MessageRows(LiveList):
         again = f"{AGAIN}{message.delivered}" if message.redelivered else f"{message.delivered}"
         marked = self.style_of("message--again") if message.redelivered else None
         latency = "" if message.latency is None else seconds(message.latency)
-        where = cut(printable(message.address), address)
-        name = cut(name_of(listed), id)
+        where = shorten_middle(printable(message.address), address)
+        name = shorten_middle(name_of(listed), id)
         return [
             Segment(f" {sign}  {cut(words, STATE - 1):{STATE}}{lasted:>8} ", style),
             Segment(f"{again:>6} ", marked),

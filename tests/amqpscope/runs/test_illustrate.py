@@ -9,6 +9,8 @@ from amqpscope.insight.ladder import Arrow, Ended, Fold
 from amqpscope.runs.illustrate import Ladders, Subject, evidence, replay
 from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
+from kit.exchange_broker import write
+from kit.stories import AGAIN
 
 MANY = """
 client: attach name="s" handle=0 role=sender source=source() target=target(address="q")
@@ -119,3 +121,10 @@ def test_times_are_those_of_the_list_of_frames(source, root):
     assert {ladder.start for ladder in others} == {first.start}
     (alone,) = laid(capture, 2)
     assert alone.start == first.start
+
+
+def test_a_filter_follows_messages_from_connections_that_are_not_drawn(source, tmp_path):
+    path = tmp_path / "story.pcapng"
+    write(AGAIN, "through", path, "ABC")
+    [ladder] = laid(source(path, where=compile_filter("message.latency > 4s")), 2)
+    assert names(ladder) == ["transfer", "disposition"]

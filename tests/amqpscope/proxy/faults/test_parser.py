@@ -37,6 +37,7 @@ def test_a_fault_reads_back_as_it_was_written(text):
         ("transfer", "", "expected FILTER => ACTION"),
         ("=> drop", "", "expected a filter"),
         ("transfre => drop", "transfre", "did you mean transfer"),
+        ("message.latency > 1s => drop", "message.latency > 1s", "does not follow messages"),
         ("transfer => dorp", "dorp", "did you mean drop"),
         ("transfer =>", "", "expected an action"),
         ("transfer => drop now", "now", "expected the end or an option: drop"),
