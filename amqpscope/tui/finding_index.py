@@ -146,5 +146,8 @@ class Findings(Sequence[Finding]):
 
 def made_finding(fact: dict[str, Any]) -> Finding:
     """A finding as its fact has it."""
+    lists = {
+        name: tuple(fact.get(name, ())) for name in ("related_connections", "related_captures")
+    }
     related = tuple((frame, why) for frame, why in fact["related"])
-    return Finding(**{**fact, "related": related})
+    return Finding(**{**fact, **lists, "related": related})

@@ -21,6 +21,7 @@ from amqpscope.capture.source import CaptureError
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.insight.endings import standing_words, talk_over_at
+from amqpscope.insight.journeys import Journeys
 from amqpscope.insight.refusals import refusal
 from amqpscope.protocols.registry import of_voice
 from amqpscope.protocols.sketch import LINE, REDELIVERED, Clue, Notes, flags_of
@@ -54,7 +55,10 @@ class Indexer:
         self.path = str(given)
         self.show_secrets = show_secrets
         self.choice = Selection()
-        self.analyzer = Analyzer(decode_as, self.choice.rules())
+        rules = self.choice.rules()
+        self.analyzer = Analyzer(decode_as, rules)
+        self.journeys = Journeys(rules)
+        """Follows messages for the rules about brokers, as `lint` does."""
         self.waiting: dict[Connection, list[Piece]] = {}
         """Pieces of connections that may turn out to use AMQP."""
         self.met: set[int] = set()
@@ -84,6 +88,7 @@ class Indexer:
         connection = piece.connection
         before = self.analyzer.frames
         steps = self.analyzer.feed(piece)
+        self.journeys.follow(steps)
         if self.analyzer.is_dismissed(connection) and not steps:
             self.waiting.pop(connection, None)
             return
@@ -221,6 +226,7 @@ class Indexer:
 
     def end(self, talk: Conversation, piece: End) -> None:
         """A direction of a connection is over."""
+        self.journeys.end(talk)
         number = talk.number
         self.changed.add(number)
         self.states[number] = (talk_over_at(talk), standing_words(talk, piece.reason))
@@ -262,7 +268,8 @@ class Indexer:
 
     def flush(self, pieces: Pieces, *, done: bool = False) -> None:
         """Write what was gathered, what is referred to first."""
-        for finding in self.analyzer.late_findings():
+        late = self.analyzer.late_findings() + self.journeys.late_findings()
+        for finding in late + self.journeys.finish() if done else late:
             self.find(finding)
         if done or time.monotonic() - self.spanned > SPANS:
             self.write_spans()

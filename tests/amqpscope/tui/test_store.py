@@ -10,6 +10,7 @@ from amqpscope.report.endings import Instant
 from amqpscope.report.state import talk_lines
 from amqpscope.report.text import TextLines
 from amqpscope.report.tree import Detail
+from amqpscope.runs.api import lint
 from amqpscope.runs.run import Run
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.replay import PieceIndex, Replay
@@ -75,6 +76,18 @@ def test_each_step_made_again_says_what_it_said_first(path, files):
         again.findings = step.findings
         assert told(again, lines, detail, filters) == told(step, lines, detail, filters)
     assert steps.count == number > 0
+
+
+def test_the_findings_are_those_of_lint_also_those_about_brokers(root):
+    path = str(root / "captures" / "v10_proton-labbroker_types.pcap")
+    files = Spool.create()
+    Indexer(files, path, {}).run(follow=False, keylogs=[], ports={})
+    steps = StepCache(files)
+    steps.update()
+    found = set(steps.findings)
+    files.close()
+    assert found == set(lint(path).findings)
+    assert any(finding.rule.startswith("BRK") for finding in found)
 
 
 @pytest.mark.parametrize("name", ["mixed_091-and-10_rabbitmq", "v091_pika_confirm_return-rabbitmq"])
