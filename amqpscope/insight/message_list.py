@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import nlargest
-from itertools import islice
+from heapq import merge, nlargest
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from amqpscope.insight.message_states import (
@@ -31,6 +31,8 @@ SUSPICIOUS, REDELIVERED, SLOWEST, NEWEST = ORDERS = (
 )  # fmt: skip
 
 
+GROUPS: Final = ((LOST,), (REFUSED,), (EXPIRED,), UNSETTLED, (DISCARDED,), (UNKNOWN,), (DONE,))
+"""What comes first in a list; of the unsettled those that are so for the longest time."""
 SUSPECTED: Final = (LOST, EXPIRED, UNKNOWN)
 """What only the frames of others show."""
 
@@ -75,7 +77,10 @@ def list_messages(
         else:
             by_state[state] = list(messages)
     by_state[DONE] = redelivered_first(by_state[DONE])
-    pairs = (Listed(each, state) for state in STATES for each in by_state[state])
+    pairs = chain.from_iterable(
+        merge(*(listed(by_state[state], state) for state in group), key=by_patience)
+        for group in GROUPS
+    )
     if order == SUSPICIOUS:
         rows = tuple(islice(pairs, MAX_LISTED))
     else:
@@ -87,6 +92,16 @@ def list_messages(
         counts.append(("redelivered", again))
     total = len(followed.messages) + followed.forgotten.total()
     return MessageList(frame, now, order, rows, tuple(counts), total)
+
+
+def listed(messages: list[Message], state: str) -> Iterator[Listed]:
+    """Messages with their state."""
+    return (Listed(message, state) for message in messages)
+
+
+def by_patience(each: Listed) -> int:
+    """The place among messages that somebody waits for: since when."""
+    return each.message.since if each.made in UNSETTLED else 0
 
 
 def redelivered_first(messages: list[Message]) -> list[Message]:

@@ -48,6 +48,14 @@ def test_while_more_is_to_come_one_that_was_overtaken_just_now_is_waiting(follow
     assert states(follow(text)[1])["m0"] == LOST
 
 
+def test_of_the_unsettled_those_come_first_that_are_so_for_the_longest_time(follow):
+    text = publish(0) + deliver(0, 0, 1.0, "") + publish(1, 2.0) + publish(2, 3.0, state="")
+    found = follow(text)[1]
+    assert [(each.message.id, each.state) for each in found.rows] == [
+        ("m0", "held"), ("m1", "waiting"), ("m2", "unanswered"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "state"),
     [

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent / "snapshots"
+AMQPSTORM = "v091_amqpstorm-rabbitmq_all.pcapng.zst"
 MIXED = "mixed_091-and-10_rabbitmq.pcap"
 SCREENS = [
     # name, capture, size, frame, key of the screen, what it shows when it is complete
@@ -25,6 +26,7 @@ SCREENS = [
     ("stuck-120x40", MIXED, (120, 40), 1, "5", "later"),
     ("stats-80x24", "demo.pcapng", (80, 24), 1, "6", "/s on average"),
     ("stats-40x10", "demo.pcapng", (40, 10), 1, "6", "connection 1"),
+    ("messages-80x24", AMQPSTORM, (80, 24), 1, "7", "returned by the broker"),
 ]
 
 
