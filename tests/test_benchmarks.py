@@ -38,6 +38,13 @@ def test_following_prints_a_line_for_each_number_of_messages():
     assert lines[1:] == [["100", "messages,"], ["200", "messages,"], ["400", "messages,"]]
 
 
+def test_what_faults_cost_is_printed_as_ratios():
+    command = [sys.executable, TESTS, "benchmarks.faults", "--quick"]
+    table = subprocess.check_output(command, text=True, timeout=100, stderr=subprocess.DEVNULL)
+    assert table.count("1.00x") >= 2
+    assert "a fault that watches and never acts" in table
+
+
 def test_keeping_prints_a_line_for_each_protocol():
     command = [sys.executable, TESTS, "benchmarks.keeping", "2000"]
     table = subprocess.check_output(command, text=True, timeout=100)

@@ -27,6 +27,8 @@ HELD: Final = "held"
 ENDED: Final = "ended"
 ANSWER_SECONDS: Final = 5.0
 """A relay that does not answer for so long is stuck in a write to a slow disk."""
+FAULT_SECONDS: Final = 30.0
+"""A relay that is asked for its first fault has to import what plays faults."""
 LARGEST: Final = 1 << 16
 
 
@@ -181,7 +183,7 @@ class Watch:
     def ask_about_faults(self, question: dict[str, Any]) -> dict[str, Any] | None:
         """Ask about faults, or for some; None when the relay is gone or does not answer."""
         self._say(f"{FAULTS} {json.dumps(question)}")
-        answer = self.wait_for(FAULTS)
+        answer = self.wait_for(FAULTS, FAULT_SECONDS)
         return answer if isinstance(answer, dict) else None
 
     def ask_for_held(self) -> None:

@@ -28,7 +28,8 @@ LONGEST: Final = 1 << 18
 MOST: Final = 16
 """Programs that may be connected at a time."""
 SUFFIX: Final = ".sock"
-ANSWER_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 30.0
+"""A proxy that is asked for its first fault has to import what plays faults."""
 
 
 class ControlError(Exception):

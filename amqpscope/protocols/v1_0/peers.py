@@ -159,10 +159,15 @@ class Peers(PassingPeers):
             raise CannotApplyError("the peer that would send this transfer is its link's receiver")
         unit = decode_unit(raw)
         body = cast(Transfer, unit.body)
+        needed: dict[str, bytes | int] = {}
         if body.delivery_tag is None:
             self.inserted += 1
-            tag = b"amqpscope-%d" % self.inserted
-            raw = rebuild(raw, unit, field_changes(body, {"delivery-tag": tag}))
+            needed["delivery-tag"] = b"amqpscope-%d" % self.inserted
+        if body.message_format is None:
+            # A delivery that does not say what it holds is not read by every client.
+            needed["message-format"] = 0
+        if needed:
+            raw = rebuild(raw, unit, field_changes(body, needed))
         return self.insert_transfer(session, link, raw)
 
     def settle(self, frame: Frame, action: Action) -> list[Output]:

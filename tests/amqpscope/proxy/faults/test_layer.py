@@ -145,6 +145,15 @@ def test_a_frame_is_injected_beside_another(wire, when):
     assert heard(it.server, 2) == (expected if when == "before" else expected[::-1])
 
 
+def test_an_injected_message_says_what_every_client_needs_to_read_it(wire):
+    it = wire(fault("delivery-id == 0", 'inject transfer | amqp-value("new")'))
+    it.client.say(SENT[0])
+    assert it.server.hear() == canonical(SENT[0])
+    injected = it.server.hear()
+    for field in ("handle=3", "delivery-id=1", 'delivery-tag=b"amqpscope-1"', "message-format=0"):
+        assert field in injected
+
+
 def test_a_frame_is_injected_towards_the_sender_with_the_handle_of_its_peer(wire):
     action = "inject detach closed=true to=client"
     it = wire(fault("delivery-id == 0", action))
