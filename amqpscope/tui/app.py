@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import select
 import sys
 import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, TextIO
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual import constants
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -31,6 +30,7 @@ from amqpscope.tui.screens.frames import FramesView
 from amqpscope.tui.screens.view import View
 from amqpscope.tui.search import FrameSearch
 from amqpscope.tui.store import Store
+from amqpscope.tui.terminal import Terminal, hang_up_of
 from amqpscope.tui.themes import DARK, LIGHT
 from amqpscope.tui.widgets.bar import Bar, Tabs
 from amqpscope.tui.widgets.prompt import Prompt
@@ -67,7 +67,7 @@ class Scope(App[int]):
         begun: Callable[[int], None] | None = None,
         place: str = "",
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=None if constants.DRIVER else Terminal)
         self.place = place
         """Which capture of how many it is, where there are several."""
         self.store = store
@@ -395,15 +395,6 @@ class Scope(App[int]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """All that keys do, for the command palette."""
         return commands(self, self.view)
-
-
-def hang_up_of(terminal: TextIO | None) -> select.poll | None:
-    """Something to ask whether a terminal has been closed; None when it is no terminal."""
-    if terminal is None or terminal.closed or not os.isatty(terminal.fileno()):
-        return None
-    poll = select.poll()
-    poll.register(terminal.fileno(), 0)  # a hang-up is reported in any case
-    return poll
 
 
 def load_screens() -> None:

@@ -84,7 +84,8 @@ class ProxyScope(Scope):
         """Say how things stand, and what is held."""
         self.tabs.show(*top(self))
         where = self.interception.where
-        words = [(f" {HELD} {cut(where, LONGEST)} ", "warning")] if where else []
+        shown = where and not self.message  # which needs the room
+        words = [(f" {HELD} {cut(where, LONGEST)} ", "warning")] if shown else []
         self.status.show(left(self), [*words, *right(self)])
 
     # -- keys ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 
 from amqpscope.tui.app import Scope
 from amqpscope.tui.opening import ReaderProcess, Source
+from amqpscope.tui.proxy_app import ProxyScope
 from amqpscope.tui.store import Store
 
 PATIENCE = 30
@@ -66,10 +67,12 @@ def drive():
         where = options.pop("where", "")
         status = options.pop("status", None)
         place = options.pop("place", "")
+        remote = options.pop("remote", None)
 
         async def main():
             store = Store(ReaderProcess(Source(str(path), **options)))
-            app = Scope(store, where=where, status=status, place=place)
+            shown = {"where": where, "status": status, "place": place}
+            app = ProxyScope(store, remote, **shown) if remote else Scope(store, **shown)
             async with app.run_test(size=size) as pilot:
                 driver = Driver(app, pilot)
                 if read:
