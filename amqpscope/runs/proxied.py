@@ -12,6 +12,7 @@ not all of it was recorded and analysed, and with `Violation` when `fail_on` say
 
 from __future__ import annotations
 
+import builtins
 import os
 import shutil
 import tempfile
@@ -65,6 +66,14 @@ class ProxyFaults:
             if fault["name"] == name:
                 return int(fault["acted"])
         raise ValueError(f"there is no fault {name}")
+
+    def held(self) -> builtins.list[dict[str, Any]]:
+        """The frames that wait for a decision (action `hold`), as `faults held` shows them."""
+        return builtins.list(self._ask({"do": "held"})["held"])
+
+    def decide(self, number: int, action: str, frame: str = "") -> None:
+        """Let a frame that waits go: `resume`, `edit` with a frame, or any action of a fault."""
+        self._ask({"do": "decide", "number": number, "action": action, "frame": frame})
 
     def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
         answer = self._watch.ask_about_faults(question)

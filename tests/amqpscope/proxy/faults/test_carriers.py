@@ -1,9 +1,12 @@
 """Faults inside TLS and WebSocket: the same as on plain sockets."""
 
 import json
+import os
+import threading
 
 import pytest
 
+from amqpscope.proxy import control_socket
 from amqpscope.proxy.ca import load_or_make_ca
 from amqpscope.proxy.faults.websocket import WebSocket, unmask
 from kit.proxy.tls_peers import NOW
@@ -122,3 +125,32 @@ def test_a_client_and_a_broker_go_on_behind_a_fault(
     frames = [json.loads(line) for line in read.stdout.splitlines()]
     assert {frame["connection"] for frame in frames} == {1, 2}
     assert not [frame for frame in frames if frame["kind"] == "malformed"]
+
+
+@pytest.mark.parametrize("scheme", ["amqps", "wss"])
+def test_frames_are_held_and_resumed_inside_tls_and_websocket(
+    carried, proxy, config, tmp_path, monkeypatch, scheme
+):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    ca = load_or_make_ca(config, NOW).path
+    command = proxy(
+        carried.url(scheme), "--cafile", carried.certified.ca, "--no-tui", "--fault",
+        "transfer || disposition => hold", env={**os.environ},
+    )  # fmt: skip
+    port, done, held = command.address[1], threading.Event(), []
+
+    def resume():
+        while not done.wait(0.01):
+            question = {"do": "decide", "number": "all", "action": "resume"}
+            held.extend(control_socket.ask(str(port), question)["decided"])
+
+    person = threading.Thread(target=resume)
+    person.start()
+    try:
+        digest = carried.exchange(f"{scheme}://localhost:{port}", ca, f"{scheme}-held")
+    finally:
+        done.set()
+        person.join()
+    assert digest == carried.direct(scheme)
+    assert len(held) > 1
+    assert command.end() == 0

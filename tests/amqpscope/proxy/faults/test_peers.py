@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 
 import pytest
 
@@ -73,6 +74,7 @@ def test_proton_and_a_broker_on_proton(broker, rule, outcomes, bodies):
 
 
 CONFIRMED = ["confirmed"] * 5
+EDITED = 'transfer[0] handle=0 delivery-id=2 delivery-tag=b"3" | amqp-value("new")'
 
 
 @pytest.mark.parametrize(
@@ -117,3 +119,49 @@ def test_pika_and_rabbitmq(rabbitmq, rule, outcomes, bodies, left):
     assert done["outcomes"] == outcomes
     assert done["bodies"] == bodies
     assert done["left"] == left
+
+
+def deciding(faults, decisions, done):
+    """Decide on frames as they are held, by their numbers; the others are resumed."""
+    while not done.wait(0.01):
+        for held in faults.held():
+            action, *frame = decisions.get(held["number"], ["resume"])
+            faults.decide(held["number"], action, *frame)
+
+
+@pytest.mark.parametrize(
+    ("upstream", "script", "where", "decisions", "outcomes", "bodies"),
+    [
+        (
+            "broker", "outcomes.py", "transfer && from == client",
+            {2: ["reject"], 3: ["edit", EDITED], 4: ["duplicate"], 5: ["delay 50ms"]},
+            ["accepted", "rejected", "accepted", "accepted", "accepted"],
+            ["m0", "new", "m3", "m3", "m4"],
+        ),
+        (
+            "rabbitmq", "confirms.py", "basic.publish", {2: ["nack"], 3: ["duplicate"]},
+            ["confirmed", "nacked", *CONFIRMED[2:]],
+            ["m0", "m2", "m2", "m3", "m4"],
+        ),
+    ],
+    ids=["proton", "pika"],
+)  # fmt: skip
+def test_a_person_between_a_client_and_its_broker(
+    request, upstream, script, where, decisions, outcomes, bodies
+):
+    found = request.getfixturevalue(upstream)
+    port = getattr(found, "port", found)
+    rule = f"{where} => hold"
+    with package.proxied(f"amqp://127.0.0.1:{port}", faults=[rule], fail_on="error") as proxy:
+        done = threading.Event()
+        person = threading.Thread(target=deciding, args=(proxy.faults, decisions, done))
+        person.start()
+        try:
+            place = (proxy.address,) if upstream == "broker" else (proxy.host, proxy.port)
+            said = json.loads(run(sys.executable, SCRIPTS / script, *place, "held", 5))
+        finally:
+            done.set()
+            person.join()
+    assert (said["outcomes"], said["bodies"]) == (outcomes, bodies)
+    # An edit may break rules, which is nobody's fault.
+    assert {f.fault for f in proxy.findings if f.severity == "error"} <= {"fault-1"}
