@@ -113,7 +113,7 @@ class FaultLayer:
         if side == CLIENT and not self.begun:
             self.begun = True
             if octets[: len(HTTP)] == HTTP:
-                self.websocket = WebSocket()
+                self.websocket = WebSocket(extended=not self.faults.faults)
         try:
             if self.websocket is None:
                 self.take(side, octets)

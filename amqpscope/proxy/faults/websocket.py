@@ -55,7 +55,9 @@ class Direction:
 class WebSocket:
     """Both directions of a connection that begins with an HTTP request."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, extended: bool = False) -> None:
+        self.extended = extended
+        """Extensions may be used: there is no fault that they would keep from acting."""
         self.directions = (Direction(), Direction())
         self.refused = False
         """It is no WebSocket, or one that cannot be taken apart: everything passes."""
@@ -89,16 +91,17 @@ class WebSocket:
         direction.upgraded = True
         if side == CLIENT:
             self.refused = UPGRADE.search(head) is None
-            if not self.refused and (offered := EXTENSIONS.search(head)):
+            if not self.refused and not self.extended and (offered := EXTENSIONS.search(head)):
                 head = EXTENSIONS.sub(b"", head)
                 self.news = f"{name_of(offered)} is not offered to the upstream, so that faults act"
         else:
             self.refused = head.split(None, 2)[1:2] != [b"101"]
             if not self.refused and (used := EXTENSIONS.search(head)):
                 self.refused = True
-                self.news = (
-                    f"no fault acts: the upstream uses {name_of(used)}, which nobody asked for"
-                )
+                why = "frames cannot be held, unless something is held before it connects"
+                if not self.extended:
+                    why = "no fault acts, and nobody asked for that"
+                self.news = f"the upstream uses {name_of(used)}: {why}"
         pieces.append(Piece(head, b"", False))
 
     def _frame(self, direction: Direction) -> Piece | None:

@@ -92,6 +92,15 @@ def test_no_extension_is_offered_to_the_upstream(offer):
     assert "permessage-deflate is not offered" in made.news
 
 
+def test_extensions_are_left_alone_where_there_is_no_fault():
+    made = WebSocket(extended=True)
+    offer = b"Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"
+    for side, head in enumerate((REQUEST[:-2] + offer, RESPONSE[:-2] + offer)):
+        assert b"".join(piece.raw for piece in made.cut(side, head)) == head
+    assert made.refused
+    assert "uses permessage-deflate: frames cannot be held" in made.news
+
+
 def test_a_mask_is_its_own_contrary():
     assert unmask(unmask(b"hello", b"abcd"), b"abcd") == b"hello"
     assert unmask(b"\x00\x00\x00\x00\x00", b"abcd") == b"abcda"
