@@ -25,7 +25,7 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
         told.extend(watch.told())
         watch.ask()
         watch.ask_for_held()
-        return watch.held
+        return {} if watch.ended else watch.held
 
     def news() -> list[str]:
         nonlocal shown

@@ -155,7 +155,8 @@ class Held:
 
     def resume(self) -> None:
         """Pass the frame on as it came."""
-        self._decide(partial(self._send, "resume", view(self.layer).translate))
+        what = f"resume after {time.monotonic() - self.since:.1f}s"
+        self._decide(partial(self._send, what, view(self.layer).translate))
 
     def act(self, action: str) -> None:
         """Do to the frame what a fault could do."""

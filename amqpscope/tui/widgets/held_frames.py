@@ -119,7 +119,7 @@ class HeldFrames(VirtualList):
         behind = f" +{size(held['behind'])}" if held["behind"] else ""
         return [
             Segment(f"{HELD}{held['number']:<3}", self.style_of("held--sign")),
-            Segment(place + set_cell_size(held["name"], 15)),
+            Segment(place + set_cell_size(held["name"], 19 if width >= WIDE else 15)),
             Segment(f" {held['seconds']:6.1f} s{behind} "),
             Segment(f" {words} " if words else "", self.style_of(f"held--{urgency or 'muted'}")),
             Segment(f" {held['summary']}", self.style_of("held--muted")),
