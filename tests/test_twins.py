@@ -74,6 +74,7 @@ ELSEWHERE = (
         "amqpscope/proxy/faults/test_layer.py",
     ),
     ("amqpscope/proxy/faults", "__init__ acting lane", "amqpscope/proxy/faults/test_layer.py"),
+    ("amqpscope/proxy/faults", "backlog", "amqpscope/proxy/faults/test_held.py"),
     (
         "amqpscope/proxy/faults",
         "actions errors fault notation presets quantities",
@@ -114,6 +115,7 @@ ELSEWHERE = (
     ("amqpscope/stream", "framer", "amqpscope/protocols/v1_0/test_framer.py"),
     # Screens are tested as users see them: by keys, and by what is painted.
     ("amqpscope/tui", "__init__", "amqpscope/cli/test_read.py"),
+    ("amqpscope/tui", "edit_frame fault_list interception", "amqpscope/tui/test_proxy_app.py"),
     ("amqpscope/tui", "bars connections", "amqpscope/tui/test_app.py"),
     ("amqpscope/tui", "keys", "amqpscope/tui/test_help.py"),
     ("amqpscope/tui", "message*", "amqpscope/tui/screens/test_messages.py"),

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -49,7 +50,7 @@ class ProxyRun:
     """The processes of one run."""
 
     def __init__(self, settings: Settings, output: ProxyOutput, command: tuple[str, ...]) -> None:
-        self.settings = settings
+        self.settings = replace(settings, holdable=output.screen)
         self.output = output
         self.command = Command(command, resource.getrlimit(resource.RLIMIT_NOFILE))
         self.out: TextIO = standard(output)
@@ -76,8 +77,6 @@ class ProxyRun:
             complain(str(error))
             return UNREADABLE
         self.heed_signals(relay)
-        if self.output.screen:
-            watch_everything(relay)
         open_control(relay)
         announce(relay)
         relay.recording.files.needed = 1
@@ -304,14 +303,6 @@ def open_control(relay: Relay) -> None:
     name = os.path.basename(where) if isinstance(where, str) else str(where[1])
     with contextlib.suppress(OSError):
         relay.control = ControlSocket(relay, name)
-
-
-def watch_everything(relay: Relay) -> None:
-    """Let a person at the screen hold frames of every connection, at any moment."""
-    from amqpscope.proxy.faults import FaultSet
-
-    relay.faults = relay.faults or FaultSet()
-    relay.faults.watches_all = True
 
 
 def fault_counts(relay: Relay) -> list[str]:

@@ -35,6 +35,8 @@ class History:
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
+        self._read = 0
+        """How far `next` has come."""
         self.lost = False
         """It is not whole."""
 
@@ -50,6 +52,20 @@ class History:
             self.lost = True
         if self.lost:
             self.close()
+
+    def next(self) -> Passed | None:
+        """What passed after what was given last; None when there is nothing yet, or it is lost."""
+        if self.lost:
+            return None
+        end = self._file.tell()
+        if self._read == end:
+            return None
+        self._file.seek(self._read)
+        sender, time, ack, size = _HEAD.unpack(self._file.read(_HEAD.size))
+        passed = Passed(sender, time, ack, self._file.read(size))
+        self._read = self._file.tell()
+        self._file.seek(end)
+        return passed
 
     def read(self) -> Iterator[Passed]:
         """All that passed, from the beginning; nothing if it is not whole."""

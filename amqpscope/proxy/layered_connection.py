@@ -225,7 +225,7 @@ class LayeredConnection(Connection):
         if not self.ready and self.bridge.transparent:
             for end in self.ends:
                 end.flow.interface = AS_IT_WAS
-        if self.faults is None:
+        if self.faults is None or not self.faults.following:
             self.emit(side, plain)
             return
         if self.is_split:

@@ -80,6 +80,8 @@ class Settings:
     """The version of the PROXY header that upstreams get: v1, v2 or none."""
     metrics: str = ""
     """Where to serve metrics."""
+    holdable: bool = False
+    """A person may hold frames of any connection, at any moment."""
 
 
 def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
@@ -87,7 +89,7 @@ def make_relay(settings: Settings, tell: Callable[[str], None]) -> Relay:
     raise_descriptor_limit()
     listeners: list[socket.socket] = []
     try:
-        faults = make_faults(settings.faults)
+        faults = make_faults(settings.faults, settings.holdable)
         routes = make_routes(settings, listeners)
         metrics = listen_at(settings.metrics) if settings.metrics else []
         listeners.extend(metrics)
@@ -170,16 +172,18 @@ def make_policy(settings: Settings, target: Upstream) -> TlsPolicy | None:
     return TlsPolicy(own)
 
 
-def make_faults(tables: tuple[dict[str, Any], ...]) -> FaultSet | None:
+def make_faults(tables: tuple[dict[str, Any], ...], holdable: bool) -> FaultSet | None:
     """The faults of a relay; None where there are none, so that nothing for them is imported."""
-    if not tables:
+    if not tables and not holdable:
         return None
     from amqpscope.proxy.faults import FaultSet, parse_table
 
     try:
-        return FaultSet([parse_table(table, "fault:") for table in tables])
+        faults = FaultSet([parse_table(table, "fault:") for table in tables])
     except ValueError as error:
         raise StartError(str(error)) from error
+    faults.watches_all = holdable
+    return faults
 
 
 def exposed(relay: Relay) -> list[str]:

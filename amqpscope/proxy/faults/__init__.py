@@ -35,7 +35,9 @@ class FaultSet:
     def __init__(self, faults: list[Fault] | None = None) -> None:
         self.faults: list[Fault] = []
         self.watches_all = False
-        """A person may want to hold frames of any connection: all are followed from the start."""
+        """A person may want to hold frames of any connection, at any moment."""
+        self.idle: set[FaultLayer] = set()
+        """On connections that no fault can match yet."""
         self.held: dict[int, Held] = {}
         """The frames that wait for a decision, by their numbers."""
         self.holding = True
@@ -55,6 +57,8 @@ class FaultSet:
         if any(each.name == fault.name for each in self.faults):
             raise ValueError(f"there is a fault {fault.name} already")
         self.faults.append(fault)
+        for layer in [each for each in self.idle if fault.may_match(each.number)]:
+            layer.catch_up()
         return fault
 
     def remove(self, name: str) -> Fault:
@@ -67,7 +71,11 @@ class FaultSet:
 
     def may_match(self, connection: int) -> bool:
         """Whether a fault can act on a connection."""
-        return self.watches_all or any(fault.may_match(connection) for fault in self.faults)
+        return self.watches_all or self.can_act(connection)
+
+    def can_act(self, connection: int) -> bool:
+        """Whether there is a fault that can act on a connection."""
+        return any(fault.may_match(connection) for fault in self.faults)
 
     def choose(self, step: Step, connection: int) -> Fault | None:
         """The first fault that acts on a frame."""
@@ -88,6 +96,11 @@ class FaultSet:
         """The filter of the frames that are held for a person; empty: none are."""
         found = [each.where.text for each in self.faults if each.name == INTERCEPT]
         return found[0] if found else ""
+
+    @property
+    def late(self) -> int:
+        """Connections on which faults will act as soon as what passed there is learned."""
+        return sum(self.can_act(layer.number) for layer in self.idle)
 
     def holds(self, fault: Fault) -> bool:
         """Whether a fault that holds frames, and was chosen for one, may still do so."""
@@ -116,7 +129,10 @@ class FaultSet:
         """What acts on the frames of one connection."""
         from amqpscope.proxy.faults.layer import FaultLayer
 
-        return FaultLayer(self, connection)
+        layer = FaultLayer(self, connection)
+        if not layer.following:
+            self.idle.add(layer)
+        return layer
 
     def describe(self) -> list[dict[str, Any]]:
         """All faults as tables."""

@@ -4,12 +4,13 @@
     {"do": "add", "rule": "..."}        {"added": {...}}
     {"do": "remove", "name": "..."}     {"removed": {...}}
     {"do": "intercept", "filter": "..."}
-    {"do": "held"}                      {"held": [...], "count": 3, "intercept": "..."}
+    {"do": "held"}                      {"held": [...], "count": 3, "intercept": "...", "late": 0}
     {"do": "frame", "number": 3}        {"frame": "...", "dialect": "", "secret": false}
     {"do": "decide", "number": 3, "action": "resume"}
 
-To decide is to resume (number "all": all frames), to edit, with frames in our notation, or to name
-any action of a fault. What is wrong with a question is the answer: {"error": "..."}.
+`late` counts connections that were open before a fault came and are still caught up with. To decide
+is to resume (number "all": all frames), to edit, with frames in our notation, or to name any action
+of a fault. What is wrong with a question is the answer: {"error": "..."}.
 """
 
 from __future__ import annotations
@@ -77,7 +78,12 @@ def list_held(relay: Relay, _: Table) -> Table:
     faults = FaultSet() if relay.faults is None else relay.faults
     held = list(faults.held.values())
     described = [each.describe() for each in held[:MOST_HELD]]
-    return {"held": described, "count": len(held), "intercept": faults.intercepted}
+    return {
+        "held": described,
+        "count": len(held),
+        "intercept": faults.intercepted,
+        "late": faults.late,
+    }
 
 
 def show_held(relay: Relay, question: Table) -> Table:

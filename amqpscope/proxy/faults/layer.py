@@ -15,6 +15,7 @@ from amqpscope.analysis import Analyzer, Numbering, Step
 from amqpscope.protocols.peers import CannotApplyError, Output, PeerView
 from amqpscope.protocols.registry import may_become_header
 from amqpscope.proxy.faults.acting import ACTIONS
+from amqpscope.proxy.faults.backlog import catch_up
 from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.held import Gate, Held
 from amqpscope.proxy.faults.lane import FOR_EVER, Lane
@@ -67,6 +68,10 @@ class FaultLayer:
         self.offsets = [[0, 0], [0, 0]]
         """Octets of each sender that each model has seen."""
         self.view: PeerView | None = None
+        self.following = faults.can_act(self.number)
+        """Faults may act; else what passes is only kept, and all of it in the short way."""
+        self.learning = False
+        """What is fed has passed already."""
         self.begun = False
         """The client has said something."""
         self.websocket: WebSocket | None = None
@@ -113,7 +118,7 @@ class FaultLayer:
         if side == CLIENT and not self.begun:
             self.begun = True
             if octets[: len(HTTP)] == HTTP:
-                self.websocket = WebSocket(extended=not self.faults.faults)
+                self.websocket = WebSocket(extended=self.learning)
         try:
             if self.websocket is None:
                 self.take(side, octets)
@@ -125,8 +130,14 @@ class FaultLayer:
             self.flush(side)
             self.pump()
 
+    def catch_up(self) -> None:
+        """Learn what has passed, a little at a time; from then on faults may act."""
+        catch_up(self)
+
     def step_aside(self, error: Exception) -> None:
         """Something is wrong with us: this connection is lost, and no other one with it."""
+        if self.learning:
+            raise error
         self.connection.report(
             f"this is a bug of amqpscope, the connection is reset: {type(error).__name__}: {error}"
         )
@@ -235,10 +246,12 @@ class FaultLayer:
             self.pass_untouched(stream, side, frame.offset - stream.offset)
         size = frame.offset + len(frame.raw) - stream.offset
         whole = size == len(frame.raw)
-        fault = self.faults.choose(step, self.number)
+        fault = None if self.learning else self.faults.choose(step, self.number)
         if not whole or self.view is None:
             if fault is not None:
-                self.report(fault, frame, "the frame is too large, part of it has passed")
+                self.report(fault, frame, "part of the frame has passed already")
+            if self.view is not None:
+                self.view.translate(frame)  # it counts all the same
             self.pass_untouched(stream, side, size)
             return
         if fault is not None:
@@ -365,7 +378,7 @@ class FaultLayer:
             self.follow(1 - side, side, octets)
         if self.websocket is not None and not self.connection.is_split:
             octets = self.websocket.release(side, stream.offset)
-        if octets:
+        if octets and not self.learning:
             self.sent_at[1 - side] = time.monotonic()
             self.connection.emit(side, octets)
 
@@ -389,6 +402,7 @@ class FaultLayer:
                     f"the connection ended: {held.name}, held as {held.number}, was not passed on"
                 )
             gate.clear()
+        self.faults.idle.discard(self)
 
     # Ends
 

@@ -64,6 +64,11 @@ class WebSocket:
         self.news = ""
         """What the user should know, once."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether no part of a frame, or of a head, waits for the rest."""
+        return not any(direction.buffer for direction in self.directions)
+
     def cut(self, side: int, octets: bytes) -> list[Piece]:
         """Take octets of a peer; the pieces that are whole."""
         direction = self.directions[side]

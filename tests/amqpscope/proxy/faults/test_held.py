@@ -201,7 +201,7 @@ def test_a_frame_that_is_lost_with_its_connection_is_reported(wire):
     wait_for_held(it)
     reset(it.client.socket)
     it.relay.settle()
-    assert ask(it, do="held") == {"held": [], "count": 0, "intercept": ""}
+    assert ask(it, do="held")["held"] == []
     told = it.relay.watch.told()
     assert any("transfer, held as 1, was not passed on" in line for line in told), told
 
@@ -265,6 +265,46 @@ def test_frames_are_held_by_a_filter_that_can_be_changed_and_taken_off(wire):
     decide(it, 2, "resume")
     assert it.server.hear() == canonical(SENT[3])
     assert [each["name"] for each in ask(it, do="list")["faults"]] == ["stop"]
+
+
+def test_a_connection_that_was_open_before_is_caught_up_with(relay, server):
+    it = Wire(relay, server, holdable=True)
+    it.play(SENDING)
+    it.client.socket.sendall(parse(SENT[0]) + parse(SENT[1])[:9])  # in the middle of a frame
+    assert it.server.hear() == canonical(SENT[0])
+    ask(it, do="intercept", filter="transfer")
+    while ask(it, do="held")["late"]:
+        pass
+    it.client.socket.sendall(parse(SENT[1])[9:])
+    assert it.server.hear() == canonical(SENT[1])
+    it.client.say(*SENT[2:4])
+    assert wait_for_held(it)[0]["summary"].startswith("#2 ")
+    decide(it, 1, "drop")  # for which the numbers must be known from the beginning
+    wait_for_held(it)
+    decide(it, 2, "resume")
+    assert it.server.hear() == canonical(SENT[3].replace("delivery-id=3", "delivery-id=2"))
+    flow = it.client.hear()
+    assert "next-incoming-id=3" in flow
+    assert "delivery-count=3 link-credit=8" in flow
+
+
+def test_what_is_only_kept_passes_unchanged_and_is_learned_without_stopping_others(relay, server):
+    it = Wire(relay, server, holdable=True)
+    it.play(SENDING)
+    octets = parse(SENT[1].replace("m1", noise(100).hex())) * 4000
+    it.client.socket.sendall(octets)
+    assert digest(receive(it.server.socket, len(octets))) == digest(octets)
+    ask(it, do="intercept", filter="flow && from == client")
+    late = it.client, it.server
+    it.connect()
+    started = time.monotonic()
+    it.play(SENDING)
+    assert time.monotonic() - started < PATIENCE / 2
+    it.client, it.server = late
+    while ask(it, do="held")["late"]:
+        pass
+    it.client.say("flow next-incoming-id=0 incoming-window=9 next-outgoing-id=0 outgoing-window=9")
+    wait_for_held(it)
 
 
 def test_all_that_waits_is_passed_on_at_once_and_what_comes_later_is_held_again(wire):
