@@ -165,7 +165,7 @@ class LayeredConnection(Connection):
     def take(self, side: int, octets: bytes) -> None:
         """Octets from a socket, none at its end."""
         bridge = self.bridge
-        if side == CLIENT and octets and not self.begun:
+        if side == CLIENT and octets and not self.begun and not self.ready:
             self.begun = True
             limit = self.relay.limits.handshake
             self.relay.clock.shaking(self, min(HOLD, limit) if limit else HOLD)

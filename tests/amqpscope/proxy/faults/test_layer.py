@@ -2,6 +2,7 @@
 
 import pytest
 
+from amqpscope.proxy.clock import Limits
 from dissectors.notation import parse, write
 from kit.proxy.relaying import was_reset
 from kit.proxy.wire import OPENING, SENDING, Wire, fault, measured
@@ -51,6 +52,13 @@ def test_a_delay_holds_one_direction_alone(wire):
     received, seconds = measured(it.client.hear)
     assert received == "empty"
     assert seconds < 0.9
+
+
+def test_a_connection_without_tls_is_not_asked_for_a_handshake(wire):
+    it = wire(fault("delivery-id == 99", "drop"), limits=Limits(handshake=0.2))
+    assert it.server.hears_nothing(0.6)
+    it.client.say(SENT[0])
+    assert it.server.hear() == canonical(SENT[0])
 
 
 def test_a_dropped_delivery_leaves_no_hole_in_the_numbers(wire):
