@@ -99,9 +99,7 @@ class ProxyScope(Scope):
         elif kind == FAULT:
             self.prompt.ask(kind, "fault:", "", RULE)
         elif (held := self.chosen()) is not None:
-            self.prompt.ask(
-                kind, f"act on held frame {held['number']}, {held['name']}:", "", ACTIONS
-            )
+            self.prompt.ask(kind, f"act on {held['number']} {held['name']}:", "", ACTIONS)
 
     def on_prompt_answered(self, event: Prompt.Answered) -> None:
         """Do what was asked for."""
