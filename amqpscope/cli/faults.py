@@ -24,7 +24,7 @@ ACTIONS
 NOTE: Final = """\
 Frames are written in the notation of `amqpscope explain`; a channel, handle, delivery-id or
 delivery-tag that is left out is the one that fits. Faults that are added act on connections that
-begin after that, and on those that had faults already.
+begin after that, and on those that had faults already; where the proxy has a screen, on all.
 
 \b
 PRESETS
