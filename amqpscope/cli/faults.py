@@ -108,7 +108,10 @@ def remove(name: str | None, fault: str) -> None:
 @click.argument("where", metavar="FILTER")
 @proxy_option
 def intercept(name: str | None, where: str) -> None:
-    """Hold frames that match FILTER until you decide on each; '' holds none any more."""
+    """Hold the frames that match FILTER; '' holds none.
+
+    Each waits, with what its sender sends next, until you decide on it.
+    """
     ask(name, {"do": "intercept", "filter": where})
 
 
@@ -116,7 +119,7 @@ def intercept(name: str | None, where: str) -> None:
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
 @proxy_option
 def list_held(name: str | None, form: str) -> None:
-    """Show the frames that wait for a decision, and who gives up on them when."""
+    """Show the held frames, and who gives up on them when."""
     answer = ask(name, {"do": "held"})
     if form == "json":
         click.echo(json.dumps(answer["held"], indent=1))
@@ -135,7 +138,7 @@ number_argument = click.argument("number", type=int, required=False)
 @click.option("--all", "everything", is_flag=True, help="All frames that wait.")
 @proxy_option
 def resume(name: str | None, number: int | None, everything: bool) -> None:
-    """Pass on the frame that waits under NUMBER, as it came."""
+    """Pass a held frame on as it came."""
     decide(name, "all" if everything else number, "resume")
 
 
@@ -143,7 +146,7 @@ def resume(name: str | None, number: int | None, everything: bool) -> None:
 @number_argument
 @proxy_option
 def drop(name: str | None, number: int | None) -> None:
-    """Do not pass a frame that waits on."""
+    """Do not pass a held frame on."""
     decide(name, number, "drop")
 
 
@@ -151,7 +154,7 @@ def drop(name: str | None, number: int | None) -> None:
 @number_argument
 @proxy_option
 def duplicate(name: str | None, number: int | None) -> None:
-    """Pass a frame that waits on twice."""
+    """Pass a held frame on twice."""
     decide(name, number, "duplicate")
 
 
@@ -159,7 +162,7 @@ def duplicate(name: str | None, number: int | None) -> None:
 @number_argument
 @proxy_option
 def disconnect(name: str | None, number: int | None) -> None:
-    """End the connection of a frame that waits: FIN to both peers."""
+    """End the connection of a held frame: FIN to both peers."""
     decide(name, number, "disconnect")
 
 
@@ -168,7 +171,13 @@ def disconnect(name: str | None, number: int | None) -> None:
 @click.argument("action")
 @proxy_option
 def act(name: str | None, number: int, action: str) -> None:
-    """Do to a frame that waits what a fault could do: 'set link-credit=0', 'reject', 'delay 2s'."""
+    """Do to a held frame what a fault could do.
+
+    \b
+    amqpscope faults act 1 'set link-credit=0'
+    amqpscope faults act 2 'reject condition=amqp:not-allowed'
+    amqpscope faults act 3 'delay 2s'
+    """
     decide(name, number, action)
 
 
@@ -178,9 +187,10 @@ def act(name: str | None, number: int, action: str) -> None:
 @click.option("--show-secrets", is_flag=True, help="Open frames with passwords and tokens too.")
 @proxy_option
 def edit(name: str | None, number: int, frame: str | None, show_secrets: bool) -> None:
-    """Send FRAME in the place of one that waits; without FRAME, what you make of it in $EDITOR.
+    """Send FRAME in the place of a held one.
 
-    Fields that you leave alone are translated as ever; the others are sent as you write them.
+    Without FRAME the held one is opened in $EDITOR. Fields that you leave alone are translated so
+    that both peers still agree; the others are sent as you write them.
     """
     if frame is None:
         frame = edit_in_editor(name, number, show_secrets)
