@@ -15,7 +15,8 @@ import time
 
 import pytest
 
-from kit.proxy.relaying import PATIENCE, noise, receive, receive_all, split
+from dissectors.notation import parse
+from kit.proxy.relaying import PATIENCE, echo, noise, receive, receive_all, split
 
 SOON = 13
 """Seconds within which SIGTERM ends everything, on a busy machine."""
@@ -190,7 +191,7 @@ def on_terminal(proxy, server):
     """The proxy with its screen on a terminal of its own; and the other end of that terminal."""
     ends = []
 
-    def start(*arguments, leads):
+    def start(*arguments, leads, handler=echo):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
 
@@ -201,7 +202,7 @@ def on_terminal(proxy, server):
         pipes = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
         environment = {**os.environ, "TERM": "xterm-256color"}
         how = {"env": environment, "preexec_fn": lead if leads else None, **pipes}
-        run = proxy(server(), *arguments, **how)
+        run = proxy(server(handler), *arguments, **how)
         os.close(theirs)
         screen = Screen(ours)
         ends.append(screen)
@@ -235,6 +236,10 @@ class Screen:
             assert time.monotonic() < until, self.seen
             time.sleep(0.02)
 
+    def press(self, keys):
+        for key in keys:
+            os.write(self.end, bytes((key,)))
+
     def close(self):
         if self.end >= 0:
             os.close(self.end)
@@ -248,6 +253,37 @@ def test_the_screen_ends_with_its_terminal(on_terminal, leads):
     screen.close()
     run.process.wait(SOON)
     assert is_gone(child)
+
+
+@pytest.mark.parametrize("how", ["left", "killed", "closed"])
+def test_a_frame_that_is_held_on_the_screen_is_passed_on_however_that_ends(on_terminal, how):
+    header, opened = parse("header AMQP 1.0.0"), parse('open container-id="c"')
+    received = []
+
+    def note(peer):
+        while octets := peer.recv(1 << 16):
+            received.append(octets)
+
+    run, screen = on_terminal(leads=False, handler=note)
+    address = split(screen.seen.decode().partition("listening on ")[2].partition(",")[0])
+    screen.press(b"i")
+    screen.wait_for(b"hold:")
+    screen.press(b"open\r")
+    screen.wait_for(b"holding frames")
+    with socket.create_connection(address, PATIENCE) as client:
+        client.sendall(header + opened)
+        screen.wait_for("‖ 1 held".encode())
+        assert b"".join(received) in (b"", header)
+        if how == "killed":
+            os.kill(run.child(), signal.SIGKILL)
+        elif how == "closed":
+            screen.close()
+        else:
+            screen.press(b"qq")
+        until = time.monotonic() + PATIENCE
+        while b"".join(received) != header + opened:
+            assert time.monotonic() < until, received
+            time.sleep(0.02)
 
 
 def test_sigterm_ends_the_screen_and_leaves_the_terminal_as_it_was(on_terminal):
