@@ -33,7 +33,7 @@ NOT_THERE: Final = 1
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0.1),
-    default=25.0,
+    default=20.0,
     show_default=True,
     help="Take the best so far after this time.",
 )

@@ -27,11 +27,11 @@ from amqpscope.runs.input import Input
 from amqpscope.runs.run import Run
 
 SMALL: Final = 20
-"""Frames that are few enough in any case."""
-SHARE: Final = 0.1
-"""The share of the frames that is small enough."""
-BUDGET: Final = 25.0
+"""Frames that are few enough not to risk new errors for fewer."""
+BUDGET: Final = 20.0
 """Seconds after which the best so far is taken."""
+AT_LEAST: Final = 5.0
+"""Seconds for the search, however long reading took."""
 AROUND: Final = (10, 100, 1000, 10_000)
 """Frames before the finding that are tried together with how all began."""
 BEGINNING: Final = 3
@@ -98,6 +98,10 @@ class OutOfTime(Exception):
     """The time is up: the best so far has to do."""
 
 
+class Enough(Exception):
+    """What is left is small enough."""
+
+
 @dataclass(frozen=True)
 class Known:
     """What is known of something that was sent, from the first reading."""
@@ -130,6 +134,7 @@ class Minimiser:
         self.allowed: set[tuple[str, str]] = set()
         """Rules and peers that were found at first."""
         self.tests = 0
+        self.begun = time.monotonic()
         self.deadline = 0.0
         self.kept: Kept = frozenset()
         self.ends: Kept = frozenset()
@@ -237,7 +242,10 @@ class Minimiser:
         if time.monotonic() > self.deadline:
             raise OutOfTime
         self.tests += 1
-        seen = self.look(exchanges)
+        return self.is_good(self.look(exchanges), strict=strict)
+
+    def is_good(self, seen: Seen, *, strict: bool) -> bool:
+        """Whether the rules see what is wanted and, if strict, nothing that is new and wrong."""
         if not self.goal.is_met(seen):
             return False
         return not strict or all(
@@ -251,7 +259,7 @@ class Minimiser:
         """Find the smallest capture that shows something; None where even all of it does not."""
         self.goal = goal
         begun = time.monotonic()
-        self.deadline = begun + self.settings.seconds
+        self.deadline = max(self.begun + self.settings.seconds, begun + AT_LEAST)
         before = len(self.known)
         interrupted = False
         try:
@@ -273,9 +281,12 @@ class Minimiser:
         with suppress(OutOfTime):
             self._reduce(strict=True)
         self.deadline = end
-        small = max(SMALL, int(SHARE * len(self.known)))
-        if self._frames() > small:
-            self._reduce(strict=False)
+        if self._frames() > SMALL:
+            with suppress(Enough):
+                self._reduce(strict=False, enough=SMALL)
+            seen = self.look(self.chosen(self.kept))
+            self.allowed.update((each.rule, each.peer) for each in seen.findings)
+            self._reduce(strict=True)
         self._simplify()
 
     def _frames(self) -> int:
@@ -324,7 +335,7 @@ class Minimiser:
                 found.add(each.place)
         return frozenset(found)
 
-    def _reduce(self, *, strict: bool) -> None:
+    def _reduce(self, *, strict: bool, enough: int = 0) -> None:
         """Take out the large things first, then the small ones, until nothing more can go."""
 
         def holds(kept: Kept) -> bool:
@@ -332,7 +343,10 @@ class Minimiser:
             if shown:
                 # Kept at once, so that the best so far is at hand when time is up.
                 self.kept = kept
-                self.watch(self._frames(), self.tests)
+                left = self._frames()
+                self.watch(left, self.tests)
+                if left <= enough:
+                    raise Enough
             return shown
 
         reducer = Reducer(self.kept, holds)
@@ -405,12 +419,11 @@ class Minimiser:
 
     def _result(self, before: int, *, interrupted: bool) -> Minimised | None:
         """What is left, whole: with an end of both directions where it still shows the same."""
-        self.deadline = time.monotonic() + self.settings.seconds
-        exchanges = self.chosen(self.kept)
-        closed = [with_ends(each) for each in exchanges]
-        if self.shows(closed, strict=True):
-            exchanges = closed
+        exchanges = [with_ends(each) for each in self.chosen(self.kept)]
         seen = self.look(exchanges)
+        if not self.is_good(seen, strict=True):
+            exchanges = self.chosen(self.kept)
+            seen = self.look(exchanges)
         if not self.goal.is_met(seen):
             return None
         wanted = self.goal.finding
