@@ -6,11 +6,16 @@ def test_our_client_keeps_to_the_protocol(amqp_proxy):
 
 def test_a_recording(amqp_lint):
     amqp_lint("run.pcap", ignore=["CON-008"])
+
+def test_our_client_does_as_ever(amqp_proxy, amqp_same_as):
+    run_the_client(amqp_proxy("amqp://localhost:5672").url)
+    amqp_same_as("golden.pcapng", ignore=["open.properties"])
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -33,6 +38,17 @@ LAST = 20
 
 Lint = Callable[..., "list[Finding]"]
 Proxy = Callable[..., "Proxied"]
+SameAs = Callable[..., None]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option with which recordings become the golden ones."""
+    group = parser.getgroup("amqpscope")
+    group.addoption(
+        "--update-golden",
+        action="store_true",
+        help="Let amqp_same_as store recordings as the golden ones, instead of comparing them.",
+    )
 
 
 @pytest.fixture
@@ -74,6 +90,62 @@ def fail(reason: str) -> None:
     """Fail the test for a reason that needs no traceback."""
     __tracebackhide__ = True
     pytest.fail(reason, pytrace=False)
+
+
+@pytest.fixture
+def amqp_same_as(request: pytest.FixtureRequest) -> SameAs:
+    """Compare a recording with a golden one: fails the test where they do something differently.
+
+    The golden one is looked for beside the test; the second argument is the recording, by default
+    that of the newest `amqp_proxy` of the test so far. `ignore`, `only` and `exact` are those of
+    `amqpscope diff`. With `--update-golden` the recording becomes the golden one.
+    """
+    return partial(same_as, request)
+
+
+def same_as(
+    request: pytest.FixtureRequest,
+    golden: str | os.PathLike[str],
+    recording: str | os.PathLike[str] | None = None,
+    *,
+    ignore: Iterable[str] = (),
+    only: Iterable[str] = (),
+    exact: bool = False,
+) -> None:
+    """Compare a recording with a golden one, or make it the golden one."""
+    __tracebackhide__ = True
+    from amqpscope.insight.diff.differences import Scope
+    from amqpscope.report.diff_text import DiffText
+    from amqpscope.report.look import PLAIN_TEXT
+    from amqpscope.runs.diff import CannotCompare, DiffSettings, compare_captures
+
+    place = request.path.parent / golden
+    given = os.fspath(newest_recording(request) if recording is None else recording)
+    if request.config.getoption("--update-golden", default=False):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(given, place)
+        return
+    if not place.exists():
+        fail(f"amqp_same_as: there is no {place}; --update-golden stores one")
+    settings = DiffSettings(Scope(tuple(only), tuple(ignore)), exact)
+    try:
+        diff = compare_captures(str(place), given, settings)
+    except CannotCompare as error:
+        fail(f"amqp_same_as: {error}")
+    else:
+        if not diff.equal:
+            fail("\n".join(DiffText(PLAIN_TEXT).lines(diff)))
+
+
+def newest_recording(request: pytest.FixtureRequest) -> str:
+    """What the newest proxy of a test has recorded."""
+    __tracebackhide__ = True
+    proxies = request.node.stash.get(PROXIES, [])
+    if not proxies:
+        fail("amqp_same_as: no recording is given, and the test has no amqp_proxy")
+    newest = proxies[-1]
+    _ = newest.checked  # all that has passed is in the file then
+    return str(newest.recording)
 
 
 @pytest.fixture

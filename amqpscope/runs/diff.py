@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from amqpscope.capture.source import CaptureError
 from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.insight.diff.compare import compare
 from amqpscope.insight.diff.differences import Diff, Scope
 from amqpscope.insight.diff.entries import Recording
-from amqpscope.runs.input import Input
+from amqpscope.runs.input import Input, split_connection
 from amqpscope.runs.run import Run
 
 
@@ -58,3 +59,24 @@ def compare_recordings(
 def choose(recordings: list[Recording], number: int) -> list[Recording]:
     """The connection of a number; all for 0."""
     return [each for each in recordings if number in (0, each.number)]
+
+
+class CannotCompare(Exception):
+    """One of two captures could not be read, or has no such connection."""
+
+
+def compare_captures(a: str, b: str, settings: DiffSettings) -> Diff:
+    """What two captures do differently, each by its path, or as `PATH#N`."""
+    read = []
+    for name in (a, b):
+        path, number = split_connection(name)
+        try:
+            recordings, result = read_recordings(Input(path), settings)
+        except CaptureError as error:
+            raise CannotCompare(str(error)) from error
+        chosen = choose(recordings, number)
+        if not chosen:
+            raise CannotCompare("; ".join(result.lines()) or f"{name}: there is no such connection")
+        result.path = name
+        read.append((chosen, result))
+    return compare_recordings(read[0], read[1], settings)

@@ -1,5 +1,6 @@
 """The fixture `amqp_lint`, in tests that pytest runs for us."""
 
+import shutil
 import subprocess
 import sys
 
@@ -72,3 +73,42 @@ def test_what_cannot_be_done_fails_the_test(run, body, told):
 def test_a_capture_without_amqp_fails_the_test(run, tmp_path, recorded):
     path = recorded("", name="empty.pcapng")
     assert "empty.pcapng: no AMQP in 3 packets" in run(f"amqp_lint({str(path)!r})").stdout
+
+
+@pytest.fixture
+def compare(tmp_path):
+    """Run a test that compares a recording with a golden one, after `golden` was stored."""
+
+    def compare(golden, recording, *options):
+        tmp_path.joinpath("conftest.py").write_text(
+            "from amqpscope.pytest_plugin import amqp_same_as\n"
+        )
+        call = f"amqp_same_as('golden.pcapng', {str(recording)!r})"
+        tmp_path.joinpath("test_it.py").write_text(f"def test_it(amqp_same_as):\n    {call}\n")
+        tmp_path.joinpath("pytest.ini").write_text("[pytest]\n")
+        if golden is not None:
+            shutil.copyfile(golden, tmp_path / "golden.pcapng")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command += [*options, "test_it.py"]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return compare
+
+
+def test_a_recording_that_does_as_the_golden_one_passes(compare, good):
+    assert compare(good, good).returncode == 0
+
+
+def test_one_that_does_not_fails_with_what_is_different(compare, good, bad):
+    done = compare(good, bad)
+    assert done.returncode == 1
+    assert "They part at frame" in done.stdout
+
+
+def test_without_a_golden_one_the_test_fails_until_one_is_stored(compare, good, tmp_path):
+    assert "--update-golden stores one" in compare(None, good).stdout
+    assert compare(None, good, "--update-golden").returncode == 0
+    assert (tmp_path / "golden.pcapng").read_bytes() == good.read_bytes()
+    assert compare(None, good).returncode == 0
