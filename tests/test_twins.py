@@ -28,6 +28,7 @@ ELSEWHERE = (
     ("amqpscope/filter", "durations", "amqpscope/filter/test_messages.py"),
     ("amqpscope/filter", "completion errors lexer", "amqpscope/filter/test_parser.py"),
     ("amqpscope/filter", "__init__ facts names operands view", "amqpscope/filter/test_compiler.py"),
+    ("amqpscope/insight/diff", "*", "amqpscope/runs/test_diff.py"),
     ("amqpscope/insight", "counters", "amqpscope/insight/test_statistics.py"),
     ("amqpscope/insight", "message_*", "amqpscope/insight/test_messages.py"),
     ("amqpscope/insight", "state", "amqpscope/cli/test_state.py"),
@@ -42,6 +43,8 @@ ELSEWHERE = (
     ("amqpscope/model", "*", "amqpscope/rules/v1_0/test_examples.py"),
     # What a family says of its frames is tested where it is shown.
     ("amqpscope/protocols/**", "broker", "amqpscope/insight/journeys/test_journeys.py"),
+    ("amqpscope/protocols/**", "comparison", "amqpscope/runs/test_diff.py"),
+    ("amqpscope/protocols/**", "simpler", "amqpscope/runs/test_minimise.py"),
     ("amqpscope/protocols", "ending_words", "amqpscope/report/test_endings.py"),
     (
         "amqpscope/protocols/**",
@@ -90,6 +93,7 @@ ELSEWHERE = (
     ("amqpscope/proxy", "files", "amqpscope/proxy/test_record.py"),
     ("amqpscope/report", "formats look", "amqpscope/cli/test_read.py"),
     ("amqpscope/report", "broker* trace", "amqpscope/cli/test_broker.py"),
+    ("amqpscope/report", "diff_*", "amqpscope/cli/test_diff.py"),
     ("amqpscope/report", "illustration", "amqpscope/report/test_html.py"),
     ("amqpscope/report", "stuck", "amqpscope/cli/test_stuck.py"),
     # A rule is tested by the exchanges of its own docstring.
@@ -99,6 +103,7 @@ ELSEWHERE = (
     ("amqpscope/rules/v0_9/**", "*", "amqpscope/rules/v0_9/test_examples.py"),
     ("amqpscope/rules/**", "*", "amqpscope/rules/v1_0/test_examples.py"),
     ("amqpscope/runs", "collector input", "amqpscope/runs/test_run.py"),
+    ("amqpscope/runs", "ddmin", "amqpscope/runs/test_minimise.py"),
     # What workers do is tested without Spark, and the whole with it.
     ("amqpscope/spark", "__init__ outcome stages", "amqpscope/spark/test_job.py"),
     ("amqpscope/spark", "stream_numbering", "amqpscope/spark/test_follow.py"),

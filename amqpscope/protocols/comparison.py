@@ -32,11 +32,25 @@ class Lane(NamedTuple):
 
 
 class Lanes:
-    """Finds the lane of each frame of one connection."""
+    """Finds the lane of each frame of one connection, and of the deliveries that frames answer."""
+
+    def __init__(self) -> None:
+        self.begun: dict[int, Lane] = {}
+        """The lane of each delivery, by its first frame."""
 
     def lane(self, event: Event) -> Lane:
         """Where a frame belongs, seen from its sender."""
         return Lane(CONNECTION)
+
+    def note(self, event: Event, lane: Lane) -> None:
+        """Remember the delivery that a frame begins."""
+        begins = event.begins
+        if begins is not None:
+            self.begun[begins.mark.frame] = lane
+
+    def answered(self, event: Event) -> list[int]:
+        """The first frames of the deliveries that a frame answers."""
+        return [each.mark.frame for each in event.covers]
 
 
 class Counter:

@@ -94,7 +94,7 @@ class Compared:
                 plain[entry.sender, entry.lane].append(entry)
                 continue
             for first in entry.answered:
-                lane = recording.begun.get(first, entry.lane)
+                lane = recording.lanes.begun.get(first, entry.lane)
                 one = replace(entry, answered=[first])
                 answers[entry.sender, lane].append((first, one))
         ordered = {
@@ -125,26 +125,33 @@ class Compared:
         return found
 
     def _align(self, a: list[Entry], b: list[Entry]) -> list[Pair]:
-        if not self.strict:
-            a, b = self._without_cadence(a, b)
-        return align(a, b, self.settling)
+        """Pair the frames of a lane, but for those whose number is a matter of time.
 
-    def _without_cadence(self, a: list[Entry], b: list[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """The frames of a lane without those whose number is a matter of time.
-
-        The first of a link stays: it is what a receiver begins with.
+        The first of these on a link stays: it is what a receiver begins with.
         """
-        for name in {each.name for each in (*a, *b) if each.cadence}:
-            counts = [sum(each.name == name and each.cadence for each in lane) for lane in (a, b)]
-            self.skipped[name] += counts[0] - counts[1]
-        return _rare(a), _rare(b)
+        pairs = align(a, b, self.settling)
+        if self.strict:
+            return pairs
+        firsts = (_first_cadence(a), _first_cadence(b))
+        found: list[Pair] = []
+        for one, other in pairs:
+            known = [
+                (each, first)
+                for each, first in ((one, firsts[0]), (other, firsts[1]))
+                if each is not None
+            ]
+            if not all(each.cadence and each.frame != first for each, first in known):
+                found.append((one, other))
+            elif len(known) == 1:
+                self.skipped[known[0][0].name] += 1 if other is None else -1
+        return found
 
     def _note_gone(self, pairs: Iterable[Pair], gone: tuple[set[int], set[int]]) -> None:
         """Remember the deliveries that only one has."""
         for a, b in pairs:
-            if a is not None and b is None and a.frame in self.a.begun:
+            if a is not None and b is None and a.frame in self.a.lanes.begun:
                 gone[0].add(a.frame)
-            elif b is not None and a is None and b.frame in self.b.begun:
+            elif b is not None and a is None and b.frame in self.b.lanes.begun:
                 gone[1].add(b.frame)
 
     def _answers(
@@ -305,17 +312,9 @@ class Compared:
         return sorted(placed, key=lambda each: (each.kind == FINDING, each.order))
 
 
-def _rare(lane: list[Entry]) -> list[Entry]:
-    """A lane with the first of what comes over and over, where it belongs to a link."""
-    kept: list[Entry] = []
-    known: set[str] = set()
-    for entry in lane:
-        if entry.cadence and (entry.name in known or entry.lane.kind != "link"):
-            continue
-        if entry.cadence:
-            known.add(entry.name)
-        kept.append(entry)
-    return kept
+def _first_cadence(lane: list[Entry]) -> int:
+    """The first frame of what comes over and over on a link; 0: there is none."""
+    return next((each.frame for each in lane if each.cadence and each.lane.kind == "link"), 0)
 
 
 def shape(entries: list[Entry]) -> Counter[Any]:

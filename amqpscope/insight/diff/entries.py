@@ -64,8 +64,6 @@ class Recording:
         self.show_secrets = show_secrets
         self.entries: list[Entry] = []
         self.findings: list[Finding] = []
-        self.begun: dict[int, Lane] = {}
-        """The lane of each delivery, by its first frame."""
         self.lanes = self.comparison.lanes()
         self.latencies: dict[str, list[int]] = {}
         """By address: how long each delivery took to be settled, in nanoseconds."""
@@ -86,11 +84,9 @@ class Recording:
             voice.summary(event, self.show_secrets), frame.raw, frame.raw[frame.unit.payload :],
             comparison.cadence(name, facts), event.message is not None, event.carries,
         )  # fmt: skip
-        begins = event.begins
-        if begins is not None:
-            self.begun[begins.mark.frame] = lane
+        self.lanes.note(event, lane)
         if name in comparison.settling:
-            entry.answered = [each.mark.frame for each in event.covers]
+            entry.answered = self.lanes.answered(event)
         for each in event.settles:
             if each.mark.frame:
                 taken = self.latencies.setdefault(each.place.address, [])

@@ -8,28 +8,48 @@ from typing import Any, Final
 MARK: Final = "*"
 """What stands for such a part."""
 
-_GENERATED: Final = re.compile(
+LONGEST: Final = 4096
+"""Characters of a text in which such parts are looked for: names and ids are short."""
+
+_FIXED: Final = re.compile(
     "|".join((
         r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
         r"sig=[^&\s\"']+",
-        r"(?<![A-Za-z0-9])(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{8,}",
-        r"[0-9]{9,}",
-        # base64 and its kin: long, with capitals, small letters and digits
-        r"(?=[A-Za-z0-9_+/-]*[0-9])(?=[A-Za-z0-9_+/-]*[a-z])(?=[A-Za-z0-9_+/-]*[A-Z])"
-        r"[A-Za-z0-9_+/-]{20,}=*",
         r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?",
     ))
 )  # fmt: skip
+_RUN: Final = re.compile(r"[A-Za-z0-9]{8,}")
+_LONG_RUN: Final = re.compile(r"[A-Za-z0-9_+/-]{20,}=*")
+_HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
+MANY_DIGITS: Final = 9
 
 
 def without_generated(text: str) -> str:
     """A text with a mark for each part that was made up."""
-    return _GENERATED.sub(MARK, text)
+    if len(text) > LONGEST:
+        return text
+    return _LONG_RUN.sub(_base64, _RUN.sub(_number, _FIXED.sub(MARK, text)))
+
+
+def _number(run: re.Match[str]) -> str:
+    """A mark in the place of a long number, decimal or hexadecimal."""
+    text = run[0]
+    digits = sum(map(str.isdigit, text))
+    if digits == len(text):
+        return MARK if digits >= MANY_DIGITS else text
+    return MARK if digits and _HEXADECIMAL.issuperset(text) else text
+
+
+def _base64(run: re.Match[str]) -> str:
+    """A mark in the place of base64 and its kin: long, with capitals, small letters and digits."""
+    text = run[0]
+    kinds = (str.isdigit, str.islower, str.isupper)
+    return MARK if all(any(map(kind, text)) for kind in kinds) else text
 
 
 def is_generated(value: Any) -> bool:
     """Whether a name has a part that was made up."""
-    return isinstance(value, str) and _GENERATED.search(value) is not None
+    return isinstance(value, str) and without_generated(value) != value
 
 
 def settled_value(value: Any) -> Any:

@@ -24,6 +24,7 @@ class Lanes(comparison.Lanes):
     """Finds the lane of each frame of one connection."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.channels = Counter()
         self.contents: dict[tuple[int, int], Lane] = {}
         """Where the content goes that a peer sends on a channel."""

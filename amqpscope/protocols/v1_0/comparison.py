@@ -10,6 +10,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.protocols import comparison
 from amqpscope.protocols.comparison import CONNECTION, Counter, Facts, Lane
 from amqpscope.protocols.v1_0.json import TAGS
+from dissectors.v1_0.bodies import Begin, Disposition, Transfer
 from dissectors.v1_0.tables import COMPOSITES
 
 VOLATILE: Final = frozenset((
@@ -43,8 +44,13 @@ class Lanes(comparison.Lanes):
     """Finds the lane of each frame of one connection."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.sessions = Counter()
         self.links = Counter()
+        self.channels: dict[tuple[int, int], int] = {}
+        """The partner's channel of a session, by peer and channel."""
+        self.sent: dict[tuple[int, int], dict[int, int]] = {}
+        """First frames by delivery-id, for each peer and channel."""
 
     def lane(self, event: shared.Event) -> Lane:
         """The link, session or connection that a frame belongs to, seen from its sender."""
@@ -60,6 +66,36 @@ class Lanes(comparison.Lanes):
             return Lane(kind, channel, begun)
         attached = self.links.use((*key, begun, handle), name == "attach", name == "detach")
         return Lane("link", channel, begun, str(handle), attached)
+
+    def note(self, event: shared.Event, lane: Lane) -> None:
+        """Remember a delivery by its id, also where the model cannot place it; and channels."""
+        super().note(event, lane)
+        unit, peer = cast(Event, event).unit, event.peer
+        body = unit.body
+        if isinstance(body, Begin):
+            self.sent.pop((peer, unit.channel), None)
+            if body.remote_channel is not None:
+                self.channels[peer, unit.channel] = body.remote_channel
+                self.channels[1 - peer, body.remote_channel] = unit.channel
+        elif isinstance(body, Transfer) and body.delivery_id is not None:
+            known = self.sent.setdefault((peer, unit.channel), {})
+            if body.delivery_id not in known:
+                known[body.delivery_id] = event.frame.number
+                self.begun.setdefault(event.frame.number, lane)
+
+    def answered(self, event: shared.Event) -> list[int]:
+        """The deliveries that a disposition is about: by the model, or else by their ids."""
+        found = super().answered(event)
+        unit, peer = cast(Event, event).unit, event.peer
+        body = unit.body
+        if found or not isinstance(body, Disposition) or body.first is None:
+            return found
+        channel = unit.channel
+        if body.role:
+            peer, channel = 1 - peer, self.channels.get((peer, channel), channel)
+        last = body.first if body.last is None else body.last
+        known = self.sent.get((peer, channel), {})
+        return [frame for number, frame in known.items() if body.first <= number <= last]
 
 
 class Comparison(comparison.Comparison):
