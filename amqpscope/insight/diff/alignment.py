@@ -80,15 +80,16 @@ def best(a: Sequence[Entry], b: Sequence[Entry], settling: frozenset[str]) -> li
     i, j = rows, columns
     while i or j:
         here = costs[i][j]
-        if i and j and here == costs[i - 1][j - 1] + distance(a[i - 1], b[j - 1], settling):
-            found.append((a[i - 1], b[j - 1]))
-            i, j = i - 1, j - 1
+        # Of equal costs, what comes first is paired, and the rest is what only one has.
+        if i and here == costs[i - 1][j] + GAP:
+            found.append((a[i - 1], None))
+            i -= 1
         elif j and here == costs[i][j - 1] + GAP:
             found.append((None, b[j - 1]))
             j -= 1
         else:
-            found.append((a[i - 1], None))
-            i -= 1
+            found.append((a[i - 1], b[j - 1]))
+            i, j = i - 1, j - 1
     found.reverse()
     return found
 

@@ -129,18 +129,19 @@ class Compared:
 
         The first of these on a link stays: it is what a receiver begins with.
         """
-        pairs = align(a, b, self.settling)
         if self.strict:
-            return pairs
+            return align(a, b, self.settling)
+        plain = [[each for each in lane if not each.cadence] for lane in (a, b)]
+        often = [[each for each in lane if each.cadence] for lane in (a, b)]
+        found = align(plain[0], plain[1], self.settling)
         firsts = (_first_cadence(a), _first_cadence(b))
-        found: list[Pair] = []
-        for one, other in pairs:
+        for one, other in align(often[0], often[1], self.settling):
             known = [
                 (each, first)
                 for each, first in ((one, firsts[0]), (other, firsts[1]))
                 if each is not None
             ]
-            if not all(each.cadence and each.frame != first for each, first in known):
+            if not all(each.frame != first for each, first in known):
                 found.append((one, other))
             elif len(known) == 1:
                 self.skipped[known[0][0].name] += 1 if other is None else -1

@@ -33,6 +33,9 @@ DEFAULTS: Final = {
     row.name: {field.name: field.default for field in row.fields if field.default is not None}
     for row in COMPOSITES
 }
+# What the text of the specification says of fields that are left out, and its tables do not.
+DEFAULTS["attach"]["max-message-size"] = 0
+DEFAULTS["transfer"]["settled"] = False
 SYMBOLS: Final = frozenset(("expiry-policy",))
 """Fields whose default is a symbol."""
 MESSAGE_HEADER: Final = "header"
