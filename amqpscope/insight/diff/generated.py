@@ -14,6 +14,7 @@ LONGEST: Final = 4096
 _FIXED: Final = re.compile(
     "|".join((
         r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
+        r"\bamq\.(?:gen|ctag)-[\w-]+",
         r"sig=[^&\s\"']+",
         r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?",
     ))

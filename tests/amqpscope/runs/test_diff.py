@@ -156,7 +156,8 @@ def test_a_path_means_what_lies_below_it(pattern, path, is_meant):
     [
         ("fec61eb2-7a51-4ad6-850a-c3fa090ecdc4-orders", "*-orders"),
         ("ctag1.9f3b2a7c8d", "ctag1.*"),
-        ("amq.gen-JzTY20BRgKO2Hjg3XAdO1Q", "amq.*"),
+        ("amq.gen-JEVsjCTRk-kNVmMfHAeTTw", "*"),
+        ("key JzTY20BRgKO2Hjg3XAdO1Q", "key *"),
         ("order-4711", "order-4711"),
         ("m0xxxxxxxxxxxxxxxxxxxx", "m0xxxxxxxxxxxxxxxxxxxx"),
         ("deadbeat", "deadbeat"),
