@@ -50,7 +50,7 @@ def minimise(
 
     \b
     amqpscope minimise capture.pcapng --keep FLW-016 -o small.pcapng
-    amqpscope minimise capture.pcapng#3 --keep transfer-without-credit -o small.pcapng
+    amqpscope minimise run.pcapng#3 --keep transfer-without-credit -o small.pcap
     amqpscope minimise capture.pcapng --keep 'close && error' -o small.pcapng
 
     Connections, sessions, links, deliveries and frames are left out, then fields and messages, as

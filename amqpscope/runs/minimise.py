@@ -32,6 +32,8 @@ BUDGET: Final = 20.0
 """Seconds after which the best so far is taken."""
 AT_LEAST: Final = 5.0
 """Seconds for the search, however long reading took."""
+BROKER_RULES: Final = "BRK-"
+"""How the ids of rules begin that look at messages across connections."""
 AROUND: Final = (10, 100, 1000, 10_000)
 """Frames before the finding that are tried together with how all began."""
 BEGINNING: Final = 3
@@ -227,8 +229,11 @@ class Minimiser:
         return seen
 
     def _journeys(self) -> Journeys | None:
-        journeys = Journeys(self.rules, closed_world=self.settings.closed_world)
-        return journeys if journeys.is_wanted else None
+        """What follows messages, which costs much, only where the goal is a finding of it."""
+        wanted = self.goal.finding
+        if wanted is not None and not wanted.rule.startswith(BROKER_RULES):
+            return None
+        return Journeys(self.rules, closed_world=self.settings.closed_world)
 
     def chosen(self, kept: Kept) -> list[Exchange]:
         """The connections with what is kept of them."""
