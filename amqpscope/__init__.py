@@ -10,6 +10,9 @@ The bytes are read by `dissectors`; this package follows the conversation and sh
 
     with amqpscope.proxied("amqp://localhost:5672", fail_on="error") as proxy:
         run_the_client(proxy.url)
+
+    with amqpscope.replayed("broker.pcapng") as broker:
+        run_the_client(broker.url)
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from amqpscope.runs.api import steps as steps
     from amqpscope.runs.proxied import Violation as Violation
     from amqpscope.runs.proxied import proxied as proxied
+    from amqpscope.runs.replayed import Diverged as Diverged
+    from amqpscope.runs.replayed import replayed as replayed
 
 __version__ = "0.1.0"
 
@@ -57,6 +62,10 @@ def __getattr__(name: str) -> object:
         from amqpscope.runs import proxied
 
         return getattr(proxied, name)
+    if name in ("Diverged", "replayed"):
+        from amqpscope.runs import replayed
+
+        return getattr(replayed, name)
     if name in READING:
         from amqpscope.runs import api
 

@@ -67,6 +67,9 @@ ELSEWHERE = (
     ("amqpscope/protocols/**", "templates", "amqpscope/spark/test_state_templates.py"),
     ("amqpscope/protocols/**", "tree", "amqpscope/report/test_tree.py"),
     ("amqpscope/protocols/**", "protocol registry talk versions", "amqpscope/test_analysis.py"),
+    # A replay is tested by what the recorded peers, and real ones, see of it.
+    ("amqpscope/protocols/v*", "replay replay_*", "amqpscope/protocols/test_replay.py"),
+    ("amqpscope/replay", "*", "amqpscope/cli/test_replay.py"),
     # Faults are tested by what they do to frames between two sockets, and to real peers.
     ("amqpscope/cli", "faults", "amqpscope/proxy/faults/test_commands.py"),
     ("amqpscope/protocols", "peers_numbers", "amqpscope/proxy/faults/test_numbers.py"),

@@ -27,6 +27,7 @@ from amqpscope.cli.output import nothing
 from amqpscope.cli.pipeline import pipeline
 from amqpscope.cli.proxy import proxy
 from amqpscope.cli.read import demo, read
+from amqpscope.cli.replay import replay
 from amqpscope.cli.rules import explain, rules
 from amqpscope.cli.state import state, stats
 from amqpscope.cli.stuck import stuck
@@ -83,7 +84,7 @@ def cli() -> None:
 
 
 for command in (
-    read, proxy, faults, demo, lint, broker, trace, diff, minimise, convert, stuck, ladder, state,
-    stats, explain, rules, ca, pipeline,
+    read, proxy, faults, replay, demo, lint, broker, trace, diff, minimise, convert, stuck, ladder,
+    state, stats, explain, rules, ca, pipeline,
 ):  # fmt: skip
     cli.add_command(command)

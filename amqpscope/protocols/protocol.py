@@ -7,9 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 from amqpscope.protocols.peers import SettingReader
+from amqpscope.protocols.replay import Choices, Part
 from amqpscope.protocols.sketch import Notes, Records, Sketcher
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.voice import Voice
+from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import Connection
 from dissectors.native import mypyc_attr
 
@@ -78,6 +80,12 @@ class Protocol:
         `version` is empty where no header was seen; `holes` says of which peers octets were missed.
         """
         raise NotImplementedError
+
+    def part(
+        self, talk: Talk, frames: list[Frame], side: int, choices: Choices, ending: str
+    ) -> Part:
+        """One side of a recorded connection, to be played against a live peer."""
+        raise NotImplementedError(f"{self.name} cannot be replayed")
 
     # the state of its connections, where that is kept for later
 

@@ -116,7 +116,7 @@ class TlsPolicy:
 
     def upstream_end(self, alpn: tuple[str, ...]) -> TlsEnd:
         """The end toward the upstream, offering these protocols."""
-        context = _remembered(self._upstream, alpn, lambda: self._client_context(alpn))
+        context = _remembered(self._upstream, alpn, lambda: self.client_context(alpn))
         name = self._verified
         try:
             # Without a name Python would verify no name, and say nothing.
@@ -142,11 +142,20 @@ class TlsPolicy:
             )
         return TlsEnd(context, self._client_troubles)
 
+    def server_context(self, host: str) -> ssl.SSLContext:
+        """What clients that know us by a host are shown: the given certificate, or one made."""
+        given = self._given.get("")
+        if given is not None:
+            return given
+        names = tuple(dict.fromkeys(name for name in (host, "localhost") if name))
+        return self._leaves.context(names, "", lambda path: self._server_context(path, None, ""))
+
     def agree(self, offered: tuple[str, ...]) -> str:
         """The protocol to agree on with a client when the upstream is plain."""
         return next((name for name in FITTING_ALPN if name in offered), "")
 
-    def _client_context(self, alpn: tuple[str, ...]) -> ssl.SSLContext:
+    def client_context(self, alpn: tuple[str, ...] = ()) -> ssl.SSLContext:
+        """How to verify the upstream, and what to show it."""
         options = self.options
         # Not ssl.create_default_context: it would log secrets to SSLKEYLOGFILE by itself.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

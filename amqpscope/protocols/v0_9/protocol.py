@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.protocol import Protocol
+from amqpscope.protocols.replay import Choices, Part
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.v0_9.talk import UNKNOWN
 from amqpscope.protocols.v0_9.talk import Talk as Talk09
 from amqpscope.protocols.v0_9.voice import VOICE
+from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import Connection
 from dissectors.v0_9.dialects import by_version
 from dissectors.v0_9.resync import find_frame, judge_frame
@@ -60,6 +62,15 @@ class Amqp09(Protocol):
     ) -> Talk:
         """A connection of 0-9; without a header its dialect is taken from the name."""
         return Talk09(number, connection, protocol, version, holes, self.voice)
+
+    def part(
+        self, talk: Talk, frames: list[Frame], side: int, choices: Choices, ending: str
+    ) -> Part:
+        """One side of a recorded connection, to be played against a live peer."""
+        from amqpscope.protocols.v0_9.replay import Part09
+
+        assert isinstance(talk, Talk09)
+        return Part09(talk.spoken.dialect, frames, side, choices, ending)
 
     def setting_readers(self) -> list[SettingReader]:
         """What reads the fields of each kind of frame."""

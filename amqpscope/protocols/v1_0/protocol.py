@@ -7,12 +7,14 @@ from typing import Any, Final
 
 from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.protocol import Protocol
+from amqpscope.protocols.replay import Choices, Part
 from amqpscope.protocols.sketch import Records
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.v1_0.sketch import Notes, Sketcher
 from amqpscope.protocols.v1_0.talk import Talk as Talk10
 from amqpscope.protocols.v1_0.versions import HEADER_ONLY, NAME
 from amqpscope.protocols.v1_0.voice import VOICE
+from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import Connection
 from dissectors.v1_0.resync import find_frame, judge_frame
 from dissectors.v1_0.versions import NUMBERS
@@ -67,6 +69,14 @@ class Amqp10(Protocol):
     ) -> Talk:
         """A connection of 1.0."""
         return Talk10(number, connection, protocol, holes, self.voice)
+
+    def part(
+        self, talk: Talk, frames: list[Frame], side: int, choices: Choices, ending: str
+    ) -> Part:
+        """One side of a recorded connection, to be played against a live peer."""
+        from amqpscope.protocols.v1_0.replay import Part10
+
+        return Part10(frames, side, choices, ending)
 
     def setting_readers(self) -> list[SettingReader]:
         """What reads the fields of each kind of frame."""

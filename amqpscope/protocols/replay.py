@@ -1,0 +1,461 @@
+"""One peer of a recorded conversation, played against a live one: what all families share.
+
+The recording is cut in two. What our own peer did becomes `Act`s, what the other one did becomes
+`Cue`s. An act is sent as soon as its cues have come and the live peer allows it: credit, windows
+and frame sizes are those of the live connection, and so are all numbers. A live frame is matched
+with the cue of its place (link, role, address, turn), not with octets or with the order in which
+places took turns; where it differs in a field that tells, or has no cue, that is a `Divergence`.
+
+A `Part` has no socket: whoever owns one gives it what was received, and sends what `out` has.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from typing import Final, NamedTuple
+
+from amqpscope.stream.framer import Frame
+from amqpscope.stream.types import CLIENT, PEERS
+
+Lane = tuple[int, ...]
+"""What acts keep their order in: () is the connection, (2,) a session or channel, (2, 5) a link."""
+
+DROP: Final = "-"
+"""Of an act that cannot be sent any more: what it belongs to is gone."""
+NANOSECONDS: Final = 1e9
+MOST_DIVERGENCES: Final = 1000
+"""Divergences that are kept; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How the part is to be played."""
+
+    user: str | None = None
+    password: str = ""
+    vhost: str | None = None
+    """The virtual host, where the URL names one."""
+    host: str = ""
+    """The live server's name."""
+    secrets: bool = False
+    """Log in as the capture shows it."""
+    exact: bool = False
+    """Send what breaks the protocol too, and do not wait for credit."""
+    speed: float = 0.0
+    """1 as recorded, 2 twice as fast, 0 as fast as the peer allows."""
+    rate: float = 0.0
+    """Messages a second at most; 0: no limit."""
+    ignore: frozenset[str] = field(default_factory=frozenset)
+    """Fields that are not compared."""
+
+
+class FieldDifference(NamedTuple):
+    """A field that is not as it was recorded."""
+
+    name: str
+    expected: str
+    seen: str
+
+
+class Divergence(NamedTuple):
+    """Where the live peer leaves the script."""
+
+    kind: str
+    """`changed`, `missing` (recorded only), `extra` (live only) or `stuck`."""
+    frame: int
+    """The recorded frame; 0 where there is none."""
+    where: str
+    """`transfer on link 'orders'`."""
+    expected: str
+    """The recorded frame in notation; empty for none."""
+    seen: str
+    fields: tuple[FieldDifference, ...] = ()
+
+
+class Cue:
+    """Something that the other peer did in the recording."""
+
+    __slots__ = ("about", "frame", "left", "soft", "turn", "where")
+
+    def __init__(self, frame: Frame, where: str, turn: int, *, left: int = 1) -> None:
+        self.frame = frame
+        self.where = where
+        self.turn = turn
+        """Its place among all cues."""
+        self.left = left
+        """How much of it is still to come; 0: it has come, or is given up."""
+        self.about: object = None
+        """What it answers, as the family keeps it."""
+        self.soft = False
+        """A message or grant does not depend on it: an outcome that only says it went well."""
+
+
+class Act:
+    """A frame that our own peer sent in the recording, or several that belong together."""
+
+    __slots__ = ("about", "cues", "due", "frame", "index", "kind", "lane", "light", "message",
+                 "pause")  # fmt: skip
+
+    def __init__(self, kind: str, frame: Frame, lane: Lane, about: object) -> None:
+        self.kind = kind
+        self.frame = frame
+        self.lane = lane
+        self.about = about
+        """What it belongs to, as the family keeps it."""
+        self.index = 0
+        self.cues = 0
+        """How many cues were recorded before it."""
+        self.light = False
+        """It may go ahead of soft cues, and of others when nothing moves."""
+        self.message = False
+        """It begins a message."""
+        self.pause = 0.0
+        """Seconds since the frame before it, of either peer."""
+        self.due: float | None = None
+        """When it is sent, once everything else allows it."""
+
+
+class Part:
+    """One side of one recorded conversation."""
+
+    def __init__(self, frames: Sequence[Frame], side: int, choices: Choices) -> None:
+        self.frames = frames
+        self.side = side
+        self.choices = choices
+        self.cues: list[Cue] = []
+        self.acts: list[Act] = []
+        self.lanes: dict[Lane, deque[Act]] = {}
+        self.out = bytearray()
+        """What is to be sent now."""
+        self.divergences: list[Divergence] = []
+        self.uncounted = 0
+        """Divergences that were too many to keep."""
+        self.notes: list[str] = []
+        """What else the user should know, one line each."""
+        self.moves = 0
+        """Counts whatever got the conversation on."""
+        self.messages = [0, 0]
+        """Messages that passed, by who sent them."""
+        self.unsent = 0
+        """Acts that what they belong to did not live to see."""
+        self.ready = False
+        """The connection is set up as far as acts need it."""
+        self.over = ""
+        """How TCP is to be ended now: `fin` or `rst`; empty while it is needed."""
+        self.loose = side != CLIENT
+        """Lanes need not wait for each other: a server's links are independent."""
+        self.reason = ""
+        """Why the first act that waits is not sent."""
+        self.waiting: Act | None = None
+        self._met = [0, 0]
+        """Up to which cue all have come: of all, and of those that are not soft."""
+        self._next_message = 0.0
+        self.wake: float | None = None
+        """When to try again without hearing from the peer."""
+        self.wake_for_time = False
+        """Something is sent as soon as its time has come."""
+
+    # the script
+
+    def add_cue(self, frame: Frame, where: str, left: int = 1) -> Cue:
+        """Expect something of the other peer."""
+        cue = Cue(frame, where, len(self.cues), left=left)
+        self.cues.append(cue)
+        return cue
+
+    def add_act(self, kind: str, frame: Frame, lane: Lane, about: object = None) -> Act:
+        """Something to send."""
+        act = Act(kind, frame, lane, about)
+        act.index, act.cues = len(self.acts), len(self.cues)
+        self.acts.append(act)
+        self.lanes.setdefault(lane, deque()).append(act)
+        return act
+
+    def set_pauses(self) -> None:
+        """Note for each act how long after the frame before it, of either peer, it was sent."""
+        before = {}
+        last = self.frames[0].time if self.frames else 0
+        for frame in self.frames:
+            before[id(frame)] = max(0, frame.time - last)
+            last = frame.time
+        for act in self.acts:
+            act.pause = before.get(id(act.frame), 0) / NANOSECONDS
+
+    # what a family does
+
+    def start(self) -> None:
+        """Begin, when TCP is connected."""
+        raise NotImplementedError
+
+    def receive(self, octets: bytes, now: float) -> None:
+        """Take octets of the live peer."""
+        raise NotImplementedError
+
+    def obstacle(self, act: Act) -> str:
+        """Why the live peer does not allow an act now; empty: it does; DROP: it never will."""
+        raise NotImplementedError
+
+    def send(self, act: Act) -> bool:
+        """Put the octets of an act into `out`; whether that was all of it."""
+        raise NotImplementedError
+
+    def settle_down(self, now: float) -> None:
+        """Nothing more can be sent now: what politeness asks for."""
+
+    def beat(self, now: float) -> None:
+        """Send a heartbeat if one is due, and set `wake`."""
+
+    def finish_politely(self) -> None:
+        """The script is at its end and the connection is open: close it."""
+
+    @property
+    def closed(self) -> bool:
+        """Both peers have closed the connection."""
+        raise NotImplementedError
+
+    # playing
+
+    @property
+    def played(self) -> bool:
+        """Nothing more is to be sent."""
+        return not self.lanes
+
+    @property
+    def complete(self) -> bool:
+        """All was sent, and all has come."""
+        return self.played and self.first_missing() is None
+
+    def proceed(self, now: float) -> None:
+        """Send all that may be sent now."""
+        self.wake, self.reason, self.waiting = None, "", None
+        self.wake_for_time = False
+        if self.ready and not self.over:
+            self._play(now)
+            if not self.over:
+                self.settle_down(now)
+        self.beat(now)
+
+    def _play(self, now: float) -> None:
+        heads = [(acts[0].index, lane) for lane, acts in self.lanes.items()]
+        heapify(heads)
+        blocked: list[Lane] = []
+        while heads and not self.over:
+            _, lane = heappop(heads)
+            acts = self.lanes.get(lane)
+            if not acts:
+                continue
+            act = acts[0]
+            if any(nested(lane, other) for other in blocked):
+                blocked.append(lane)
+                continue
+            reason = self.delay(act, now)
+            if reason and reason is not DROP:
+                if self.waiting is None:
+                    self.waiting, self.reason = act, reason
+                if not self.loose:
+                    return
+                blocked.append(lane)
+                continue
+            if reason is DROP:
+                self.unsent += 1
+            else:
+                self.moves += 1
+            if reason is DROP or self.send(act):
+                acts.popleft()
+            if not acts:
+                self.lanes.pop(lane, None)
+            else:
+                heappush(heads, (acts[0].index, lane))
+
+    def delay(self, act: Act, now: float) -> str:
+        """Why an act is not sent now; empty if it is."""
+        reason = self.obstacle(act)
+        if reason is DROP:
+            return reason
+        reason = self.missing_cue(act) or reason
+        if reason:
+            return reason
+        if self.choices.speed and act.due is None:
+            act.due = now + act.pause / self.choices.speed
+        due = act.due or 0.0
+        if act.message and self.choices.rate:
+            due = max(due, self._next_message)
+            if due <= now:
+                self._next_message = max(self._next_message, now - 1) + 1 / self.choices.rate
+        if due > now:
+            self.wake = due if self.wake is None else min(self.wake, due)
+            self.wake_for_time = True
+            return "its time as recorded"
+        return ""
+
+    def missing_cue(self, act: Act) -> str:
+        """What the recorded peer had done before this act, and the live one has not."""
+        light = act.light and self.loose
+        at = self._met[light]
+        cues = self.cues
+        while at < len(cues) and (cues[at].left <= 0 or (light and cues[at].soft)):
+            at += 1
+        self._met[light] = at
+        if at >= act.cues:
+            return ""
+        return f"{cues[at].where} (frame {cues[at].frame.number})"
+
+    # matching
+
+    def meet(self, cue: Cue | None) -> None:
+        """Something expected has come."""
+        self.moves += 1
+        if cue is not None and cue.left > 0:
+            cue.left -= 1
+
+    def miss(self, cue: Cue, seen: str = "") -> None:
+        """Something expected will not come any more."""
+        if cue.left > 0:
+            cue.left = 0
+            self.diverge("missing", cue.frame, cue.where, seen=seen)
+
+    def is_moot(self, cue: Cue) -> bool:
+        """Whether a cue cannot come because what it answers was never sent."""
+        return False
+
+    def abandon(self, cues: Sequence[Cue], seen: str = "", *, crossed: bool = False) -> None:
+        """What will not come any more.
+
+        It is not missed where we ended it first, as that depends on what was in flight then, nor
+        where it answers what was never sent.
+        """
+        for cue in cues:
+            if cue.left > 0:
+                if crossed or self.is_moot(cue):
+                    cue.left = 0
+                else:
+                    self.miss(cue, seen)
+
+    def lose_peer(self) -> None:
+        """The live peer has ended TCP: nothing more comes."""
+        if not self.closed:
+            self.abandon(self.cues)
+
+    def first_missing(self) -> Cue | None:
+        """The first cue that has not come."""
+        at = self._met[0]
+        while at < len(self.cues) and self.cues[at].left <= 0:
+            at += 1
+        self._met[0] = at
+        return self.cues[at] if at < len(self.cues) else None
+
+    def diverge(
+        self,
+        kind: str,
+        frame: Frame | None,
+        where: str,
+        seen: str = "",
+        fields: Sequence[FieldDifference] = (),
+    ) -> None:
+        """Note where the live peer leaves the script."""
+        if len(self.divergences) >= MOST_DIVERGENCES:
+            self.uncounted += 1
+            return
+        number = 0 if frame is None else frame.number
+        expected = "" if frame is None else self.show(frame.raw)
+        self.divergences.append(Divergence(kind, number, where, expected, seen, tuple(fields)))
+
+    def show(self, raw: bytes) -> str:
+        """A frame in notation, for people's eyes."""
+        raise NotImplementedError
+
+    def differences(self, expected: dict[str, str], seen: dict[str, str]) -> list[FieldDifference]:
+        """The fields that differ, but for those that are not to be compared."""
+        return [
+            FieldDifference(name, *contrast(expected.get(name), seen.get(name)))
+            for name in {**expected, **seen}
+            if expected.get(name) != seen.get(name) and name not in self.choices.ignore
+        ]
+
+    # when nothing moves
+
+    @property
+    def recorded_pause(self) -> float:
+        """How long the recorded peers were silent before what is waited for now."""
+        cue = self.first_missing()
+        if cue is None:
+            return 0.0
+        before = [frame.time for frame in self.frames if frame.number < cue.frame.number]
+        return (cue.frame.time - before[-1]) / NANOSECONDS if before else 0.0
+
+    def loosen(self) -> bool:
+        """Nothing moves: let acts go ahead that wait only for order; whether that may help."""
+        if not self.loose:
+            self.loose = True
+            return True
+        act = self.waiting
+        if act is None or not act.light or self.obstacle(act):
+            return False
+        act.cues = 0
+        return True
+
+    def give_up(self) -> bool:
+        """What is waited for will not come: go on without it; whether there is a way on."""
+        act = self.waiting
+        if act is None:
+            first = self.first_missing()
+            if first is None:
+                return False
+            self.abandon(self.cues[first.turn :])
+            return True
+        if not self.missing_cue(act):
+            where = f"{act.kind} waits for {self.reason}"
+            self.diverge("stuck", act.frame, where)
+            self.drop_lane(act)
+            return True
+        for cue in self.cues[: act.cues]:
+            self.miss(cue)
+        return True
+
+    def drop_lane(self, act: Act) -> None:
+        """Leave out an act that cannot be sent, and those like it behind it."""
+        acts = self.lanes[act.lane]
+        while acts and acts[0].kind == act.kind:
+            acts.popleft()
+            self.unsent += 1
+        if not acts:
+            del self.lanes[act.lane]
+
+    def waits_for(self) -> str:
+        """What the conversation waits for now, in words; empty if for nothing."""
+        if self.waiting is not None:
+            act = self.waiting
+            return f"{act.kind} of frame {act.frame.number} waits for {self.reason}"
+        if not self.ready:
+            return f"the {PEERS[1 - self.side]} to set up the connection"
+        cue = self.first_missing()
+        return "" if cue is None else f"{cue.where} (frame {cue.frame.number})"
+
+
+def nested(one: Lane, other: Lane) -> bool:
+    """Whether one lane is the other, or lies within it, or around it."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def contrast(expected: str | None, seen: str | None, limit: int = 70) -> tuple[str, str]:
+    """Two texts as far as a line has room for them, from shortly before they differ."""
+    if expected is None or seen is None:
+        return excerpt(expected, limit), excerpt(seen, limit)
+    same = next(
+        (at for at, (a, b) in enumerate(zip(expected, seen, strict=False)) if a != b),
+        min(len(expected), len(seen)),
+    )
+    start = max(0, same - limit // 2)
+    lead = "..." if start else ""
+    return lead + excerpt(expected[start:], limit), lead + excerpt(seen[start:], limit)
+
+
+def excerpt(text: str | None, limit: int) -> str:
+    """A text as far as a line has room for it."""
+    if text is None:
+        return "absent"
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

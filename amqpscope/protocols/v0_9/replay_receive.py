@@ -1,0 +1,408 @@
+"""What a live peer of AMQP 0-9 sends, matched with the script.
+
+What comes in addition is reported, and answered so that its sender can go on: a request by its
+plainest reply, a message by a refusal, a close by its close-ok.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from amqpscope.protocols.v0_9.replay_live import Coming, Consumer, LiveChannel
+from amqpscope.protocols.v0_9.replay_script import (
+    ANSWERS,
+    Channel,
+    Expected,
+    Message,
+    named,
+    outcome_of,
+    stream_of,
+)
+from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v0_9.codec import Method
+from dissectors.v0_9.framing import Unit
+from dissectors.v0_9.notation_text import text_value
+from dissectors.v0_9.values import Value
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.v0_9.replay import Part09
+
+NEAR: Final = 16
+"""Recorded methods ahead among which one is looked for that does not come in its turn."""
+UNTOLD: Final = frozenset((
+    "reserved-1", "reserved-2", "reserved-3", "ticket", "consumer-tag", "delivery-tag",
+    "message-count", "consumer-count", "reply-text", "redelivered", "class-id", "method-id",
+))  # fmt: skip
+"""Arguments that differ from run to run."""
+UNTOLD_PROPERTIES: Final = frozenset((
+    "message-id", "correlation-id", "reply-to", "timestamp", "cluster-id",
+))  # fmt: skip
+LEARNED: Final = ("queue", "consumer-tag")
+"""Names that a peer makes up."""
+LEARNED_PROPERTIES: Final = ("message-id", "correlation-id", "reply-to")
+
+
+class Receiver:
+    """Takes the frames of one connection."""
+
+    def __init__(self, part: Part09) -> None:
+        self.part = part
+        self.script = part.script
+
+    def receive(self, raw: bytes, unit: Unit) -> None:
+        """Take the next frame."""
+        part = self.part
+        part.moves += 1
+        if unit.faults:
+            part.diverge("extra", None, "a frame that cannot be read", part.show(raw))
+        elif unit.channel == 0:
+            self.connection(raw, unit)
+        elif unit.name == "channel.open":
+            self.open(raw, unit)
+        else:
+            live = part.channels.get(unit.channel)
+            if live is None:
+                part.diverge("extra", None, f"{unit.name} on a closed channel", part.show(raw))
+            elif unit.label == "method":
+                self.method(raw, unit, live)
+            else:
+                self.content(raw, unit, live)
+
+    # the connection and its channels
+
+    def connection(self, raw: bytes, unit: Unit) -> None:
+        """A method of the connection itself."""
+        part, cue = self.part, self.script.close
+        if unit.name == "connection.close":
+            part.closes[1] = True
+            if cue is None or cue.frame.unit.name != unit.name:
+                if part.shown_to_its_end or part.side == CLIENT:
+                    part.diverge("extra", None, unit.name, part.show(raw))
+            elif cue.left > 0:
+                self.compare(Expected(cue, _unit(cue.frame.unit), None), raw, unit)
+                part.meet(cue)
+            part.abandon(part.cues, part.show(raw), crossed=part.closes[0])
+        elif unit.name == "connection.close-ok":
+            part.closes[1] = True
+            if cue is not None:
+                part.meet(cue)
+            part.abandon(part.cues, crossed=True)
+            part.over = "fin"
+        elif unit.name in ("connection.blocked", "connection.unblocked"):
+            part.blocked = unit.name == "connection.blocked"
+        elif unit.name == "connection.update-secret":
+            part.emit("connection.update-secret-ok")
+
+    def open(self, raw: bytes, unit: Unit) -> None:
+        """The live client opens a channel."""
+        part = self.part
+        channel = next(
+            (each for each in self.script.channels if each.live is None and each.opens), None
+        )
+        live = part.channels[unit.channel] = LiveChannel(unit.channel, channel)
+        if channel is None or channel.opens is None:
+            part.diverge("extra", None, "channel.open", part.show(raw))
+            part.emit("channel.open-ok", unit.channel)
+            return
+        channel.live = live
+        stream = channel.stream("methods")
+        if stream and stream[0].cue is channel.opens:
+            stream.popleft()
+        part.meet(channel.opens)
+
+    def method(self, raw: bytes, unit: Unit, live: LiveChannel) -> None:
+        """A method on a channel."""
+        part, method = self.part, unit.method
+        if method is None:
+            part.diverge("extra", None, unit.name, part.show(raw))
+            return
+        if live.closed[0] and unit.name not in ("channel.close", "channel.close-ok"):
+            return  # 1.5.2.5: after a close nothing counts but its answer
+        self.note(unit, live, method)
+        if unit.name in ANSWERS:
+            self.answer(raw, unit, live, method)
+        elif method.plan.content:
+            live.coming = Coming(raw, unit)
+        elif unit.name == "channel.close-ok":
+            self.close_channel(raw, unit, live, crossed=True)
+            part.channels.pop(unit.channel, None)
+        elif unit.name == "channel.close":
+            live.closed[1] = True
+            self.match(raw, unit, live, None)
+            self.close_channel(raw, unit, live, crossed=live.closed[0])
+        else:
+            self.match(raw, unit, live, None)
+
+    def close_channel(self, raw: bytes, unit: Unit, live: LiveChannel, *, crossed: bool) -> None:
+        """Nothing more is expected on a channel."""
+        channel, part = live.script, self.part
+        if channel is None:
+            return
+        if unit.name == "channel.close-ok":
+            stream = channel.stream("methods")
+            for expected in stream:
+                if expected.unit.name == unit.name:
+                    part.meet(expected.cue)
+        cues = [expected.cue for stream in channel.expected.values() for expected in stream]
+        for message in live.sent.values():
+            cues.extend(answer.cue for answer in message.answers)
+        part.abandon(sorted(cues, key=lambda cue: cue.turn), part.show(raw), crossed=crossed)
+        for stream in channel.expected.values():
+            stream.clear()
+
+    def note(self, unit: Unit, live: LiveChannel, method: Method) -> None:
+        """Remember what a method of the live peer means for the channel."""
+        name = unit.name
+        if name == "basic.qos":
+            limit = int(method.get("prefetch-count") or 0)
+            if method.get("global"):
+                live.shared_limit = limit
+            else:
+                live.limit = limit
+        elif name == "basic.consume":
+            consumer = Consumer(live.limit, no_ack=bool(method.get("no-ack")))
+            tag = str(method.get("consumer-tag") or "")
+            if tag:
+                live.consumers[tag] = consumer
+            else:
+                live.asked.append(consumer)
+        elif name == "basic.cancel" and self.part.side == SERVER:
+            live.consumers.pop(str(method.get("consumer-tag") or ""), None)
+        elif name == "confirm.select":
+            live.confirms = True
+        elif name == "channel.flow":
+            live.stopped = not method.get("active")
+            self.part.emit("channel.flow-ok", live.number, active=bool(method.get("active")))
+        elif name == "basic.recover":
+            for consumer in live.consumers.values():
+                consumer.unanswered.clear()
+
+    # matching
+
+    def match(self, raw: bytes, unit: Unit, live: LiveChannel, coming: Coming | None) -> None:
+        """Match a method, with its message, with what was recorded on the channel."""
+        part, channel = self.part, live.script
+        if channel is None:
+            self.be_polite(raw, unit, live, coming, report=False)
+            return
+        stream = channel.stream(self.stream_now(unit, channel))
+        at = self.find(stream, unit, coming)
+        if at is None:
+            if unit.name == "channel.flow":
+                return
+            self.be_polite(raw, unit, live, coming, report=True)
+            return
+        for _ in range(at):
+            part.miss(stream.popleft().cue, part.show(raw))
+        expected = stream.popleft()
+        self.compare(expected, raw, unit, coming)
+        self.learn(expected, unit, coming)
+        self.number(live, unit, coming, expected.message)
+        part.meet(expected.cue)
+
+    def stream_now(self, unit: Unit, channel: Channel) -> str:
+        """The recorded stream that a live method is in."""
+        method = unit.method
+        if self.part.side == CLIENT and unit.name == "basic.deliver" and method is not None:
+            tag = method.get("consumer-tag")
+            for recorded in channel.consumers:
+                if self.part.values.get(recorded, recorded) == tag:
+                    return f"deliver {recorded}"
+        return stream_of(unit, 1 - self.part.side)
+
+    def find(self, stream: deque[Expected], unit: Unit, coming: Coming | None) -> int | None:
+        """Which of the expected methods this is: the very same soon, or the next of its name."""
+        near = [stream[at] for at in range(min(NEAR, len(stream)))]
+        alike = [at for at, each in enumerate(near) if each.unit.name == unit.name]
+        for at in alike:
+            if not self.contrast(near[at], unit, coming):
+                return at
+        if alike and alike[0] == 0:
+            return 0
+        # Another method than the next: an addition, unless the next one of this name is near.
+        return alike[0] if alike and not self.repliable(near[0].unit) else None
+
+    def repliable(self, unit: Unit) -> bool:
+        """Whether a client would wait for a reply to what is expected, and so not leave it out."""
+        return False
+
+    def contrast(self, expected: Expected, unit: Unit, coming: Coming | None) -> list[str]:
+        """The fields in which a live method and its message differ from the recorded ones."""
+        one, other = self.told(expected.unit, expected.message), self.told_live(unit, coming)
+        return [each.name for each in self.part.differences(one, other)]
+
+    def compare(
+        self, expected: Expected, raw: bytes, unit: Unit, coming: Coming | None = None
+    ) -> None:
+        """Report the fields in which a method differs from the recorded one."""
+        one, other = self.told(expected.unit, expected.message), self.told_live(unit, coming)
+        fields = self.part.differences(one, other)
+        if fields:
+            cue = expected.cue
+            frame = cue.frame if expected.message is None else expected.message.frame
+            self.part.diverge("changed", frame, cue.where, self.part.show(raw), fields)
+
+    def told(self, unit: Unit, message: Message | None) -> dict[str, str]:
+        """What tells of a recorded method and its message."""
+        return self.describe(unit, None if message is None else message.header,
+                             b"" if message is None else message.body, renamed=True)  # fmt: skip
+
+    def told_live(self, unit: Unit, coming: Coming | None) -> dict[str, str]:
+        """What tells of a live method and its message."""
+        return self.describe(unit, None if coming is None else coming.header,
+                             b"" if coming is None else coming.body, renamed=False)  # fmt: skip
+
+    def describe(
+        self, unit: Unit, header: Unit | None, body: bytes, *, renamed: bool
+    ) -> dict[str, str]:
+        """The fields that tell, by name; those of the recording as they are called now."""
+        told: dict[str, str] = {}
+        by_server = self.part.side == CLIENT
+        for name, value in unit.fields():
+            if name in UNTOLD or (by_server and name in ("queue", "arguments")):
+                continue
+            if renamed and isinstance(value, str):
+                value = self.part.values.get(value, value)
+            told[name] = text_value(value)
+        if header is not None and header.content is not None and header.content.plan is not None:
+            content = header.content
+            for name, value in zip(header.content.plan.names, content.values, strict=False):
+                if value is not None and name not in UNTOLD_PROPERTIES:
+                    told[name] = text_value(value)
+            told["body"] = text_value(body)
+        return told
+
+    def learn(self, expected: Expected, unit: Unit, coming: Coming | None) -> None:
+        """Remember what names are called now, be they made by the peer or changed."""
+        old, new = expected.unit.method, unit.method
+        pairs: list[tuple[Value, Value]] = []
+        if old is not None and new is not None:
+            pairs += [(old.get(name), new.get(name)) for name in LEARNED]
+            if unit.name in ("exchange.declare", "exchange.delete"):
+                pairs.append((old.get("exchange"), new.get("exchange")))
+        recorded = None if expected.message is None else expected.message.header
+        live = None if coming is None else coming.header
+        if recorded is not None and live is not None and recorded.content and live.content:
+            one, other = recorded.content, live.content
+            pairs += [(one.get(name), other.get(name)) for name in LEARNED_PROPERTIES]
+        for before, now in pairs:
+            if isinstance(before, str) and isinstance(now, str) and before and before != now:
+                self.part.values[before] = now
+
+    def number(
+        self, live: LiveChannel, unit: Unit, coming: Coming | None, message: Message | None
+    ) -> None:
+        """Give a message of the live peer the number that answers to it have."""
+        if coming is None:
+            return
+        self.part.messages[1 - self.part.side] += 1
+        tag = self.live_number(live, unit)
+        if tag:
+            live.received[tag] = message
+            if message is not None:
+                message.live_tag = tag
+
+    def live_number(self, live: LiveChannel, unit: Unit) -> int:
+        """The number of a live message; 0 where it has none."""
+        if unit.name == "basic.publish":
+            if not live.confirms:
+                return 0
+            live.published += 1
+            return live.published
+        return int(unit.method.get("delivery-tag") or 0) if unit.method is not None else 0
+
+    # messages
+
+    def content(self, raw: bytes, unit: Unit, live: LiveChannel) -> None:
+        """A content header or body."""
+        coming = live.coming
+        if coming is None or live.closed[0]:
+            return
+        if unit.content is not None:
+            coming.header, coming.left = unit, unit.content.body_size
+        elif unit.label == "content-body":
+            coming.parts.append(raw[unit.head : -1])
+            coming.left -= unit.body_size
+        if coming.left <= 0 and coming.header is not None:
+            live.coming = None
+            self.match(coming.raw, coming.unit, live, coming)
+
+    def answer(self, raw: bytes, unit: Unit, live: LiveChannel, method: Method) -> None:
+        """Match the answers to messages of ours."""
+        part = self.part
+        tag, multiple = int(method.get("delivery-tag") or 0), bool(method.get("multiple"))
+        tags = [each for each in live.sent if not tag or each <= tag] if multiple else [tag]
+        found = 0
+        for each in tags:
+            message = live.sent.pop(each, None)
+            live.settle(each)
+            if message is None:
+                continue
+            found += 1
+            if not message.answers:
+                if part.shown_to_its_end and part.side == SERVER:
+                    where = f"{unit.name} on {message.channel.title}"
+                    part.diverge("extra", None, where, part.show(raw))
+                continue
+            expected = message.answers.popleft()
+            seen = outcome_of(unit)
+            if expected.outcome != seen and expected.cue.left > 0:
+                fields = part.differences({"answer": expected.outcome}, {"answer": seen})
+                cue = expected.cue
+                part.diverge("changed", cue.frame, cue.where, part.show(raw), fields)
+            part.meet(expected.cue)
+        if not found and part.side == SERVER:
+            part.diverge("extra", None, f"{unit.name} of no message", part.show(raw))
+
+    # politeness
+
+    def be_polite(
+        self, raw: bytes, unit: Unit, live: LiveChannel, coming: Coming | None, *, report: bool
+    ) -> None:
+        """Answer what nobody recorded, so that its sender can go on."""
+        part, method = self.part, unit.method
+        if report:
+            shown = f" {named(unit)}" if named(unit) else ""
+            where = f"{unit.name}{shown} on channel {unit.channel}"
+            part.diverge("extra", None, where, part.show(raw))
+        if coming is not None:
+            self.number(live, unit, coming, None)
+            self.refuse_message(unit, live)
+            return
+        if method is None or not method.plan.replies or method.get("no-wait"):
+            return
+        if unit.name in ("channel.close", "channel.flow", "basic.cancel") and (
+            part.side == CLIENT or unit.name != "basic.cancel"
+        ):
+            return
+        reply = "basic.get-empty" if unit.name == "basic.get" else method.plan.replies[0]
+        fields: dict[str, Value] = {}
+        for name in part.dialect.by_name[reply].names:
+            value = method.get(name)
+            if value is not None:
+                fields[name.replace("-", "_")] = value
+        if "queue" in fields and not fields["queue"]:
+            fields["queue"] = f"amqpscope-{part.moves}"
+        if "consumer_tag" in fields and not fields["consumer_tag"]:
+            fields["consumer_tag"] = f"amqpscope-{part.moves}"
+        part.emit(reply, unit.channel, **fields)
+
+    def refuse_message(self, unit: Unit, live: LiveChannel) -> None:
+        """Refuse a message that nobody recorded."""
+        part = self.part
+        if unit.name == "basic.publish" and live.confirms:
+            name = "basic.nack" if "basic.nack" in part.dialect.by_name else "basic.ack"
+            live.received.pop(live.published, None)
+            part.emit(name, live.number, delivery_tag=live.published)
+        elif unit.name in ("basic.deliver", "basic.get-ok") and unit.method is not None:
+            tag = int(unit.method.get("delivery-tag") or 0)
+            consumer = live.consumers.get(str(unit.method.get("consumer-tag") or ""))
+            live.received.pop(tag, None)
+            if consumer is None or not consumer.no_ack:
+                part.emit("basic.reject", live.number, delivery_tag=tag, requeue=True)
+
+
+def _unit(unit: object) -> Unit:
+    assert isinstance(unit, Unit)
+    return unit

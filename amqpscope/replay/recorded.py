@@ -1,0 +1,103 @@
+"""The conversations of a capture, as they are played: whole, or as far as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from amqpscope.analysis import Batch, Conversation
+from amqpscope.protocols.protocol import Protocol
+from amqpscope.protocols.registry import of_voice
+from amqpscope.protocols.replay import Choices, Part
+from amqpscope.stream.framer import Frame
+from amqpscope.stream.types import PEERS
+
+DROPPED: Final = ("fin", "rst")
+
+
+class Recorded:
+    """One conversation."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.number = conversation.number
+        self.conversation = conversation
+        self.frames: list[Frame] = []
+        self.ends: list[str] = ["", ""]
+        """How each peer's direction of TCP ended."""
+        self.problem = ""
+        """Why it is not played to its end."""
+
+    @property
+    def protocol(self) -> Protocol:
+        """The family."""
+        return of_voice(self.conversation.talk.voice)
+
+    @property
+    def begin(self) -> int:
+        """When its first frame passed, in nanoseconds."""
+        return self.frames[0].time if self.frames else 0
+
+    @property
+    def end(self) -> int:
+        """When its last frame passed, in nanoseconds."""
+        return self.frames[-1].time if self.frames else 0
+
+    def take(self, frame: Frame) -> None:
+        """Take the next frame, unless something was missing before."""
+        if self.problem:
+            return
+        if frame.missing or frame.lost_before or frame.beheaded:
+            if not frame.cut or frame.lost_before:
+                self.problem = f"octets are missing at frame {frame.number}"
+            return
+        self.frames.append(frame)
+
+    def part(self, side: int, choices: Choices) -> Part:
+        """One side of it, to be played once."""
+        ending = self.ends[side] if self.ends[side] in DROPPED else ""
+        talk = self.conversation.talk
+        return self.protocol.part(talk, self.frames, side, choices, ending)
+
+    @property
+    def playable(self) -> str:
+        """Why it cannot be played at all; empty if it can."""
+        connection = self.conversation.connection
+        if self.conversation.answer is not None:
+            return "the server answers in another protocol than it is asked"
+        if not connection.complete:
+            missing = [PEERS[peer] for peer in (0, 1) if not connection.anchored[peer]]
+            return f"its beginning is not in the capture (of the {' and the '.join(missing)})"
+        if not self.frames:
+            return self.problem or "it has no frames"
+        return ""
+
+
+class Recording:
+    """All conversations of a capture."""
+
+    def __init__(self) -> None:
+        self.conversations: dict[int, Recorded] = {}
+
+    def take(self, batch: Batch) -> None:
+        """Take what comes next of the capture."""
+        for step in batch.steps:
+            self.of(step.conversation).take(step.frame)
+        end = batch.end
+        if end is not None and not self.of(end.conversation).ends[end.sender]:
+            self.of(end.conversation).ends[end.sender] = end.reason
+
+    def of(self, conversation: Conversation) -> Recorded:
+        """What is kept of a conversation."""
+        found = self.conversations.get(conversation.number)
+        if found is None:
+            found = self.conversations[conversation.number] = Recorded(conversation)
+        return found
+
+    def choose(self, wanted: Iterable[int]) -> list[Recorded]:
+        """The conversations of these numbers, or all, in the order in which they began."""
+        numbers = set(wanted)
+        return [
+            each
+            for number, each in sorted(self.conversations.items())
+            if not numbers or number in numbers
+        ]

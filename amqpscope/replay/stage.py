@@ -1,0 +1,300 @@
+"""Where conversations are replayed: as clients of a live server, or for live clients."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from amqpscope.protocols.protocol import HEADER_SIZE
+from amqpscope.protocols.replay import Choices, Divergence, Part
+from amqpscope.replay.outcome import Outcome
+from amqpscope.replay.player import Patience, Player
+from amqpscope.replay.recorded import Recorded
+from amqpscope.replay.trace import Trace, TracedConnection, address_of
+from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.wording import reason_of
+
+FIRST: Final = 10.0
+"""Seconds for a client to say what it wants."""
+NANOSECONDS: Final = 1e9
+MOST_REMEMBERED: Final = 1 << 20
+MOST_READS: Final = 200
+"""Octets sent, and pieces received, after which it is settled which conversation a client means."""
+
+
+class ReplayError(Exception):
+    """A replay that cannot begin; the text is one line for the user."""
+
+
+@dataclass
+class Settings:
+    """What both sides need to know."""
+
+    conversations: list[Recorded]
+    choices: Choices = field(default_factory=Choices)
+    patience: Patience = field(default_factory=Patience)
+    strict: bool = False
+    tls: ssl.SSLContext | None = None
+    server_name: str | None = None
+    trace: Trace | None = None
+    loop: int = 1
+    """How often all is played; 0: for ever."""
+    report: Callable[[str], None] = lambda line: None
+    """Takes a line about what happens, as it does."""
+
+
+class Stage:
+    """What both sides share."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.outcomes: list[Outcome] = []
+
+    @property
+    def diverged(self) -> bool:
+        """Whether something did not go as recorded."""
+        return any(outcome.diverged for outcome in self.outcomes)
+
+    def traced(self, writer: asyncio.StreamWriter, side: int) -> TracedConnection | None:
+        """The record of a connection."""
+        trace = self.settings.trace
+        if trace is None:
+            return None
+        names = ("sockname", "peername") if side == CLIENT else ("peername", "sockname")
+        client, server = (
+            address_of(writer.get_extra_info(name), place) for place, name in enumerate(names)
+        )
+        return trace.connection(client, server)
+
+    def player(
+        self,
+        recorded: Recorded,
+        side: int,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> Player:
+        """One conversation, ready to be played."""
+        settings = self.settings
+        part = recorded.part(side, settings.choices)
+        if recorded.problem:
+            part.notes.append(f"{recorded.problem}: played up to there")
+        return Player(
+            part,
+            reader,
+            writer,
+            patience=settings.patience,
+            report=lambda line: settings.report(f"connection {recorded.number}: {line}"),
+            trace=self.traced(writer, side),
+            strict=settings.strict,
+        )
+
+
+class ClientStage(Stage):
+    """Plays the clients of all conversations against one server."""
+
+    def __init__(self, settings: Settings, host: str, port: int) -> None:
+        super().__init__(settings)
+        self.host, self.port = host, port
+
+    async def run(self) -> None:
+        """Play all, as often as asked for."""
+        turn = 0
+        while turn < self.settings.loop or not self.settings.loop:
+            turn += 1
+            await self.run_once()
+            if self.settings.strict and self.diverged:
+                return
+
+    async def run_once(self) -> None:
+        """Each conversation begins when those are over that were over when it began."""
+        ends: dict[int, asyncio.Task[None]] = {}
+        begins = self.settings.conversations[0].begin
+        for recorded in self.settings.conversations:
+            before = [
+                ends[each.number]
+                for each in self.settings.conversations
+                if each.number in ends and each.end < recorded.begin
+            ]
+            speed = self.settings.choices.speed
+            pause = (recorded.begin - begins) / NANOSECONDS / speed if speed else 0.0
+            ends[recorded.number] = asyncio.create_task(self.play(recorded, before, pause))
+        results = await asyncio.gather(*ends.values(), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    async def play(
+        self, recorded: Recorded, before: list[asyncio.Task[None]], pause: float
+    ) -> None:
+        """Connect and play one conversation."""
+        if before:
+            await asyncio.wait(before)
+        elif pause > 0:
+            await asyncio.sleep(pause)
+        settings = self.settings
+        try:
+            reader, writer = await asyncio.wait_for(
+                asyncio.open_connection(
+                    self.host, self.port, ssl=settings.tls, server_hostname=settings.server_name
+                ),
+                FIRST,
+            )
+        except TimeoutError:
+            raise ReplayError(f"{self.host}:{self.port}: no answer within {FIRST:.0f} s") from None
+        except ssl.SSLError as error:
+            raise ReplayError(f"{self.host}:{self.port}: TLS: {error.reason or error}") from None
+        except OSError as error:
+            # What asyncio says instead of the plain reason names the address once more.
+            reason = os.strerror(error.errno).lower() if error.errno else reason_of(error)
+            raise ReplayError(f"{self.host}:{self.port}: {reason}") from None
+        player = self.player(recorded, CLIENT, reader, writer)
+        await player.run()
+        self.outcomes.append(Outcome.of(recorded.number, player.part))
+
+
+class ServerStage(Stage):
+    """Plays the server of all conversations for the clients that come."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.free = list(settings.conversations)
+        """Conversations that no client has come for."""
+        self.turns = 1
+        self.playing: set[asyncio.Task[None]] = set()
+        self.done = asyncio.Event()
+        """All was played as often as asked for."""
+        self._server: asyncio.Server | None = None
+
+    async def open(self, host: str, port: int) -> tuple[str, int]:
+        """Begin to listen; where."""
+        try:
+            self._server = await asyncio.start_server(
+                self.welcome, host or None, port, ssl=self.settings.tls
+            )
+        except OSError as error:
+            raise ReplayError(f"{host}:{port}: {reason_of(error)}") from None
+        address = self._server.sockets[0].getsockname()
+        return str(address[0]), int(address[1])
+
+    async def close(self, seconds: float) -> None:
+        """Give those who are connected so long to end, then end."""
+        if self._server is not None:
+            self._server.close()
+        if self.playing:
+            await asyncio.wait(self.playing, timeout=seconds)
+        for task in list(self.playing):
+            task.cancel()
+        if self.playing:
+            await asyncio.wait(self.playing, timeout=1.0)
+
+    def report_absent(self) -> None:
+        """Note the conversations for which no client came."""
+        if self.turns > 1:
+            return
+        for recorded in self.free:
+            where = "connection: recorded, no client came for it"
+            self.outcomes.append(Outcome(recorded.number, [Divergence("stuck", 0, where, "", "")]))
+        self.free = []
+
+    async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A client has connected."""
+        task = asyncio.current_task()
+        assert task is not None
+        self.playing.add(task)
+        try:
+            await self.serve(reader, writer)
+        except (ConnectionError, OSError):
+            writer.close()
+        finally:
+            self.playing.discard(task)
+            if not self.free and not self.playing:
+                self.done.set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Play the conversation that a client means."""
+        try:
+            first = await asyncio.wait_for(reader.readexactly(HEADER_SIZE), FIRST)
+        except (TimeoutError, asyncio.IncompleteReadError):
+            writer.close()
+            return
+        recorded = self.choose(first)
+        if recorded is None:
+            where = "connection: all that were recorded have been played"
+            self.outcomes.append(Outcome(0, [Divergence("extra", 0, where, "", "")]))
+            writer.close()
+            return
+        player = self.player(recorded, SERVER, reader, writer)
+        loop = asyncio.get_running_loop()
+        if player.trace is not None:
+            player.trace.data(CLIENT, first)
+        player.part.receive(first, loop.time())
+        finder = Finder(self, player, recorded, first)
+        player.watch = finder.look
+        try:
+            await player.run()
+        finally:
+            outcome = Outcome.of(finder.recorded.number, player.part)
+            if not player.part.over and not outcome.diverged:
+                player.part.abandon(player.part.cues)
+            self.outcomes.append(outcome)
+
+    def choose(self, header: bytes) -> Recorded | None:
+        """The first free conversation whose client began so."""
+        if not self.free and (self.turns < self.settings.loop or not self.settings.loop):
+            self.turns += 1
+            self.free = list(self.settings.conversations)
+        alike = [each for each in self.free if each.frames[0].raw[:HEADER_SIZE] == header]
+        found = next(iter(alike or self.free), None)
+        if found is not None:
+            self.free.remove(found)
+        return found
+
+
+class Finder:
+    """Finds which conversation a client means, where several begin alike."""
+
+    def __init__(
+        self, stage: ServerStage, player: Player, recorded: Recorded, first: bytes
+    ) -> None:
+        self.stage = stage
+        self.player = player
+        self.recorded = recorded
+        self.first = first
+
+    def look(self) -> None:
+        """Change to another conversation that fits, if this one does not."""
+        player = self.player
+        if len(player.sent) > MOST_REMEMBERED or len(player.received) > MOST_READS:
+            player.watch = None
+            return
+        if not player.part.divergences:
+            return
+        for other in list(self.stage.free):
+            part = self.rehearse(other)
+            if part is not None:
+                self.stage.free[self.stage.free.index(other)] = self.recorded
+                self.stage.free.sort(key=lambda each: each.number)
+                self.recorded, player.part = other, part
+                return
+        player.watch = None
+
+    def rehearse(self, other: Recorded) -> Part | None:
+        """Another conversation up to now; None if it says something else, or does not fit."""
+        now = asyncio.get_running_loop().time()
+        choices = self.stage.settings.choices
+        part = other.part(SERVER, replace(choices, speed=0.0, rate=0.0))
+        sent = bytearray()
+        part.start()
+        for octets in (self.first, *self.player.received):
+            part.proceed(now)
+            sent += part.out
+            part.out.clear()
+            part.receive(octets, now)
+        if part.divergences or sent != self.player.sent:
+            return None
+        part.choices = choices
+        return part

@@ -1,0 +1,50 @@
+"""Each recorded client meets its recorded server again, and nobody notices a difference."""
+
+import pytest
+
+from amqpscope.protocols.replay import Choices
+from kit import ROOT
+from kit.rehearsal import conversations, rehearse
+
+CAPTURES = ROOT / "captures"
+NAMES = sorted(
+    path.name
+    for path in CAPTURES.iterdir()
+    if path.name.startswith(("v10_", "v091_")) and path.suffix in (".pcap", ".pcapng", ".gz")
+)
+
+
+UNGRANTED = "v10_uamqp-skrouterd-tls_basic.pcapng"
+"""Its client sends without credit, and never gets any."""
+KEYS = {
+    "v10_tls-proton-rabbitmq.pcap": "v10_tls-proton-rabbitmq.keys",
+    "v091_tls-TLSv1_2-pika-rabbitmq.pcap": "v091_tls-TLSv1_2-pika-rabbitmq.keys",
+}
+
+
+def keys_of(name):
+    return [(CAPTURES / KEYS[name]).read_bytes()] if name in KEYS else []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != UNGRANTED])
+def test_both_sides_of_a_recording_play_it_to_its_end(name):
+    for recorded in conversations(CAPTURES / name, *keys_of(name)):
+        client, server = rehearse(recorded, recorded)
+        assert client.divergences == []
+        assert server.divergences == []
+        assert client.over
+        assert server.over
+
+
+def test_a_message_that_never_gets_credit_is_reported_with_what_it_waits_for():
+    recorded = conversations(CAPTURES / UNGRANTED)[0]
+    client, _ = rehearse(recorded, recorded)
+    assert [each.kind for each in client.divergences] == ["stuck"]
+    assert "waits for credit on link" in client.divergences[0].where
+
+
+def test_exactly_played_it_is_sent_without_credit():
+    recorded = conversations(CAPTURES / UNGRANTED)[0]
+    client, server = rehearse(recorded, recorded, Choices(secrets=True, exact=True))
+    assert client.divergences == []
+    assert server.divergences == []

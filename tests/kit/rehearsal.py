@@ -1,0 +1,53 @@
+"""Both sides of a recorded conversation, played against each other without a socket."""
+
+from pathlib import Path
+
+from amqpscope.protocols.replay import Choices, Part
+from amqpscope.replay.recorded import Recorded
+from amqpscope.runs.input import Input
+from amqpscope.runs.replayed import read_conversations
+
+QUIET = 20
+"""Turns without a move after which order alone holds nothing up."""
+STUCK = 60
+
+
+def conversations(path: Path | str, *keylogs: bytes) -> list[Recorded]:
+    return read_conversations(Input(str(path), keylogs), report=lambda line: None)
+
+
+def rehearse(
+    client: Recorded,
+    server: Recorded,
+    as_client: Choices | None = None,
+    as_server: Choices | None = None,
+) -> list[Part]:
+    """The client of one conversation and the server of another, until both are over."""
+    parts = [
+        client.part(0, as_client or Choices(secrets=True)),
+        server.part(1, as_server or Choices()),
+    ]
+    for part in parts:
+        part.start()
+    moves, quiet, now = 0, 0, 0.0
+    while not (parts[0].over and parts[1].over) and quiet <= 2 * STUCK:
+        for side, part in enumerate(parts):
+            part.proceed(now)
+            octets = bytes(part.out)
+            part.out.clear()
+            if octets:
+                parts[1 - side].receive(octets, now)
+            if part.over and not parts[1 - side].over:
+                parts[1 - side].proceed(now)
+                parts[1 - side].lose_peer()
+                parts[1 - side].over = "fin"
+        moved = parts[0].moves + parts[1].moves
+        quiet, moves = 0 if moved != moves else quiet + 1, moved
+        now += 0.1
+        if quiet == QUIET:
+            for part in parts:
+                part.loosen()
+        elif quiet == STUCK:
+            for part in parts:
+                part.give_up()
+    return parts
