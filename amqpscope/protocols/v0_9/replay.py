@@ -351,6 +351,8 @@ class Part09(Part):
     def settle_down(self, now: float) -> None:
         """Answer what the script does not, and end where it ends."""
         for live in list(self.channels.values()):
+            if self.closes[0]:
+                break
             if live.closed == [False, True] and not self.answers_close(live):
                 self.emit("channel.close-ok", live.number)
                 self.channels.pop(live.number, None)

@@ -352,8 +352,8 @@ class Receiver:
                 cue = expected.cue
                 part.diverge("changed", cue.frame, cue.where, part.show(raw), fields)
             part.meet(expected.cue)
-        if not found and part.side == SERVER:
-            part.diverge("extra", None, f"{unit.name} of no message", part.show(raw))
+        if not found:
+            self.match(raw, unit, live, None)
 
     # politeness
 

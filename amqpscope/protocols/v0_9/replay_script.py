@@ -198,7 +198,12 @@ class Script:
         name = unit.name
         self.learn(frame, unit, channel, method)
         if name in ANSWERS:
-            return self.take_answer(frame, unit, channel, method)
+            if self.take_answer(frame, unit, channel, method):
+                return True
+            if frame.sender == self.side:
+                return False
+            self.expect(frame, unit, channel, None)
+            return True
         if method.plan.content:
             message = channel.coming[frame.sender] = Message(channel, frame, unit)
             self.number(frame.sender, channel, message)
@@ -312,6 +317,8 @@ class Script:
 
 def stream_of(unit: Unit, sender: int) -> str:
     """Which stream of its channel a method is in; of a client all is in one order."""
+    if unit.name in ANSWERS:
+        return "answers of no message"
     if sender == CLIENT:
         return "methods"
     if unit.name == "basic.deliver" and unit.method is not None:

@@ -32,6 +32,7 @@ from dissectors.v1_0.bodies import (
     Detach,
     End,
     Open,
+    Received,
     Source,
     Target,
     TransactionalState,
@@ -40,7 +41,7 @@ from dissectors.v1_0.bodies import (
 from dissectors.v1_0.body import Body
 from dissectors.v1_0.encode import encode_frame
 from dissectors.v1_0.framing import Unit, decode_unit, measure
-from dissectors.v1_0.values import Value
+from dissectors.v1_0.values import Described, Map, Value
 from dissectors.wire import DAMAGED, MORE
 
 SMALLEST: Final = 512
@@ -295,7 +296,9 @@ class Part10(Part):
         return True
 
     def emit(self, body: Body, channel: int = 0, payload: bytes = b"") -> None:
-        """Put a frame into `out`."""
+        """Put a frame into `out`; before anything else an open, where none could be read."""
+        if self.opens[0] is None and not isinstance(body, Open):
+            self.send_open(Open("amqpscope"))
         self.out += encode_frame(body, channel, payload)
 
     def send_open(self, body: Open) -> None:
@@ -380,10 +383,24 @@ class Part10(Part):
         assert session is not None
         live = link.live
         if live is None:
-            live = link.live = LiveLink(session, recorded.name, not recorded.role)
+            live = link.live = LiveLink(session, self.free_name(recorded), not recorded.role)
             live.script = link
             session.links.append(live)
         self.attach(live, self.answer_terms(link, live, recorded))
+
+    def free_name(self, recorded: Attach) -> str:
+        """The name of a link of ours: another one where a link of that name is in use (2.6.1)."""
+        taken = {
+            link.name
+            for session in self.sessions[0].values()
+            for link in session.links
+            if link.sends != bool(recorded.role) and link.detached != [True, True]
+        }
+        name, count = str(recorded.name), 1
+        while name in taken and not self.choices.exact:
+            count += 1
+            name = f"{recorded.name}-{count}"
+        return name
 
     def answer_terms(self, link: Link, live: LiveLink, recorded: Attach) -> Attach:
         """An attach of ours for the live link: its name, and addresses as they are called now."""
@@ -410,6 +427,11 @@ class Part10(Part):
 
     def renamed(self, terminus: Value) -> Value:
         """A source or target whose address is called otherwise now."""
+        if isinstance(terminus, Source) and terminus.filter and not self.choices.exact:
+            # 3.5.8: a filter is a described value, or null.
+            pairs = [pair for pair in terminus.filter if isinstance(pair[1], Described | None)]
+            if len(pairs) < len(list(terminus.filter)):
+                terminus = changed(terminus, filter=Map(pairs))
         if isinstance(terminus, Source | Target) and terminus.address in self.values:
             return changed(terminus, address=self.values[terminus.address])
         return terminus
@@ -546,6 +568,10 @@ class Part10(Part):
         """Answer the deliveries that a recorded disposition speaks of, under their numbers now."""
         body, session = verdict.body, verdict.session.live
         assert session is not None
+        if not body.role and isinstance(body.state, Received) and not self.choices.exact:
+            body = changed(body, state=None)  # 3.4.1: only a receiver states it
+            if not body.settled:
+                return
         known = session.incoming if body.role else session.outgoing
         numbers = []
         for delivery in verdict.deliveries:

@@ -64,7 +64,7 @@ class Receiver:
         """Take the next frame."""
         part, body = self.part, unit.body
         if body is None or unit.faults:
-            part.diverge("extra", None, "a frame that cannot be read", part.show(raw))
+            self.take_odd(raw, unit, "a frame that cannot be read")
         elif part.closes[1]:
             return
         elif isinstance(body, Open):
@@ -79,14 +79,20 @@ class Receiver:
             if session is not None:
                 self.take(raw, unit, session, body)
             else:
-                part.diverge("extra", None, f"{unit.name} outside of a session", part.show(raw))
+                self.take_odd(raw, unit, f"{unit.name} outside of a session")
+
+    def take_odd(self, raw: bytes, unit: Unit, where: str) -> None:
+        """A frame that belongs to nothing, as the recorded one did, or not."""
+        expected = self.script.odd.get(unit.name)
+        self.meet(expected.popleft() if expected else None, raw, where)
 
     def take(self, raw: bytes, unit: Unit, session: LiveSession, body: Body) -> None:
         """Take a frame on a session."""
         if isinstance(body, Attach):
             self.attach(raw, session, body)
         elif isinstance(body, Disposition):
-            self.disposition(raw, session, body)
+            if not self.disposition(raw, session, body) and self.script.odd.get(unit.name):
+                self.take_odd(raw, unit, unit.name)
         elif isinstance(body, End):
             self.end(raw, unit.channel, session, body)
         elif isinstance(body, Flow):
@@ -98,6 +104,8 @@ class Receiver:
                 self.transfer(raw, unit, session, link, body)
             elif isinstance(body, Detach) and link is not None:
                 self.detach(raw, link, body)
+            elif self.script.odd.get(unit.name):
+                self.take_odd(raw, unit, unit.name)
 
     def meet(self, cue: Cue | None, raw: bytes, where: str) -> None:
         """Something that was recorded has come, or something that was not."""
@@ -325,7 +333,7 @@ class Receiver:
         session.next_incoming_id = ((session.next_incoming_id or 0) + 1) & 0xFFFFFFFF
         session.window -= 1
         if live is None or live.sends:
-            self.part.diverge("extra", None, "transfer on no link", self.part.show(raw))
+            self.take_odd(raw, unit, "transfer on no link")
             return
         coming = live.coming
         if coming is None:
@@ -409,8 +417,8 @@ class Receiver:
             expected[name], seen[name] = old, new
         return expected, seen
 
-    def disposition(self, raw: bytes, session: LiveSession, body: Disposition) -> None:
-        """Take the answers to deliveries."""
+    def disposition(self, raw: bytes, session: LiveSession, body: Disposition) -> bool:
+        """Take the answers to deliveries; whether there are any such deliveries."""
         part = self.part
         known: dict[int, Delivery] = session.outgoing
         if not body.role:
@@ -428,10 +436,12 @@ class Receiver:
             numbers = [number for number in known if (number - first) & 0xFFFFFFFF <= span]
         part.moves += 1
         unsettled: list[int] = []
+        found = False
         for number in numbers:
             delivery = known.get(number)
             if delivery is None:
                 continue
+            found = True
             if not body.settled and body.role and self.is_final(delivery, body):
                 unsettled.append(number)
             self.answer(raw, delivery, body)
@@ -440,6 +450,7 @@ class Receiver:
         for number in unsettled:
             session.outgoing.pop(number, None)
             part.emit(Disposition(False, number, None, True, body.state), session.channels[0] or 0)
+        return found
 
     def is_final(self, delivery: Delivery, body: Disposition) -> bool:
         """Whether the live peer waits for us to settle, where the recorded one settled itself."""

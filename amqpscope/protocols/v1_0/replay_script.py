@@ -175,6 +175,8 @@ class Script:
         self.init: SaslInit | None = None
         self.outcome: SaslOutcome | None = None
         self.challenged = False
+        self.odd: dict[str, deque[Cue]] = {}
+        """Frames of the other peer that nobody could read, or that belong to nothing, by name."""
         self.left_out = 0
         """Frames of ours that nobody could read, or that belong to nothing."""
         for frame in part.frames:
@@ -188,15 +190,22 @@ class Script:
             self.headers[frame.sender].append(frame.raw)
         elif unit.kind == "sasl" and unit.body is not None:
             self.take_sasl(unit.body)
-        elif unit.body is None or unit.faults:
-            if frame.sender == self.side and unit.kind != "empty":
-                self.left_out += 1
-                if self.part.choices.exact:
-                    self.part.add_act("raw", frame, ())
-        elif not self.take_body(frame, unit, unit.body) and frame.sender == self.side:
+        elif unit.kind != "empty" and (
+            unit.body is None
+            or (unit.faults and not isinstance(unit.body, Open))
+            or not self.take_body(frame, unit, unit.body)
+        ):
+            self.take_odd(frame, unit)
+
+    def take_odd(self, frame: Frame, unit: Unit) -> None:
+        """Take a frame that is not legal: of ours it is sent only if asked for."""
+        if frame.sender == self.side:
             self.left_out += 1
             if self.part.choices.exact:
                 self.part.add_act("raw", frame, ())
+        else:
+            cue = self.part.add_cue(frame, f"{unit.name} that belongs to nothing")
+            self.odd.setdefault(unit.name, deque()).append(cue)
 
     def take_sasl(self, body: Body) -> None:
         """Remember how the client logged in."""
