@@ -11,10 +11,11 @@ from typing import Final
 
 from dissectors.v1_0.bodies import Discharge, Header, Properties
 from dissectors.v1_0.body import Body
-from dissectors.v1_0.encode import encode_message
+from dissectors.v1_0.encode import encode, encode_message
 from dissectors.v1_0.message import read_section, walk
 from dissectors.v1_0.notation_text import text_value
-from dissectors.v1_0.values import Map, Value
+from dissectors.v1_0.tables import SECTIONS
+from dissectors.v1_0.values import Described, Map, Ulong, Value
 
 IDS: Final = ("message-id", "correlation-id", "group-id", "reply-to-group-id")
 ADDRESSES: Final = ("to", "reply-to")
@@ -24,6 +25,7 @@ REFERENCES: Final = (*IDS, *ADDRESSES, "txn-id")
 BODY: Final = frozenset(("data", "amqp-sequence", "amqp-value"))
 _MADE_UP: Final = re.compile(r"[0-9a-fA-F]{4,}")
 _LARGE: Final = 1_000_000
+CODES: Final = {name: code for code, name in SECTIONS.items()}
 Values = dict[Value, Value]
 """Live values by recorded ones."""
 
@@ -109,8 +111,14 @@ def substitute(payload: bytes, values: Values) -> bytes:
     for name, value in sections:
         if isinstance(value, Properties | Discharge):
             value = with_values(value, values)
+        if isinstance(value, Body) and name in BODY:
+            # A composite in a body section is the section's value, and not the section itself.
+            value = Described(Ulong(CODES[name]), value)
         changed.append((name, value))
-    return encode_message(changed)
+    return b"".join(
+        encode(value) if isinstance(value, Described) else encode_message([(name, value)])
+        for name, value in changed
+    )
 
 
 def needs_values(value: Value, values: Values) -> bool:

@@ -63,7 +63,7 @@ class Receiver:
     def receive(self, raw: bytes, unit: Unit) -> None:
         """Take the next frame."""
         part, body = self.part, unit.body
-        if body is None or unit.faults:
+        if body is None or (unit.faults and not isinstance(body, Open)):
             self.take_odd(raw, unit, "a frame that cannot be read")
         elif part.closes[1]:
             return
