@@ -391,11 +391,14 @@ class Part:
         if not self.loose:
             self.loose = True
             return True
-        act = self.waiting
-        if act is None or not act.light or self.obstacle(act):
-            return False
-        act.cues = 0
-        return True
+        helped = False
+        for acts in self.lanes.values():
+            act = acts[0]
+            if act.light and not self.obstacle(act):
+                helped = True
+                for cue in self.cues[self._met[1] : act.cues]:
+                    cue.soft = True
+        return helped
 
     def give_up(self) -> bool:
         """What is waited for will not come: go on without it; whether there is a way on."""

@@ -207,8 +207,8 @@ class ServerStage(Stage):
         self.playing.add(task)
         try:
             await self.serve(reader, writer)
-        except (ConnectionError, OSError):
-            writer.close()
+        except (OSError, asyncio.CancelledError):
+            writer.transport.abort()
         finally:
             self.playing.discard(task)
             if not self.free and not self.playing:

@@ -333,6 +333,8 @@ class Part09(Part):
         )
         if not tags:
             return
+        for message in verdict.messages:
+            message.verdict = unit
         together = [tag for tag in live.received if tag <= tags[-1]]
         if method.get("multiple") and len(together) == len(tags):
             self.out += with_channel(rebuild(unit, {"delivery-tag": tags[-1]}), live.number)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.protocols.replay import FieldDifference
+from amqpscope.protocols.v0_9.peers_edit import rebuild, with_channel
 from amqpscope.protocols.v0_9.replay_live import Coming, Consumer, LiveChannel
 from amqpscope.protocols.v0_9.replay_script import (
     ANSWERS,
@@ -28,6 +30,8 @@ from dissectors.v0_9.values import Value
 if TYPE_CHECKING:
     from amqpscope.protocols.v0_9.replay import Part09
 
+MOST_KINDS: Final = 2
+"""Kinds of methods that one change of a program leaves out."""
 NEAR: Final = 16
 """Recorded methods ahead among which one is looked for that does not come in its turn."""
 UNTOLD: Final = frozenset((
@@ -49,6 +53,8 @@ class Receiver:
     def __init__(self, part: Part09) -> None:
         self.part = part
         self.script = part.script
+        self.changed: dict[int, Expected | None] = {}
+        """The newest method of each channel, where it was not as recorded."""
 
     def receive(self, raw: bytes, unit: Unit) -> None:
         """Take the next frame."""
@@ -187,6 +193,8 @@ class Receiver:
             self.be_polite(raw, unit, live, coming, report=False)
             return
         stream = channel.stream(self.stream_now(unit, channel))
+        if self.is_late(channel, stream, unit, coming):
+            return
         at = self.find(stream, unit, coming)
         if at is None:
             if unit.name == "channel.flow":
@@ -196,10 +204,36 @@ class Receiver:
         for _ in range(at):
             part.miss(stream.popleft().cue, part.show(raw))
         expected = stream.popleft()
-        self.compare(expected, raw, unit, coming)
+        differs = self.compare(expected, raw, unit, coming)
+        self.changed[channel.place] = expected if differs else None
         self.learn(expected, unit, coming)
         self.number(live, unit, coming, expected.message)
         part.meet(expected.cue)
+
+    def is_late(
+        self, channel: Channel, stream: deque[Expected], unit: Unit, coming: Coming | None
+    ) -> bool:
+        """Whether this is what was expected before, so that what came then was an addition."""
+        before = self.changed.get(channel.place)
+        if before is None or before.unit.name != unit.name:
+            return False
+        if self.contrast(before, unit, coming):
+            return False
+        if stream and not self.contrast(stream[0], unit, coming):
+            return False
+        self.changed[channel.place] = None
+        live, message = channel.live, before.message
+        if live is None or message is None:
+            return True
+        instead = message.live_tag
+        self.number(live, unit, coming, message)
+        if instead in live.received and instead != message.live_tag:
+            self.refuse_publish(live, instead)
+        elif message.verdict is not None and message.live_tag in live.received:
+            live.received.pop(message.live_tag)
+            changes: dict[str, Value] = {"delivery-tag": message.live_tag}
+            self.part.out += with_channel(rebuild(message.verdict, changes), live.number)
+        return True
 
     def stream_now(self, unit: Unit, channel: Channel) -> str:
         """The recorded stream that a live method is in."""
@@ -216,37 +250,41 @@ class Receiver:
         near = [stream[at] for at in range(min(NEAR, len(stream)))]
         alike = [at for at, each in enumerate(near) if each.unit.name == unit.name]
         for at in alike:
-            if not self.contrast(near[at], unit, coming):
+            if not self.contrast(near[at], unit, coming) and self.may_skip(near[:at]):
                 return at
         if alike and alike[0] == 0:
             return 0
-        # Another method than the next: an addition, unless the next one of this name is near.
-        return alike[0] if alike and not self.repliable(near[0].unit) else None
+        return alike[0] if alike and self.may_skip(near[: alike[0]]) else None
 
-    def repliable(self, unit: Unit) -> bool:
-        """Whether a client would wait for a reply to what is expected, and so not leave it out."""
-        return False
+    def may_skip(self, skipped: list[Expected]) -> bool:
+        """Whether a program leaves out just this, rather than doing something in addition."""
+        return len({each.unit.name for each in skipped}) <= MOST_KINDS
 
-    def contrast(self, expected: Expected, unit: Unit, coming: Coming | None) -> list[str]:
+    def contrast(
+        self, expected: Expected, unit: Unit, coming: Coming | None
+    ) -> list[FieldDifference]:
         """The fields in which a live method and its message differ from the recorded ones."""
-        one, other = self.told(expected.unit, expected.message), self.told_live(unit, coming)
-        return [each.name for each in self.part.differences(one, other)]
+        seen = self.told_live(unit, coming)
+        renamed = self.told(expected.unit, expected.message, renamed=True)
+        plain = self.told(expected.unit, expected.message, renamed=False)
+        fields = self.part.differences(renamed, seen)
+        return [each for each in fields if plain.get(each.name) != seen.get(each.name)]
 
     def compare(
         self, expected: Expected, raw: bytes, unit: Unit, coming: Coming | None = None
-    ) -> None:
-        """Report the fields in which a method differs from the recorded one."""
-        one, other = self.told(expected.unit, expected.message), self.told_live(unit, coming)
-        fields = self.part.differences(one, other)
+    ) -> bool:
+        """Report the fields in which a method differs from the recorded one; whether it does."""
+        fields = self.contrast(expected, unit, coming)
         if fields:
             cue = expected.cue
             frame = cue.frame if expected.message is None else expected.message.frame
             self.part.diverge("changed", frame, cue.where, self.part.show(raw), fields)
+        return bool(fields)
 
-    def told(self, unit: Unit, message: Message | None) -> dict[str, str]:
+    def told(self, unit: Unit, message: Message | None, *, renamed: bool) -> dict[str, str]:
         """What tells of a recorded method and its message."""
         return self.describe(unit, None if message is None else message.header,
-                             b"" if message is None else message.body, renamed=True)  # fmt: skip
+                             b"" if message is None else message.body, renamed=renamed)  # fmt: skip
 
     def told_live(self, unit: Unit, coming: Coming | None) -> dict[str, str]:
         """What tells of a live method and its message."""
@@ -392,15 +430,20 @@ class Receiver:
         """Refuse a message that nobody recorded."""
         part = self.part
         if unit.name == "basic.publish" and live.confirms:
-            name = "basic.nack" if "basic.nack" in part.dialect.by_name else "basic.ack"
-            live.received.pop(live.published, None)
-            part.emit(name, live.number, delivery_tag=live.published)
+            self.refuse_publish(live, live.published)
         elif unit.name in ("basic.deliver", "basic.get-ok") and unit.method is not None:
             tag = int(unit.method.get("delivery-tag") or 0)
             consumer = live.consumers.get(str(unit.method.get("consumer-tag") or ""))
             live.received.pop(tag, None)
             if consumer is None or not consumer.no_ack:
                 part.emit("basic.reject", live.number, delivery_tag=tag, requeue=True)
+
+    def refuse_publish(self, live: LiveChannel, tag: int) -> None:
+        """Confirm that a publish was not taken, where the dialect can say so."""
+        part = self.part
+        name = "basic.nack" if "basic.nack" in part.dialect.by_name else "basic.ack"
+        live.received.pop(tag, None)
+        part.emit(name, live.number, delivery_tag=tag)
 
 
 def _unit(unit: object) -> Unit:

@@ -43,6 +43,8 @@ class Message:
         """The delivery-tag, or the number of a publish that is confirmed."""
         self.cue: Cue | None = None
         self.act: Act | None = None
+        self.verdict: Unit | None = None
+        """What we have answered to it."""
         self.live_tag = 0
         """The same in the live conversation; 0 before it has passed."""
         self.consumer = ""

@@ -404,8 +404,7 @@ class Part10(Part):
 
     def answer_terms(self, link: Link, live: LiveLink, recorded: Attach) -> Attach:
         """An attach of ours for the live link: its name, and addresses as they are called now."""
-        source = self.renamed(recorded.source)
-        target = self.renamed(recorded.target)
+        source, target = recorded.source, recorded.target
         asked = link.attaches[1 - self.side]
         terms: dict[str, Value] = {}
         if link.initiator != self.side and asked is not None:
@@ -416,6 +415,8 @@ class Part10(Part):
             if seen is not None:
                 source = echoed(source, asked.source, seen.source)
                 target = echoed(target, asked.target, seen.target)
+        source = self.renamed(source) if source is recorded.source else source
+        target = self.renamed(target) if target is recorded.target else target
         if not recorded.role and recorded.initial_delivery_count is None:
             terms["initial_delivery_count"] = 0
         if recorded.unsettled is not None and recorded.unsettled:
@@ -576,6 +577,7 @@ class Part10(Part):
         numbers = []
         for delivery in verdict.deliveries:
             live = delivery.link.live
+            delivery.verdict = body
             if live is None:
                 continue
             if body.role:

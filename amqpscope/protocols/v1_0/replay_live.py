@@ -55,6 +55,8 @@ class LiveLink:
         self.coming: LiveDelivery | None = None
         self.turn = 0
         """The recorded delivery that comes next."""
+        self.changed = False
+        """The newest message of the peer was not as recorded."""
         self.received = 0
         self.incoming: dict[int, LiveDelivery] = {}
         """Deliveries of the peer, by their place in the recording."""

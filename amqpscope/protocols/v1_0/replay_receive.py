@@ -362,11 +362,7 @@ class Receiver:
         if turn is None:
             part.diverge("extra", None, f"message on {link.title}", part.show(raw))
             part.moves += 1
-            if not coming.settled and not coming.aborted and live.session.usable:
-                coming.settled = True
-                live.session.incoming.pop(coming.number, None)
-                verdict = Disposition(True, coming.number, None, True, Released())
-                part.emit(verdict, live.session.channels[0] or 0)
+            self.settle(coming, Released())
             return
         if turn != live.turn:
             live.incoming.pop(live.turn, None)
@@ -374,27 +370,44 @@ class Receiver:
             if skipped.cue is not None:
                 part.miss(skipped.cue, part.show(raw))
         delivery = link.deliveries[turn]
+        instead = live.incoming.get(turn) if turn < live.turn else None
         live.turn = turn + 1
         live.incoming[turn] = coming
         coming.script = delivery
-        self.compare(delivery.cue, raw, *self.contrast(link, delivery, coming))
+        told = self.contrast(link, delivery, coming)
+        live.changed = bool(part.differences(*told))
+        self.compare(delivery.cue, raw, *told)
         part.meet(delivery.cue)
+        if instead is not None and delivery.verdict is not None:
+            self.settle(coming, delivery.verdict.state)
+        elif instead is not None:
+            self.settle(instead, Released())
+
+    def settle(self, coming: LiveDelivery, state: Value) -> None:
+        """Settle a message of the live peer that the script does not settle."""
+        session = coming.link.session
+        if coming.settled or coming.aborted or not session.usable:
+            return
+        coming.settled = True
+        session.incoming.pop(coming.number, None)
+        verdict = Disposition(True, coming.number, None, True, state)
+        self.part.emit(verdict, session.channels[0] or 0)
 
     def find_turn(self, live: LiveLink, link: Link, coming: LiveDelivery) -> int | None:
         """Which recorded message this is: the next, unless one soon after it is the very same."""
         turn, count = live.turn, len(link.deliveries)
-        if turn >= count:
-            return None
         payload = b"".join(coming.parts)
+        if turn >= count:
+            late = live.changed and link.deliveries[turn - 1].payload == payload
+            return turn - 1 if late else None
         if link.deliveries[turn].payload == payload:
             return turn
         for at in range(turn + 1, min(turn + NEAR, count)):
             if link.deliveries[at].payload == payload:
                 return at
-        if self.part.side == SERVER and turn and count - turn:
-            before = link.deliveries[turn - 1]
-            if before.payload == payload and before.payload != link.deliveries[turn].payload:
-                return None
+        # What was expected before: then what came in its place was an addition.
+        if live.changed and link.deliveries[turn - 1].payload == payload:
+            return turn - 1
         return turn
 
     def contrast(

@@ -55,7 +55,7 @@ class Delivery:
     """A recorded delivery."""
 
     __slots__ = ("aborted", "answers", "cue", "first", "link", "number", "parts", "place", "sent",
-                 "settled", "state")  # fmt: skip
+                 "settled", "state", "verdict")  # fmt: skip
 
     def __init__(self, link: Link, place: int, frame: Frame, body: Transfer) -> None:
         self.link = link
@@ -70,6 +70,8 @@ class Delivery:
         self.sent = False
         """We have sent it to the live peer."""
         self.answers: deque[Answer] = deque()
+        self.verdict: Disposition | None = None
+        """What we have answered to it."""
         self.cue: Cue | None = None
         """Of one that the other peer sends: when all of it has come."""
 
