@@ -10,6 +10,13 @@ def test_a_recording(amqp_lint):
 def test_our_client_does_as_ever(amqp_proxy, amqp_same_as):
     run_the_client(amqp_proxy("amqp://localhost:5672").url)
     amqp_same_as("golden.pcapng", ignore=["open.properties"])
+
+def test_without_a_broker(amqp_replay):
+    broker = amqp_replay("golden.pcapng", upstream="amqp://localhost:5672")
+    run_the_client(broker.url)
+
+Where there is no golden capture yet, the last one runs against the real broker and writes it;
+`pytest --record` writes it again.
 """
 
 from __future__ import annotations
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from amqpscope.check.selection import Selection
     from amqpscope.findings import Finding
     from amqpscope.runs.proxied import Proxied
+    from amqpscope.runs.replayed import Replayed
 
 PROXIES: pytest.StashKey[list[Proxied]] = pytest.StashKey()
 """The proxies of a test."""
@@ -38,17 +46,27 @@ LAST = 20
 
 Lint = Callable[..., "list[Finding]"]
 Proxy = Callable[..., "Proxied"]
+Replay = Callable[..., "Replayed | Proxied"]
 SameAs = Callable[..., None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option with which recordings become the golden ones."""
-    group = parser.getgroup("amqpscope")
-    group.addoption(
-        "--update-golden",
-        action="store_true",
-        help="Let amqp_same_as store recordings as the golden ones, instead of comparing them.",
+    """Let the command line say that golden captures are written again."""
+    add = partial(parser.getgroup("amqpscope").addoption, action="store_true")
+    with suppress(ValueError):  # another plugin has it
+        add(
+            "--update-golden",
+            help="amqp_same_as: store recordings as the golden ones, instead of comparing them.",
+        )
+    record = partial(
+        add,
+        dest="amqp_record",
+        help="amqp_replay: record golden captures again, from the real broker.",
     )
+    for names in (("--record", "--amqp-record"), ("--amqp-record",)):
+        with suppress(ValueError):  # another plugin has --record
+            record(*names)
+            return
 
 
 @pytest.fixture
@@ -226,6 +244,64 @@ def describe(proxy: Proxied) -> Iterator[str]:
         lines.begin(last[0].frame.time)
         yield from lines.heading()
         yield from lines.lines(list(last))
+
+
+@pytest.fixture
+def amqp_replay(pytestconfig: pytest.Config) -> Iterator[Replay]:
+    """Play the broker of a golden capture: fails the test at its end if the client diverged.
+
+    The first argument is the capture, the others are those of `amqpscope.replayed`, and `upstream`
+    for the real broker: with `--record`, and where there is no capture yet, its traffic is recorded
+    through a proxy. What it gives has `url`, `host` and `port`.
+    """
+    __tracebackhide__ = True
+    again = bool(pytestconfig.getoption("amqp_record", default=False))
+    failures: list[str] = []
+    with ExitStack() as stack:
+
+        def start(
+            capture: str | os.PathLike[str], *, upstream: str | None = None, **how: Any
+        ) -> Replayed | Proxied:
+            from amqpscope.runs.replayed import replayed
+
+            path = Path(capture)
+            if again or not path.exists():
+                if upstream is None:
+                    fail(f"{path}: expected upstream= to record it from")
+                return stack.enter_context(record(path, str(upstream)))
+            stack.enter_context(collect_divergences(failures))
+            return stack.enter_context(replayed(path, **how))
+
+        yield start
+    if failures:
+        fail("amqp_replay: " + "\n".join(failures))
+
+
+@contextmanager
+def record(path: Path, upstream: str) -> Iterator[Proxied]:
+    """Record a golden capture; it takes its place when the test is over."""
+    from amqpscope.runs.proxied import proxied
+
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with proxied(upstream, write=fresh) as proxy:
+            yield proxy
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+@contextmanager
+def collect_divergences(failures: list[str]) -> Iterator[None]:
+    """Keep how clients diverged, until every replay of the test has ended."""
+    from amqpscope.runs.replayed import Diverged
+
+    try:
+        yield
+    except Diverged as error:
+        failures.append(str(error))
 
 
 @contextmanager

@@ -53,6 +53,12 @@ class Stage:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.outcomes: list[Outcome] = []
+        self._prepared: dict[int, Part] = {}
+        """Parts that were made before their peer waits for them, by connection."""
+
+    def prepare(self, recorded: Recorded, side: int) -> None:
+        """Make a part now, as that takes a while where much was recorded."""
+        self._prepared[recorded.number] = recorded.part(side, self.settings.choices)
 
     @property
     def diverged(self) -> bool:
@@ -79,7 +85,7 @@ class Stage:
     ) -> Player:
         """One conversation, ready to be played."""
         settings = self.settings
-        part = recorded.part(side, settings.choices)
+        part = self._prepared.pop(recorded.number, None) or recorded.part(side, settings.choices)
         if recorded.problem:
             part.notes.append(f"{recorded.problem}: played up to there")
         return Player(
@@ -136,6 +142,7 @@ class ClientStage(Stage):
         elif pause > 0:
             await asyncio.sleep(pause)
         settings = self.settings
+        self.prepare(recorded, CLIENT)
         try:
             reader, writer = await asyncio.wait_for(
                 asyncio.open_connection(
@@ -171,6 +178,8 @@ class ServerStage(Stage):
 
     async def open(self, host: str, port: int) -> tuple[str, int]:
         """Begin to listen; where."""
+        for recorded in self.free:
+            self.prepare(recorded, SERVER)
         try:
             self._server = await asyncio.start_server(
                 self.welcome, host or None, port, ssl=self.settings.tls

@@ -1,4 +1,4 @@
-"""The fixture `amqp_lint`, in tests that pytest runs for us."""
+"""The fixtures `amqp_lint`, `amqp_same_as` and `amqp_replay`, in tests that pytest runs for us."""
 
 import shutil
 import subprocess
@@ -112,3 +112,51 @@ def test_without_a_golden_one_the_test_fails_until_one_is_stored(compare, good, 
     assert compare(None, good, "--update-golden").returncode == 0
     assert (tmp_path / "golden.pcapng").read_bytes() == good.read_bytes()
     assert compare(None, good).returncode == 0
+
+
+REPLAYING = """
+import pika
+import pytest
+
+@pytest.mark.parametrize("durable", {durable})
+def test_it(amqp_replay, durable):
+    broker = amqp_replay("golden.pcapng", upstream={upstream!r})
+    where = pika.ConnectionParameters(broker.host, broker.port, heartbeat=0)
+    with pika.BlockingConnection(where) as connection:
+        channel = connection.channel()
+        channel.queue_declare("q", durable=durable)
+        channel.basic_publish("", "q", b"x")
+"""
+
+
+@pytest.fixture
+def replaying(tmp_path):
+    """Run a test that uses the fixture `amqp_replay`."""
+
+    def run(upstream, *options, durable=(False,)):
+        names = "amqp_replay, pytest_addoption"
+        (tmp_path / "conftest.py").write_text(f"from amqpscope.pytest_plugin import {names}\n")
+        (tmp_path / "pytest.ini").write_text("[pytest]\n")
+        (tmp_path / "test_it.py").write_text(REPLAYING.format(upstream=upstream, durable=durable))
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+        return subprocess.run(
+            [*command, *options], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.once
+def test_a_golden_capture_is_recorded_once_and_then_takes_the_brokers_place(
+    replaying, rabbitmq, tmp_path
+):
+    first = replaying(f"amqp://127.0.0.1:{rabbitmq.port}")
+    assert first.returncode == 0, first.stdout
+    golden = (tmp_path / "golden.pcapng").read_bytes()
+    again = replaying(None, durable=(False, True))
+    assert "1 failed, 1 passed" in again.stdout
+    assert "durable expected false, seen true" in again.stdout
+    assert (tmp_path / "golden.pcapng").read_bytes() == golden
+    refused = replaying(None, "--record")
+    assert "expected upstream= to record it from" in refused.stdout

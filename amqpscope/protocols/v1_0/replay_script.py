@@ -93,6 +93,8 @@ class Link:
         self.cues: dict[str, Cue] = {}
         self.deliveries: list[Delivery] = []
         self.open_delivery: Delivery | None = None
+        self.received = 0
+        """Messages of the other peer that have come whole."""
         self.drains: list[Cue] = []
         """When the other peer asks for what is there and no more."""
         self.live: LiveLink | None = None
@@ -310,8 +312,7 @@ class Script:
         if isinstance(body, Flow):
             if ours:
                 act = self.part.add_act("flow", frame, lane)
-                received = sum(d.cue is not None for d in link.deliveries)
-                act.about, act.light = Grant(link.session, link, body, received), True
+                act.about, act.light = Grant(link.session, link, body, link.received), True
             elif body.drain and link.sender == self.side:
                 cue = self.part.add_cue(frame, f"drain of {link.title}")
                 link.drains.append(cue)
@@ -345,6 +346,7 @@ class Script:
             if delivery.settled:
                 link.session.numbers[frame.sender].pop(delivery.number or 0, None)
             if frame.sender != self.side:
+                link.received += 1
                 delivery.cue = self.part.add_cue(frame, f"message on {link.title}")
 
     def take_disposition(self, frame: Frame, session: Session, body: Disposition) -> bool:
