@@ -106,7 +106,9 @@ class Player:
     async def listen(self, seconds: float) -> bool:
         """Take what comes within a time; whether the live peer goes on."""
         try:
-            octets = await asyncio.wait_for(self.reader.read(READ), seconds)
+            # Not wait_for, which would make a task for each read.
+            async with asyncio.timeout(seconds):
+                octets = await self.reader.read(READ)
         except TimeoutError:
             return True
         except (ConnectionError, OSError):

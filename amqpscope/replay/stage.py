@@ -155,9 +155,7 @@ class ClientStage(Stage):
         except ssl.SSLError as error:
             raise ReplayError(f"{self.host}:{self.port}: TLS: {error.reason or error}") from None
         except OSError as error:
-            # What asyncio says instead of the plain reason names the address once more.
-            reason = os.strerror(error.errno).lower() if error.errno else reason_of(error)
-            raise ReplayError(f"{self.host}:{self.port}: {reason}") from None
+            raise ReplayError(f"{self.host}:{self.port}: {plain_reason(error)}") from None
         player = self.player(recorded, CLIENT, reader, writer)
         await player.run()
         self.outcomes.append(Outcome.of(recorded.number, player.part))
@@ -185,7 +183,7 @@ class ServerStage(Stage):
                 self.welcome, host or None, port, ssl=self.settings.tls
             )
         except OSError as error:
-            raise ReplayError(f"{host}:{port}: {reason_of(error)}") from None
+            raise ReplayError(f"{host}:{port}: {plain_reason(error)}") from None
         address = self._server.sockets[0].getsockname()
         return str(address[0]), int(address[1])
 
@@ -261,6 +259,11 @@ class ServerStage(Stage):
         if found is not None:
             self.free.remove(found)
         return found
+
+
+def plain_reason(error: OSError) -> str:
+    """Why a socket failed, without the address, which asyncio names once more."""
+    return os.strerror(error.errno).lower() if error.errno else reason_of(error)
 
 
 class Finder:
