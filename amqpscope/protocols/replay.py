@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
+from amqpscope.protocols.peers import CannotApplyError
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
 
@@ -26,6 +27,8 @@ Lane = tuple[int, ...]
 DROP: Final = "-"
 """Of an act that cannot be sent any more: what it belongs to is gone."""
 NANOSECONDS: Final = 1e9
+UNWRITABLE: Final = (CannotApplyError, ValueError, OverflowError, TypeError, KeyError)
+"""What goes wrong where a damaged value is to be encoded."""
 MOST_DIVERGENCES: Final = 1000
 """Divergences that are kept; the others are counted."""
 
@@ -263,12 +266,22 @@ class Part:
                 self.unsent += 1
             else:
                 self.moves += 1
-            if reason is DROP or self.send(act):
+            if reason is DROP or self.try_to_send(act):
                 acts.popleft()
             if not acts:
                 self.lanes.pop(lane, None)
             else:
                 heappush(heads, (acts[0].index, lane))
+
+    def try_to_send(self, act: Act) -> bool:
+        """Send an act, unless what was recorded cannot be written again; whether it is done."""
+        before = len(self.out)
+        try:
+            return self.send(act)
+        except UNWRITABLE as error:
+            del self.out[before:]
+            self.notes.append(f"frame {act.frame.number} is left out: {error}")
+            return True
 
     def delay(self, act: Act, now: float) -> str:
         """Why an act is not sent now; empty if it is."""

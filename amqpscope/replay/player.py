@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay import UNWRITABLE, Part
 from amqpscope.replay.trace import TracedConnection
 
 READ: Final = 1 << 16
@@ -121,7 +121,11 @@ class Player:
             self.trace.data(1 - self.part.side, octets)
         if self.watch is not None:
             self.received.append(octets)
-        self.part.receive(octets, asyncio.get_running_loop().time())
+        try:
+            self.part.receive(octets, asyncio.get_running_loop().time())
+        except UNWRITABLE as error:
+            self.part.diverge("stuck", None, f"the recording cannot be played on: {error}")
+            return False
         if self.watch is not None:
             self.watch()
         return True

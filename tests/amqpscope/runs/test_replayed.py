@@ -1,14 +1,20 @@
 """A recorded broker for programs: `amqpscope.replayed`."""
 
+import asyncio
+import re
 import socket
 
 import pika
 import pytest
 
 import amqpscope
-from amqpscope.replay.stage import ReplayError
+from amqpscope.protocols.replay import Choices
+from amqpscope.replay.stage import ClientStage, ReplayError, Settings
+from amqpscope.runs.input import Input
+from amqpscope.runs.replayed import read_conversations
 from kit import ROOT
 
+OUTCOMES = ROOT / "captures" / "v10_proton-labbroker_outcomes.pcap"
 BASIC = ROOT / "captures" / "v091_pika_basic-rabbitmq.pcap"
 
 
@@ -45,3 +51,69 @@ def connect_to_another_host():
 def test_another_virtual_host_is_reported():
     with pytest.raises(amqpscope.Diverged, match="virtual-host expected /, seen other"):
         connect_to_another_host()
+
+
+def play_client(broker, capture, *connections):
+    """The recorded clients of some connections, against a broker."""
+    chosen = [
+        each
+        for number in connections
+        for each in read_conversations(Input(str(capture)), (number,))
+    ]
+    for recorded in chosen:
+        stage = ClientStage(Settings([recorded], Choices(secrets=True)), broker.host, broker.port)
+        asyncio.run(stage.run())
+        assert [each.divergences for each in stage.outcomes] == [[]]
+
+
+def test_clients_that_come_in_another_order_find_their_conversations():
+    with amqpscope.replayed(OUTCOMES) as broker:
+        play_client(broker, OUTCOMES, 3, 4, 1, 2)
+    assert sorted(outcome.connection for outcome in broker.outcomes) == [1, 2, 3, 4]
+
+
+def test_a_conversation_can_be_played_again_and_again():
+    with amqpscope.replayed(BASIC, loop=True) as broker:
+        play_client(broker, BASIC, 1, 1, 1)
+    assert [outcome.connection for outcome in broker.outcomes] == [1, 1, 1]
+
+
+def test_faults_of_the_proxy_act_in_front_of_a_recorded_broker():
+    how = {"faults": ["basic.qos => disconnect"], "allow_divergence": True}
+    with amqpscope.replayed(BASIC, **how) as broker:
+        where = pika.ConnectionParameters(broker.host, broker.port, heartbeat=0)
+        channel = pika.BlockingConnection(where).channel()
+        channel.queue_declare("p1", arguments={"x-max-length": 1000})
+        with pytest.raises(pika.exceptions.AMQPError):
+            channel.basic_qos(prefetch_count=3)
+
+
+PROGRAM_CHANGES = [
+    ({"queue": "p9"}, 'frame 10, queue.declare .*queue expected "p1", seen "p9"'),
+    ({"declares_exchange": False}, "frame 12, exchange.declare .*did not come"),
+    ({"key": "b.#"}, 'frame 14, queue.bind .*routing-key expected "a.#", seen "b.#"'),
+    ({"prefetch": 1}, "frame 16, basic.qos .*prefetch-count expected 3, seen 1"),
+    ({"purges": True}, "queue.purge .*not in the recording"),
+]
+
+
+@pytest.mark.parametrize(("changes", "told"), PROGRAM_CHANGES)
+def test_a_program_that_was_changed_in_one_call_is_reported_there(changes, told):
+    with amqpscope.replayed(BASIC, allow_divergence=True) as broker:
+        run_program(broker, **changes)
+    assert re.search(told, broker.lines[0])
+
+
+def run_program(broker, *, queue="p1", declares_exchange=True, purges=False, key="a.#", prefetch=3):
+    """The beginning of the recorded program, with a call changed."""
+    where = pika.ConnectionParameters(broker.host, broker.port, heartbeat=0)
+    connection = pika.BlockingConnection(where)
+    channel = connection.channel()
+    channel.queue_declare(queue, arguments={"x-max-length": 1000})
+    if declares_exchange:
+        channel.exchange_declare("ex1", "topic")
+    if purges:
+        channel.queue_purge("p1")
+    channel.queue_bind("p1", "ex1", key)
+    channel.basic_qos(prefetch_count=prefetch)
+    connection.close()
