@@ -287,3 +287,18 @@ def test_two_brokers_in_a_chain_are_judged_one_by_one() -> None:
     assert (first.facts["published"], first.facts["delivered"]) == (1, 0)
     assert (second.facts["published"], second.facts["delivered"]) == (1, 1)
     assert second.facts["recognised by the same octets"] == 1
+
+
+def test_a_message_that_lost_its_body_is_not_taken_for_one_that_overtook_others():
+    """What is left of it may be just what another message is."""
+    text = """
+    A.client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" | properties() data(b"abc")
+    A.client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+              | properties(message-id="m1") data(b"x")
+    A.client: transfer[0] handle=0 delivery-id=2 delivery-tag=b"2" | properties()
+    A.server: disposition[0] role=receiver first=0 last=2 settled=true state=accepted()
+    B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" | properties()
+    B.server: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1"
+              | properties(message-id="m1") data(b"x")
+    """
+    assert "BRK-121" not in [finding.rule for finding in play(text, "through").findings]
