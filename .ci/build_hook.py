@@ -1,7 +1,7 @@
 """Compile the hot modules with mypyc while hatchling builds the wheel.
 
-Which modules these are, compile.py reads from pyproject.toml. They become one shared library, so
-that calls between them stay C calls. Their `.py` files stay in the wheel beside the extensions:
+Which modules these are, compile.py reads from pyproject.toml. They become a few shared libraries,
+so that calls inside each stay C calls. Their `.py` files stay in the wheel beside the extensions:
 Python prefers the extension, tracebacks show the source.
 
 AMQPSCOPE_BUILD chooses:
@@ -72,7 +72,7 @@ class CompileHook(BuildHookInterface):
         self.scratch.cleanup()
 
     def extensions(self, version: str, scratch: Path) -> list[Path]:
-        """Compile a copy of both packages and return the extension files in it."""
+        """Compile a copy of both packages and return what that has added to it."""
         if version == "editable":
             raise CannotCompileError("an editable install runs the sources")
         self.require_compiler()
@@ -80,9 +80,9 @@ class CompileHook(BuildHookInterface):
             ignore = shutil.ignore_patterns("__pycache__", "*.so")
             shutil.copytree(Path(self.root, package), scratch / package, ignore=ignore)
         self.run_mypyc(scratch)
-        return sorted(scratch.glob("*.so")) + sorted(
-            path for package in PACKAGES for path in (scratch / package).rglob("*.so")
-        )
+        libraries = [path for package in PACKAGES for path in (scratch / package).rglob("*.so")]
+        signatures = scratch / "amqpscope" / "rules" / "signatures.tsv"
+        return [*sorted(scratch.glob("*.so")), *sorted(libraries), signatures]
 
     def run_mypyc(self, scratch: Path) -> None:
         """Compile in a process of its own: mypyc ends the process when it finds an error."""

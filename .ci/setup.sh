@@ -128,12 +128,26 @@ install_package() {
     say "$stamp $1" >"$VENV/installed"
 }
 
+# wheel_cache: where the wheel is kept that was built from these very sources for this Python.
+wheel_cache() {
+    abi=$("$VENV/bin/python" -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))')
+    echo "${XDG_CACHE_HOME:-${HOME:-$VENV}/.cache}/amqpscope/wheels/$(echo "$abi $stamp" | tr ' ' -)"
+}
+
 # start_compiling WHAT: `pip install WHAT` as pure Python, while the compiled wheel is being built
-# in the background: that takes minutes, on one core. finish_compiling WHAT waits and installs it.
+# in the background: that takes a minute or more. finish_compiling WHAT waits and installs it.
+# A wheel that was built from these very sources before is installed at once.
 start_compiling() {
     stamp=$(stamp_of compiled)
     BUILDING=
     if is_installed "$stamp" "$1"; then return 0; fi
+    cache=$(wheel_cache)
+    if [ -d "$cache" ]; then
+        say "installing amqpscope into .venv"
+        pip_install "$(echo "$cache"/*.whl)${1#.}"
+        say "$stamp $1" >"$VENV/installed"
+        return 0
+    fi
     say "installing amqpscope into .venv, and compiling it meanwhile"
     WHEELS=$(mktemp -d)
     AMQPSCOPE_BUILD=compiled "$VENV/bin/pip" wheel -q --no-deps -w "$WHEELS" . \
@@ -155,6 +169,16 @@ finish_compiling() {
     fi
     pip_install --no-deps "$WHEELS"/*.whl
     say "$stamp $1" >"$VENV/installed"
+    keep_wheel
+}
+
+# keep_wheel: put what was built into the cache, and drop what is there for a month.
+keep_wheel() {
+    kept=$(dirname "$cache")
+    mkdir -p "$kept" 2>/dev/null || return 0
+    find "$kept" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
+    rm -f "$WHEELS/log"
+    mv "$WHEELS" "$cache" 2>/dev/null || true
 }
 
 # clean_up: what is left when the script ends, also in the middle.

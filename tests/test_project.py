@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from amqpscope.rules.all import load
+from amqpscope.rules.registry import signature_of
 from kit import ROOT
 from kit.project import compiled_modules, load_compiler
 
@@ -65,6 +67,28 @@ def test_a_pattern_that_names_no_module_to_compile_is_an_error():
     assert "amqpscope/model/serial.py" in compiler.matching(["amqpscope/model/**/*.py"])
     with pytest.raises(SystemExit, match=r"amqpscope/moddel"):
         compiler.matching(["amqpscope/model/*.py", "amqpscope/moddel/*.py"])
+
+
+def test_parameters_of_rules_are_written_down_for_the_compiled_build():
+    compiler = load_compiler()
+    rows = {
+        function: list(zip(words[::2], words[1::2], strict=True))
+        for function, *words in (
+            line.split("\t")
+            for line in compiler.signatures(compiler.compiled_groups()["rules"]).splitlines()
+        )
+    }
+    checks = [rule.check for rule in load().values() if rule.family.name != "broker"]
+    assert len(checks) > 500
+    for check in checks:
+        assert rows[f"{check.__module__}.{check.__name__}"] == signature_of(check)
+
+
+def test_code_that_is_compiled_begins_in_the_first_column(tmp_path):
+    source = tmp_path / "a.c"
+    source.write_text("int a;\n" + " " * 900 + 'char *b = "  c";\n\treturn;\n')
+    load_compiler().remove_indentation(source)
+    assert source.read_text() == 'int a;\nchar *b = "  c";\nreturn;\n'
 
 
 @pytest.mark.skipif(EXPECT != "compiled", reason="only the installed package has a build")
