@@ -133,7 +133,7 @@ class Unwrapper:
             out.extend(pieces)
             return
         for piece in pieces:
-            if isinstance(piece, Chunk | Gap):
+            if isinstance(piece, (Chunk, Gap)):
                 self._unwrap(inner, piece, out)
 
     def _end(self, flow: _Flow, end: End, out: list[Piece]) -> None:

@@ -53,7 +53,7 @@ def stage(event: Event, channel: Channel, method: Method) -> None:
 def named(method: Method) -> str | bytes | None:
     """The reference that a method is about."""
     value = method.get("reference")
-    return value if isinstance(value, str | bytes) else None
+    return value if isinstance(value, (str, bytes)) else None
 
 
 def referred(method: Method) -> str | bytes | None:

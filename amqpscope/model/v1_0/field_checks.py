@@ -54,7 +54,7 @@ def highest(name: str) -> int | None:
     """The highest of a restricted type's choices, where these are all numbers up to it."""
     row = RESTRICTED_TYPE.get(name)
     values = [] if row is None else [value for _, value in row.choices]
-    if not values or any(isinstance(value, bool | str) for value in values):
+    if not values or any(isinstance(value, (bool, str)) for value in values):
         return None
     return len(values) - 1
 

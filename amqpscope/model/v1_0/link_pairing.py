@@ -63,7 +63,7 @@ def without_address(link: LinkEnd) -> bool:
     if attach is None:
         return False
     own = attach.target if link.role else attach.source
-    return isinstance(own, Source | Target) and own.dynamic is True and own.address is None
+    return isinstance(own, (Source, Target)) and own.dynamic is True and own.address is None
 
 
 def pair_link(session: SessionEnd, link: LinkEnd) -> None:

@@ -118,7 +118,7 @@ class Sasl:
                 keep(self.server_messages, body.challenge)
         elif isinstance(body, SaslOutcome):
             self.outcome, self.outcome_mark = body, mark
-        elif isinstance(body, SaslInit | SaslResponse):
+        elif isinstance(body, (SaslInit, SaslResponse)):
             self.reversed[SERVER] = True
 
     def take_client(self, event: Event) -> None:
@@ -133,7 +133,7 @@ class Sasl:
             self.response_mark = mark
             if body.response is not None:
                 keep(self.client_messages, body.response)
-        elif isinstance(body, SaslMechanisms | SaslChallenge | SaslOutcome):
+        elif isinstance(body, (SaslMechanisms, SaslChallenge, SaslOutcome)):
             self.reversed[CLIENT] = True
 
 

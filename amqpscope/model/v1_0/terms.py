@@ -59,7 +59,7 @@ def address_of(attach: Attach) -> str:
     ):
         if isinstance(terminus, Coordinator):
             return "$coordinator"
-        if isinstance(terminus, Source | Target) and isinstance(terminus.address, str):
+        if isinstance(terminus, (Source, Target)) and isinstance(terminus.address, str):
             return terminus.address
     return ""
 
@@ -67,7 +67,7 @@ def address_of(attach: Attach) -> str:
 def outlives_session(attach: Attach) -> bool:
     """Whether the terminus of the end that attaches is kept when its session ends (3.5.6)."""
     terminus = attach.target if attach.role else attach.source
-    if not isinstance(terminus, Source | Target):
+    if not isinstance(terminus, (Source, Target)):
         return False
     return terminus.expiry_policy in OUTLIVING or bool(terminus.timeout)
 

@@ -243,7 +243,7 @@ class Transactions:
     def control_message(self, event: Event, delivery: Delivery) -> None:
         """A declare or discharge."""
         found = self.control(event)
-        if found is None or not isinstance(found.value, Declare | Discharge):
+        if found is None or not isinstance(found.value, (Declare, Discharge)):
             if not delivery.whole and not delivery.aborted:
                 self.lost = True
             return

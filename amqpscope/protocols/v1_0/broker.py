@@ -73,7 +73,6 @@ MAX_SHOWN: Final = 40
 MIN_SCRAP: Final = 16
 """Octets of a message that was not completed which others do not begin with by accident."""
 NULL: Final = 0x40
-IDS: Final = (Ulong, Uuid, bytes, str)
 TO: Final = 2
 EXPIRY: Final = 8
 """The places of `to` and absolute-expiry-time among the properties."""
@@ -406,7 +405,7 @@ def message_id(octets: bytes, section: Section) -> bytes:
 
 def plain_id(value: Value) -> Value:
     """An id that has one of the types of ids; else null."""
-    return value if isinstance(value, IDS) else None
+    return value if isinstance(value, (Ulong, Uuid, bytes, str)) else None
 
 
 def body_key(octets: bytes, sections: list[Section]) -> bytes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.message import PROPERTIES
 from amqpscope.model.v1_0.transaction import ControlMessage
@@ -32,7 +30,7 @@ def attach_of(event: Event) -> Attach | None:
 def error_in(event: Event) -> Error | None:
     """The error that a detach, end or close carries, if it could be read."""
     body = event.body
-    if isinstance(body, Detach | End | Close) and not event.damaged:
+    if isinstance(body, (Detach, End, Close)) and not event.damaged:
         return body.error
     return None
 
@@ -68,13 +66,11 @@ def performative(event: Event) -> Body | None:
 def state_of(event: Event) -> Value:
     """The state in a transfer or disposition."""
     body = event.body
-    return body.state if isinstance(body, Transfer | Disposition) else None
+    return body.state if isinstance(body, (Transfer, Disposition)) else None
 
 
 Parts = list[tuple[str, Value]]
 """Maps and described values, with their paths."""
-NESTED: Final = (Body, Map, Described, list)
-"""What may have others inside."""
 
 
 def parts_of(event: Event) -> Parts | None:
@@ -83,22 +79,32 @@ def parts_of(event: Event) -> Parts | None:
     if body is None:
         return None
     found: Parts = []
-    for field, value in zip(body.row.fields, body, strict=False):
-        if isinstance(value, NESTED) and field.name != "state":
-            gather(value, f"{body.row.name}.{field.name}", bool(field.requires), found)
+    gather_fields(body, body.row.name, found)
     return found or None
+
+
+def gather_fields(body: Body, path: str, found: Parts) -> None:
+    """Collect from the fields of a body; a delivery state has rules of its own."""
+    fields = body.row.fields
+    for place, value in enumerate(body.values):
+        if may_nest(value) and place < len(fields) and fields[place].name != "state":
+            field = fields[place]
+            gather(value, f"{path}.{field.name}", bool(field.requires), found)
+
+
+def may_nest(value: Value) -> bool:
+    """Whether something that is collected may be inside a value."""
+    return value is not None and isinstance(value, (Body, Map, Described, list))
 
 
 def gather(value: Value, path: str, slot: bool, found: Parts) -> None:
     """Collect; `slot`: what stands directly here has a rule of its own for its descriptor."""
     if isinstance(value, Body):
-        for field, inner in zip(value.row.fields, value, strict=False):
-            if isinstance(inner, NESTED):
-                gather(inner, f"{path}.{field.name}", bool(field.requires), found)
+        gather_fields(value, path, found)
     elif isinstance(value, Map):
         found.append((path, value))
         for key, inner in value:
-            if isinstance(inner, NESTED):
+            if may_nest(inner):
                 gather(inner, f"{path}[{key}]", False, found)
     elif isinstance(value, Described):
         if not slot:
@@ -106,5 +112,5 @@ def gather(value: Value, path: str, slot: bool, found: Parts) -> None:
         gather(value.value, path, False, found)
     elif isinstance(value, list):
         for place, inner in enumerate(value):
-            if isinstance(inner, NESTED):
+            if may_nest(inner):
                 gather(inner, f"{path}[{place}]", False, found)

@@ -59,7 +59,7 @@ def open_first_frame(event: Event, report: Reporter) -> None:
         server: open container-id="s"
         server: begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
     """
-    if isinstance(event.body, Open | Close) or event.kinds & kinds.OTHER or not first_frame(event):
+    if isinstance(event.body, (Open, Close)) or event.kinds & kinds.OTHER or not first_frame(event):
         return
     name = event.frame.unit.name
     report.sure(event, f"the {NAMES[event.peer]}'s first frame is {name}, not open", name)

@@ -39,7 +39,7 @@ def error_not_composite(event: Event, report: Reporter) -> None:
         server: end[0]
     """
     body = event.body
-    if not isinstance(body, Detach | End | Close):
+    if not isinstance(body, (Detach, End, Close)):
         return
     place, name = len(body.row.fields) - 1, body.row.name
     if place in body.wrong:

@@ -237,7 +237,7 @@ def report_too_early(
 ) -> None:
     """Report a count that was sent too early, at the flow that had it."""
     wrong = initial is not None and initial != count
-    if initial is None and isinstance(event.body, End | Close):
+    if initial is None and isinstance(event.body, (End, Close)):
         wrong = count != 0
     owner = link.session.owner
     if not report.once(owner) and not wrong:

@@ -89,7 +89,7 @@ def link_error_detach(event: Event, report: Reporter) -> None:
         client: end[0]
     """
     body = event.body
-    if not isinstance(body, End | Close) or body.error is None:
+    if not isinstance(body, (End, Close)) or body.error is None:
         return
     condition = body.error.condition or ""
     name = event.frame.unit.name
@@ -238,7 +238,7 @@ def failed(old: LinkEnd) -> bool:
 
 def expires(terminus: Value) -> bool:
     """A terminus that goes away with the link's detach."""
-    if isinstance(terminus, Source | Target):
+    if isinstance(terminus, (Source, Target)):
         return terminus.expiry_policy == "link-detach"
     return False
 

@@ -282,7 +282,7 @@ def find_in_fields(body: Body, code: int, found: list[Flaw]) -> None:
             found.append(Flaw(rule, code, path, text))
         elif field.requires == "message-id" and not is_message_id(value):
             text = f"{path} is of type {type_of(value)}, not ulong, uuid, binary or string"
-            sure = not isinstance(value, Described | Body)
+            sure = not isinstance(value, (Described, Body))
             found.append(Flaw(rule, code, path, text, sure))
         elif field.requires == "address" and type(value) is not str:
             text = f"{path} is of type {type_of(value)}, not string"
@@ -302,7 +302,7 @@ def find_in_annotations(value: Map, code: int, found: list[Flaw]) -> None:
     """Keys that are neither symbol nor ulong, and the one that the standard gives a type."""
     name = SECTIONS[code]
     for key, item in value:
-        if not isinstance(key, Symbol | Ulong):
+        if not isinstance(key, (Symbol, Ulong)):
             text = f"{name} has the key {key!r} of type {type_of(key)}, not symbol or ulong"
             found.append(Flaw("MSG-020", code, name, text))
         elif code == DELIVERY_ANNOTATIONS and key == "rejected" and not is_error(item):
@@ -322,9 +322,9 @@ def find_in_application_properties(value: Map, found: list[Flaw]) -> None:
         if type(key) is not str:
             text = f"{name} has the key {key!r} of type {type_of(key)}, not string"
             found.append(Flaw("MSG-051", code, name, text))
-        elif isinstance(item, list | Map | Array):
+        elif isinstance(item, (list, Map, Array)):
             text = f"{name}.{key} is of type {type_of(item)}, which is not a simple type"
             found.append(Flaw("MSG-052", code, f"{name}.{key}", text))
-        elif isinstance(item, Described | Body):
+        elif isinstance(item, (Described, Body)):
             text = f"{name}.{key} is a described value; whether that is simple is not said"
             found.append(Flaw("MSG-052", code, f"{name}.{key}", text, False))

@@ -28,7 +28,7 @@ def state_of(event: Event) -> Value:
     body = event.body
     if event.damaged or event.discarded or not event.trusted:
         return None
-    if isinstance(body, Transfer | Disposition):
+    if isinstance(body, (Transfer, Disposition)):
         return body.state
     return None
 

@@ -104,7 +104,7 @@ def expires(link: LinkEnd) -> bool:
         if attach is None:
             return True
         for terminus in (attach.source, attach.target):
-            if isinstance(terminus, Source | Target) and terminus.expiry_policy == "link-detach":
+            if isinstance(terminus, (Source, Target)) and terminus.expiry_policy == "link-detach":
                 return True
     return False
 

@@ -78,7 +78,7 @@ def sasl_mechanisms_not_first(event: Event, report: Reporter) -> None:
                 ((sasl.mechanisms_mark, "the first"),),
             )
     elif (
-        isinstance(body, SaslChallenge | SaslOutcome)
+        isinstance(body, (SaslChallenge, SaslOutcome))
         and sasl.mechanisms is None
         and not sasl.challenges
         and not sasl.reversed[SERVER]
@@ -110,9 +110,9 @@ def sasl_roles_reversed(event: Event, report: Reporter, sasl: Sasl) -> None:
     body, peer = event.body, event.peer
     if sasl.reversed[peer]:
         return
-    if peer == CLIENT and isinstance(body, SaslMechanisms | SaslChallenge | SaslOutcome):
+    if peer == CLIENT and isinstance(body, (SaslMechanisms, SaslChallenge, SaslOutcome)):
         text = f"the TCP client sends {body.row.name}, which only the SASL server sends"
-    elif peer == SERVER and isinstance(body, SaslInit | SaslResponse):
+    elif peer == SERVER and isinstance(body, (SaslInit, SaslResponse)):
         text = f"the TCP server sends {body.row.name}, which only the SASL client sends"
     else:
         return
@@ -254,7 +254,7 @@ def sasl_challenge_response_out_of_step(event: Event, report: Reporter) -> None:
     if event.peer == CLIENT:
         if isinstance(body, SaslResponse):
             response_out_of_step(event, report, sasl, body)
-    elif isinstance(body, SaslChallenge | SaslOutcome) and not sasl.reversed[CLIENT]:
+    elif isinstance(body, (SaslChallenge, SaslOutcome)) and not sasl.reversed[CLIENT]:
         server_out_of_step(event, report, sasl, body)
 
 

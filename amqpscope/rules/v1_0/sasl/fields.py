@@ -203,7 +203,7 @@ def sasl_field_type_wrong(event: Event, report: Reporter) -> None:
     """
     body = event.body
     # sasl-mechanisms and the code of an outcome have rules of their own.
-    if not isinstance(body, SaslInit | SaslChallenge | SaslResponse | SaslOutcome):
+    if not isinstance(body, (SaslInit, SaslChallenge, SaslResponse, SaslOutcome)):
         return
     if event.frame.unit.faults or event.frame.missing:
         return

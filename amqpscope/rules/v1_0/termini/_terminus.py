@@ -6,11 +6,19 @@ for; a fault that is only repeated is told of the peer that made it.
 
 from __future__ import annotations
 
+from typing import Final
+
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.rules.v1_0.parameters import attach_of
 from dissectors.v1_0.bodies import Attach, Body, Coordinator, Source, Target
 from dissectors.v1_0.values import Array, Map, Symbol, Value, same
+
+PLACES: Final = {
+    row.name: {field.name: place for place, field in enumerate(row.fields)}
+    for row in (Source.row, Target.row)
+}
+"""The positions of the fields of both."""
 
 
 class Terminus:
@@ -32,10 +40,8 @@ class Terminus:
 
     def field(self, name: str) -> tuple[int, Value]:
         """A field's position, or -1, and its value as declared or None."""
-        for position, field in enumerate(self.body.row.fields):
-            if field.name == name:
-                return position, self.body[position]
-        return -1, None
+        position = PLACES[self.body.row.name].get(name, -1)
+        return position, None if position < 0 else self.body.values[position]
 
 
 def answered(event: Event, attach: Attach) -> LinkEnd | None:
@@ -95,7 +101,7 @@ def known(attach: Attach | None, slot: str) -> Body | None:
     if attach is None:
         return None
     found = attach.source if slot == "source" else attach.target
-    return found if isinstance(found, Source | Target | Coordinator) else None
+    return found if isinstance(found, (Source, Target, Coordinator)) else None
 
 
 def symbols(value: Value) -> list[str]:

@@ -154,7 +154,7 @@ def undecided(event: Event, link: LinkEnd) -> bool:
 def refusing(event: Event) -> bool:
     """The frame at hand ends something with an error."""
     body = event.body
-    return isinstance(body, Detach | End | Close) and (body.error is not None or bool(body.wrong))
+    return isinstance(body, (Detach, End, Close)) and (body.error is not None or bool(body.wrong))
 
 
 @rule("SRC-007", "3.5.3", SHOULD, INFO, on="attach", default=False)
@@ -177,7 +177,7 @@ def dynamic_address_not_traceable(event: Event, report: Reporter, attach: Attach
     slot = "target" if attach.role else "source"
     own = attach.target if attach.role else attach.source
     container = event.partner.open.container_id
-    if not isinstance(own, Source | Target) or own.dynamic is not True:
+    if not isinstance(own, (Source, Target)) or own.dynamic is not True:
         return
     if not isinstance(own.address, str) or container is None or attach.name is None:
         return
@@ -194,7 +194,7 @@ def wished(event: Event, attach: Attach) -> tuple[LinkEnd, Source | Target, Sour
         return None
     asked = link.attach.target if attach.role else link.attach.source
     given = attach.target if attach.role else attach.source
-    if not isinstance(asked, Source | Target) or not isinstance(given, Source | Target):
+    if not isinstance(asked, (Source, Target)) or not isinstance(given, (Source, Target)):
         return None
     return link, asked, given
 

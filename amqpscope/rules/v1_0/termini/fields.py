@@ -36,7 +36,7 @@ def terminus_type_wrong(event: Event, report: Reporter, attach: Attach) -> None:
     """
     if attach.source is not None and not isinstance(attach.source, Source):
         report_type(event, report, "source", attach.source)
-    if attach.target is not None and not isinstance(attach.target, Target | Coordinator):
+    if attach.target is not None and not isinstance(attach.target, (Target, Coordinator)):
         report_type(event, report, "target", attach.target)
 
 
@@ -404,7 +404,7 @@ def filter_not_described(event: Event, report: Reporter, termini: Termini) -> No
             continue
         path = f"{terminus.path}.filter"
         for key, value in filters:
-            if value is None or isinstance(value, Described | Body):
+            if value is None or isinstance(value, (Described, Body)):
                 continue
             if repeats(terminus, key, value):
                 continue

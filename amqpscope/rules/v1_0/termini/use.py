@@ -95,7 +95,7 @@ def dynamic_links(event: Event, address: str) -> Iterator[LinkEnd]:
             if attach is None or link.session.owner.peer != event.peer or link is event.link:
                 continue
             for terminus in (attach.source, attach.target):
-                made = isinstance(terminus, Source | Target) and terminus.dynamic is True
+                made = isinstance(terminus, (Source, Target)) and terminus.dynamic is True
                 if made and terminus.address == address and attached_still(link):
                     yield link
 

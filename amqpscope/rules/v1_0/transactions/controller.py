@@ -81,7 +81,7 @@ def control_message_unknown_body(event: Event, report: Reporter, control: Contro
     """
     if control.bodies != [AMQP_VALUE]:
         return
-    if isinstance(control.value, Declare | Discharge):
+    if isinstance(control.value, (Declare, Discharge)):
         return
     if isinstance(control.value, Described):
         report.suspect(event, "a control message holds an unknown described type", "amqp-value")

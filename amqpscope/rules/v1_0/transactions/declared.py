@@ -51,7 +51,7 @@ def declare_answered_wrongly(event: Event, report: Reporter) -> None:
                 state=rejected(error=error(condition=:amqp:transaction:timeout))
     """
     state = state_of(event)
-    if isinstance(state, Declared | Rejected) or not (
+    if isinstance(state, (Declared, Rejected)) or not (
         outcome(state) or isinstance(state, TransactionalState)
     ):
         return

@@ -238,7 +238,7 @@ def discharge_answered_wrongly(event: Event, report: Reporter) -> None:
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
     state = state_of(event)
-    if isinstance(state, Accepted | Rejected | Declared) or not (
+    if isinstance(state, (Accepted, Rejected, Declared)) or not (
         outcome(state) or isinstance(state, TransactionalState)
     ):
         return

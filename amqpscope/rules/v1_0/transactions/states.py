@@ -52,7 +52,7 @@ def transactional_state_malformed(
     path = f"{name}.state.outcome"
     if isinstance(found, Declared):
         report.suspect(event, "the outcome in a transactional state is declared", path)
-    elif isinstance(found, Received | TransactionalState):
+    elif isinstance(found, (Received, TransactionalState)):
         text = f"the outcome in a transactional state is {found.row.name}, which is none"
         report.sure(event, text, path)
     elif isinstance(found, Body):

@@ -45,7 +45,7 @@ def descriptor_type_reserved(event: Event, report: Reporter, parts: Parts) -> No
                         :g=@ulong 0x468C00000003 list[]})
     """
     for path, value in parts:
-        if isinstance(value, Described) and not isinstance(value.descriptor, Ulong | Symbol):
+        if isinstance(value, Described) and not isinstance(value.descriptor, (Ulong, Symbol)):
             report.sure(
                 event,
                 f"{path} has {named(value.descriptor)} as its descriptor, not a symbol or ulong",

@@ -68,7 +68,7 @@ def misfits(body: Body, path: str) -> list[Place]:
 
 def shapes_wrong(place: Place) -> bool:
     """A field of multiple values that holds a list, or an array of something else."""
-    return place.field.multiple and isinstance(place.value, list | Array)
+    return place.field.multiple and isinstance(place.value, (list, Array))
 
 
 def declared(field: Field) -> str:
