@@ -110,16 +110,16 @@ def test_a_file_whose_name_ends_like_a_choice_is_that_file(tmp_path):
 def test_a_connection_leaves_little_behind_when_it_has_ended(tmp_path):
     short = len(SHORT)
     path = tmp_path / "short.pcapng"
-    write_short(path, 900 * short)
+    write_short(path, 300 * short)
     measured = {}
     tracemalloc.start()
     try:
         with Run(path, Selection()) as run:
             for _ in run:
-                if run.frames in (100 * short, 800 * short) and run.frames not in measured:
+                if run.frames in (100 * short, 250 * short) and run.frames not in measured:
                     gc.collect()
                     measured[run.frames] = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
     first, last = measured.values()
-    assert (last - first) / 700 < 2000  # of compiled objects half of it
+    assert (last - first) / 150 < 2000  # of compiled objects half of it
