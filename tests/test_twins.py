@@ -55,7 +55,7 @@ ELSEWHERE = (
     ("amqpscope/protocols/**", "json", "amqpscope/report/test_jsonl.py"),
     ("amqpscope/protocols/v0_9", "ladder", "amqpscope/insight/test_ladder_v0_9.py"),
     ("amqpscope/protocols/v1_0", "ladder", "amqpscope/runs/test_illustrate.py"),
-    ("amqpscope/protocols", "hex_log log_formats logs", "amqpscope/capture/test_log.py"),
+    ("amqpscope/protocols", "hex_log logs", "amqpscope/capture/test_log.py"),
     ("amqpscope/protocols/v1_0/logs", "proton proton_values rhea", "amqpscope/capture/test_log.py"),
     ("amqpscope/protocols/**", "places", "amqpscope/insight/test_series.py"),
     ("amqpscope/protocols/**", "secrets", "amqpscope/report/test_secrets_everywhere.py"),

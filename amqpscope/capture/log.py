@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import IO, Final
 
 from amqpscope.capture.synthetic import FIN, UNKNOWN, Exchange, Sent, write_exchanges
-from amqpscope.protocols.log_formats import LOG_FORMATS
+from amqpscope.protocols.hex_log import HexLog
 from amqpscope.protocols.logs import LogEntry, LogFormat
+from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.stream.types import CLIENT, SERVER
 from amqpscope.wording import plural
 from dissectors.wire import HEADER_SIZE, MAGIC
@@ -124,7 +125,7 @@ def exchange_of(talk: Talk, number: int) -> Exchange:
 
 def all_formats() -> list[LogFormat]:
     """A reader of each format, for one log."""
-    return [form() for form in LOG_FORMATS]
+    return [*(form() for family in PROTOCOLS for form in family.log_formats()), HexLog()]
 
 
 def chosen_lines(lines: Iterable[str], formats: list[LogFormat]) -> Iterator[Line]:

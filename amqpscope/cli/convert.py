@@ -41,7 +41,7 @@ def convert(
     that reads captures reads it too; as pcapng it opens in Wireshark.
 
     The pcapng has the AMQP of the input alone, without TLS and WebSocket, on TCP connections that
-    are written anew; who sent what when, and what is missing, stays.
+    are made up; who sent what when, and what is missing, stays.
     """
     found, failed = choose(captures, ring=ring, as_given=as_given)
     inputs = Inputs(ReaderOptions(**options), failed=failed)

@@ -6,6 +6,7 @@ import sys
 from functools import partial
 from typing import Any, Final
 
+from amqpscope.protocols.logs import LogFormat
 from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.replay import Choices, Part
 from amqpscope.protocols.sketch import Notes, Records, Sketcher
@@ -67,6 +68,10 @@ class Protocol:
     def starts(self, data: bytes) -> bool:
         """Whether a connection begins with a whole frame, and no header."""
         return False
+
+    def log_formats(self) -> list[type[LogFormat]]:
+        """How libraries of this family log their frames."""
+        return []
 
     def setting_readers(self) -> list[SettingReader]:
         """What reads `FIELD=VALUE ...` of each kind of frame, for faults that set fields."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from amqpscope.protocols.logs import LogFormat
 from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.protocol import Protocol
 from amqpscope.protocols.replay import Choices, Part
@@ -77,6 +78,13 @@ class Amqp10(Protocol):
         from amqpscope.protocols.v1_0.replay import Part10
 
         return Part10(frames, side, choices, ending)
+
+    def log_formats(self) -> list[type[LogFormat]]:
+        """Those of qpid-proton and rhea; what is exact comes first."""
+        from amqpscope.protocols.v1_0.logs.proton import ProtonLog
+        from amqpscope.protocols.v1_0.logs.rhea import RheaFrames, RheaRaw
+
+        return [ProtonLog, RheaRaw, RheaFrames]
 
     def setting_readers(self) -> list[SettingReader]:
         """What reads the fields of each kind of frame."""

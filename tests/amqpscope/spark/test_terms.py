@@ -37,5 +37,5 @@ def test_tables_that_have_frames_too_are_as_good():
 
 
 def test_another_version_is_a_reason():
-    older = replace(terms_of(Work()), version="0.0.9 (pure)")
-    assert older.differs(terms_of(Work())) == "they were read by amqpscope 0.0.9 (pure)"
+    before = replace(terms_of(Work()), version="0.0.9 (pure)")
+    assert before.differs(terms_of(Work())) == "they were read by amqpscope 0.0.9 (pure)"
