@@ -215,6 +215,7 @@ def make_choices(options: ReplayOptions) -> Choices:
         vhost=unquote(path) if path else None,
         host=options.sni or parts.hostname or "",
         secrets=options.secrets,
+        show_secrets=options.show_secrets,
         exact=options.exact,
         speed=options.speed,
         rate=options.rate or 0.0,

@@ -11,6 +11,7 @@ A `Part` has no socket: whoever owns one gives it what was received, and sends w
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from typing import Final, NamedTuple
 from amqpscope.protocols.peers import CannotApplyError
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
+from dissectors.masking import masked_octets
+from dissectors.secrets import MASK, cleaned, secret_key
 
 Lane = tuple[int, ...]
 """What acts keep their order in: () is the connection, (2,) a session or channel, (2, 5) a link."""
@@ -27,6 +30,10 @@ Lane = tuple[int, ...]
 DROP: Final = "-"
 """Of an act that cannot be sent any more: what it belongs to is gone."""
 NANOSECONDS: Final = 1e9
+NAMED: Final = re.compile(r'("?[\w.-]+"?)=(b?"(?:[^"\\]|\\.)*"?)')
+"""A name and its text or octets, as notation has them."""
+CATCH_UP: Final = 0.1
+"""Seconds of a rate that may be made up for when a message was late."""
 UNWRITABLE: Final = (CannotApplyError, ValueError, OverflowError, TypeError, KeyError)
 """What goes wrong where a damaged value is to be encoded."""
 MOST_DIVERGENCES: Final = 1000
@@ -45,6 +52,8 @@ class Choices:
     """The live server's name."""
     secrets: bool = False
     """Log in as the capture shows it."""
+    show_secrets: bool = False
+    """Show passwords and tokens in frames too."""
     exact: bool = False
     """Send what breaks the protocol too, and do not wait for credit."""
     speed: float = 0.0
@@ -297,7 +306,7 @@ class Part:
         if act.message and self.choices.rate:
             due = max(due, self._next_message)
             if due <= now:
-                self._next_message = max(self._next_message, now - 1) + 1 / self.choices.rate
+                self._next_message = max(self._next_message, now - CATCH_UP) + 1 / self.choices.rate
         if due > now:
             self.wake = due if self.wake is None else min(self.wake, due)
             self.wake_for_time = True
@@ -380,13 +389,30 @@ class Part:
         """A frame in notation, for people's eyes."""
         raise NotImplementedError
 
+    def covered(self, raw: bytes) -> bytes:
+        """A frame without the secrets in it, unless they are asked for."""
+        return raw if self.choices.show_secrets else masked_octets(raw)
+
+    def cleaned(self, text: str) -> str:
+        """A frame in notation without values whose name says that they are secret."""
+        return text if self.choices.show_secrets else NAMED.sub(cover_named, text)
+
     def differences(self, expected: dict[str, str], seen: dict[str, str]) -> list[FieldDifference]:
         """The fields that differ, but for those that are not to be compared."""
         return [
-            FieldDifference(name, *contrast(expected.get(name), seen.get(name)))
+            FieldDifference(name, *self.pair(name, expected.get(name), seen.get(name)))
             for name in {**expected, **seen}
             if expected.get(name) != seen.get(name) and name not in self.choices.ignore
         ]
+
+    def pair(self, name: str, expected: str | None, seen: str | None) -> tuple[str, str]:
+        """Two values of a field as they may be shown."""
+        if self.choices.show_secrets:
+            return contrast(expected, seen)
+        if secret_key(name.rpartition(".")[2]):
+            return MASK, f"another {MASK}"
+        one, other = contrast(expected, seen)
+        return cleaned(self.cleaned(one)), cleaned(self.cleaned(other))
 
     # when nothing moves
 
@@ -449,6 +475,11 @@ class Part:
             return f"the {PEERS[1 - self.side]} to set up the connection"
         cue = self.first_missing()
         return "" if cue is None else f"{cue.where} (frame {cue.frame.number})"
+
+
+def cover_named(found: re.Match[str]) -> str:
+    """A value in notation, covered if its name says that it is secret."""
+    return f"{found[1]}={MASK}" if secret_key(found[1].strip('"')) else found[0]
 
 
 def nested(one: Lane, other: Lane) -> bool:

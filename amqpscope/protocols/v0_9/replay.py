@@ -115,7 +115,7 @@ class Part09(Part):
 
     def show(self, raw: bytes) -> str:
         """A frame in notation."""
-        return write(raw, SHOWN, self.dialect.name)
+        return self.cleaned(write(self.covered(raw), SHOWN, self.dialect.name))
 
     def beat(self, now: float) -> None:
         """Send a heartbeat when nothing was sent for half the time agreed on."""

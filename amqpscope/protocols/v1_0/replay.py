@@ -25,6 +25,7 @@ from amqpscope.protocols.v1_0.replay_setup import Setup
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT
 from dissectors.notation import write
+from dissectors.secrets import names_cbs
 from dissectors.v1_0.bodies import (
     Attach,
     Begin,
@@ -134,8 +135,10 @@ class Part10(Part):
         return any(frame.unit.name == "close" for frame in self.frames[-4:])
 
     def show(self, raw: bytes) -> str:
-        """A frame in notation."""
-        return write(raw, SHOWN)
+        """A frame in notation; of a message to a node that takes tokens, not the message."""
+        if names_cbs(raw) and not self.choices.show_secrets:
+            return f"{decode_unit(raw).name} of a message with a token"
+        return self.cleaned(write(self.covered(raw), SHOWN))
 
     def beat(self, now: float) -> None:
         """Send an empty frame if the live peer would take us for dead."""

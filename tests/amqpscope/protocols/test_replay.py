@@ -3,6 +3,7 @@
 import pytest
 
 from amqpscope.protocols.replay import Choices
+from dissectors.notation import parse
 from kit import ROOT
 from kit.rehearsal import conversations, rehearse
 
@@ -58,3 +59,18 @@ def test_exactly_played_it_is_sent_without_credit():
     client, server = rehearse(recorded, recorded, Choices(secrets=True, exact=True))
     assert client.divergences == []
     assert server.divergences == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'transfer[0] handle=0 | amqp-value("SharedAccessSignature sr=x&sig=5ecret5ecret&se=1")',
+        'transfer[0] handle=0 | application-properties({"password"="5ecret"}) amqp-value("x")',
+        'transfer[0] handle=0 | properties(to="$cbs") amqp-value("5ecret")',
+    ],
+)
+def test_a_frame_that_is_shown_does_not_show_its_secrets(text):
+    recorded = conversations(CAPTURES / "v10_proton-labbroker_simple.pcap")[0]
+    raw = parse(text)
+    assert "5ecret" not in recorded.part(0, Choices()).show(raw)
+    assert "5ecret" in recorded.part(0, Choices(show_secrets=True)).show(raw)

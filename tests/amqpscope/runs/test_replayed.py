@@ -3,6 +3,7 @@
 import asyncio
 import re
 import socket
+import time
 
 import pika
 import pytest
@@ -117,3 +118,14 @@ def run_program(broker, *, queue="p1", declares_exchange=True, purges=False, key
     channel.queue_bind("p1", "ex1", key)
     channel.basic_qos(prefetch_count=prefetch)
     connection.close()
+
+
+def test_a_rate_is_kept():
+    presettled = ROOT / "captures" / "v10_proton-labbroker_presettled.pcap"
+    with amqpscope.replayed(presettled) as broker:
+        settings = Settings(
+            read_conversations(Input(str(presettled))), Choices(secrets=True, rate=50)
+        )
+        start = time.monotonic()
+        asyncio.run(ClientStage(settings, broker.host, broker.port).run())
+    assert time.monotonic() - start > 0.25  # 20 messages, of which the first five may go at once
