@@ -27,6 +27,7 @@ KINDS: Final = (
     "scrapped",       # a delivery of a message that its producer aborted or did not complete
     "missed",         # a message that one subscriber did not get and others did
     "replied",        # a message is published where answers are to go
+    "excluded",       # a delivery to a consumer that wants nothing of its own connection (no-local)
     "named",          # no moment: a node is made, used or not found
 )
 # fmt: on
@@ -47,6 +48,7 @@ OUTRANKED: Final = 1 << 11
 SCRAPPED:  Final = 1 << 12
 MISSED:    Final = 1 << 13
 REPLIED:   Final = 1 << 14
+EXCLUDED:  Final = 1 << 15
 # fmt: on
 LEARNED: Final = 3
 """Messages that went from one node to another with the same octets show that this is a way."""
@@ -132,6 +134,8 @@ def kinds_of(moment: Moment) -> int:
             kinds |= REHEADED
         if ours.hinted:
             kinds |= HINTED
+    if leg.lane.route.no_local:
+        kinds |= EXCLUDED
     if publish.outcome and publish.outcome != ACCEPTED:
         kinds |= REFUSED
     if publish.commitment.state:

@@ -12,7 +12,7 @@ import tempfile
 import amqpscope
 from amqpscope.capture.write import CaptureWriter, Conversation
 from dissectors.notation import parse
-from kit.benchmarks.__main__ import run
+from kit.benchmarks import running
 from kit.benchmarks.traffic import CLIENT, NUMBER, SERVER, numbered
 
 MESSAGES = 1_000_000
@@ -29,7 +29,8 @@ from amqpscope.runs.collector import calm_collector
 from amqpscope.runs.run import Run
 calm_collector()
 faulty = FaultySteps()
-with Run(sys.argv[1], Selection(), sink=faulty, follow_messages=sys.argv[2] == "yes") as run:
+followed = sys.argv[1] == "followed"
+with Run(sys.argv[2], Selection(), sink=faulty, follow_messages=followed) as run:
     found = [finding for batch in run for finding in batch.findings]
 assert not faulty.steps and not found, (faulty.steps or found)[0]
 """
@@ -114,7 +115,11 @@ def measure(messages, folder):
     """A line of the table."""
     path = os.path.join(folder, "followed")
     frames = write_followed(path, messages)
-    without, with_ = (run(sys.executable, "-c", READ, path, each) for each in ("no", "yes"))
+    without, with_ = (
+        running.Rival(name, (sys.executable, "-c", READ, name), path, frames)
+        for name in ("plain", "followed")
+    )
+    running.measure((without, with_), 1)
     os.remove(path)
     return (
         f"{messages:9,} messages, {frames:9,} frames: {without.seconds:6.2f} s,"

@@ -56,7 +56,7 @@ def subscriber_missed_message(moment: Moment, report: Reporter) -> None:
     report.find(moment, text, empty=True)
 
 
-@rule("BRK-135", "no-local", ADVISORY, INFO, on="matched")
+@rule("BRK-135", "no-local", ADVISORY, INFO, on="matched excluded")
 def no_local_message_delivered(moment: Moment, report: Reporter) -> None:
     """A consumer whose no-local filter is active does not get what its own connection publishes.
 
