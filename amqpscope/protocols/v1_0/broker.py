@@ -478,7 +478,7 @@ def is_named(names: Value, name: str) -> bool:
 def own_terminus(link: LinkEnd, attach: Attach | None) -> Source | Target | None:
     """The terminus at the broker's end of its link, as an attach of either peer says."""
     terminus = None if attach is None else attach.target if link.role else attach.source
-    return terminus if isinstance(terminus, Source | Target) else None
+    return terminus if isinstance(terminus, (Source, Target)) else None
 
 
 def attached(link: LinkEnd, mark: Mark) -> Declaration | None:
