@@ -35,7 +35,7 @@ def test_json_has_the_whole_catalogue():
     assert len(rows) == len(catalogue()) == 896
     row = next(row for row in rows if row["id"] == "FLW-016")
     assert list(row) == ["id", "name", "protocol", "group", "section", "level", "severity",
-                         "observable", "default", "status", "summary"]  # fmt: skip
+                         "observable", "default", "status", "reported_by", "summary"]  # fmt: skip
     assert row["status"] == "checked"
     assert row["default"] is True
     assert row["summary"].endswith(".")

@@ -31,6 +31,8 @@ def read(path):
 
 
 def judged(findings):
+    """Findings of single connections: what follows messages between them is not asked here."""
+    findings = [each for each in findings if not each.related_connections]
     return sorted((each.rule, each.peer, each.certainty, each.frame) for each in findings)
 
 
