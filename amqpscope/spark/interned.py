@@ -16,6 +16,7 @@ from amqpscope.protocols import talk
 from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.rules.all import load
 from amqpscope.rules.registry import RuleSet
+from amqpscope.stream import flow
 from dissectors.wire import NO_FAULTS
 
 CONSTANTS: Final = {
@@ -24,6 +25,8 @@ CONSTANTS: Final = {
     "NO_DELIVERIES": event.NO_DELIVERIES,
     "NO_FAULTS": NO_FAULTS,
     "NOWHERE": NOWHERE,
+    "NO_WAITING": flow.NO_WAITING,
+    "NO_DELAYED": flow.NO_DELAYED,
 }
 """What belongs to no family."""
 
