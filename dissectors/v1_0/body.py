@@ -38,6 +38,9 @@ class Body(composite.Composite):
     def __iter__(self) -> Iterator[Value]:
         return iter(self.values)
 
+    def __contains__(self, value: object) -> bool:
+        return value in self.values
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Body)

@@ -114,7 +114,7 @@ def test_a_connection_leaves_little_behind_when_it_has_ended(tmp_path):
     measured = {}
     tracemalloc.start()
     try:
-        with Run(path, Selection()) as run:
+        with Run(str(path), Selection()) as run:
             for _ in run:
                 if run.frames in (100 * short, 250 * short) and run.frames not in measured:
                     gc.collect()

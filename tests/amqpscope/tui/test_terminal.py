@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -25,12 +26,14 @@ def test_a_screen_ends_with_its_terminal(root, word):
         stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm-256color"},
     )  # fmt: skip
     os.close(theirs)
-    seen = b""
+    seen, start = b"", time.monotonic()
     if not word:
         time.sleep(0.5)
     with contextlib.suppress(OSError):
-        while word not in seen:
-            seen += os.read(ours, 1 << 16)
+        # It must end whatever it has shown by then.
+        while word not in seen and time.monotonic() < start + PATIENCE:
+            if select.select([ours], [], [], 1)[0]:
+                seen += os.read(ours, 1 << 16)
     os.close(ours)
     try:
         process.wait(PATIENCE)
