@@ -15,7 +15,7 @@ FIELDS: Final = ("durable", "priority", "ttl")
 def published(broker: Broker, journey: Journey, leg: Leg) -> None:
     """A message was published."""
     broker.tally.published += 1
-    if journey.published == 2:
+    if journey.published > 1:
         broker.counts["published again"] += 1
     if leg.outcome == PRESETTLED:
         broker.tally.publish_presettled += 1
@@ -59,7 +59,8 @@ def delivered(moment: Moment) -> None:
     if leg.redelivered:
         broker.counts["marked as redelivered"] += 1
     if moment.earlier is not None:
-        broker.counts["delivered again"] += 1
+        if moment.journey.delivered > moment.journey.published:
+            broker.counts["delivered again"] += 1
         if moment.earlier.outcome or moment.earlier.lost is not None:
             count_attempt(moment, moment.earlier)
 

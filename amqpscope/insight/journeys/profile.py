@@ -6,6 +6,7 @@ of it is added by whoever shows it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -189,9 +190,9 @@ def is_open(journey: Journey) -> bool:
 
 
 def is_repeated(journey: Journey) -> bool:
-    """Consumers have accepted it more than once from one node."""
-    nodes = [leg.node for leg in journey.deliveries if leg.outcome == ACCEPTED]
-    return len(nodes) > len(set(nodes))
+    """Consumers have accepted it from one node more often than it was published."""
+    nodes = Counter(leg.node for leg in journey.deliveries if leg.outcome == ACCEPTED)
+    return max(nodes.values(), default=0) > max(journey.published, 1)
 
 
 LEDGERS: Final[tuple[tuple[str, Callable[[Journey], bool]], ...]] = (
@@ -200,7 +201,7 @@ LEDGERS: Final[tuple[tuple[str, Callable[[Journey], bool]], ...]] = (
     ("published, never answered, not delivered in view", is_unanswered),
     ("refused by the broker", is_refused),
     ("delivered, not accepted in view", is_open),
-    ("accepted more than once from one node", is_repeated),
+    ("accepted more often than published, from one node", is_repeated),
     ("published more than once", lambda journey: journey.published > 1),
 )
 

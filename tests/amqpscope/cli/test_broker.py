@@ -200,6 +200,13 @@ def test_redeliveries_are_told_from_duplicates(recordings):
     }
 
 
+def test_equal_messages_without_an_id_are_no_duplicates(root):
+    profile = profile_of(root / "captures" / "v10_proton-labbroker_drain.pcap")
+    assert profile["counts"]["published again"] == 3
+    assert "delivered again" not in profile["counts"]
+    assert [each["kind"] for each in profile["ledgers"]] == ["published more than once"]
+
+
 def test_a_dead_letter_is_followed_to_its_queue(recordings):
     profile = profile_of(recordings["dead_letter"])
     assert {(way["source"], way["target"]) for way in profile["ways"]} == {
