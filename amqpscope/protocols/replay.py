@@ -196,6 +196,11 @@ class Part:
         for act in self.acts:
             act.pause = before.get(id(act.frame), 0) / NANOSECONDS
 
+    def note_left_out(self, count: int) -> None:
+        """Say how much of the recording is not played, as it breaks the protocol."""
+        if count and not self.choices.exact:
+            self.notes.append(f"{count} frames of the recording are not legal and left out")
+
     # what a family does
 
     def start(self) -> None:

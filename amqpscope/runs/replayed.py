@@ -58,7 +58,10 @@ def read_conversations(
     chosen = recording.choose(wanted)
     absent = set(wanted) - set(recording.conversations)
     if absent:
-        raise ReplayError(f"{source.name}: there is no connection {min(absent)}")
+        last = max(recording.conversations, default=0)
+        raise ReplayError(
+            f"{source.name}: there is no connection {min(absent)}, the last is {last}"
+        )
     if not chosen:
         raise ReplayError(f"{source.name}: {problem or 'no AMQP in it'}")
     playable = [each for each in chosen if not each.playable]

@@ -65,10 +65,7 @@ class Part09(Part):
         self.blocked = False
         """The live server takes no messages now."""
         self.last_sent = 0.0
-        if self.script.left_out and not choices.exact:
-            self.notes.append(
-                f"{self.script.left_out} frames of the recording are not legal and left out"
-            )
+        self.note_left_out(self.script.left_out)
 
     # what whoever owns the socket asks
 

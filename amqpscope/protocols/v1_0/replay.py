@@ -86,10 +86,7 @@ class Part10(Part):
         """Ours, and that of the live peer."""
         self.closes = [False, False]
         self.last_sent = 0.0
-        if self.script.left_out and not choices.exact:
-            self.notes.append(
-                f"{self.script.left_out} frames of the recording are not legal and left out"
-            )
+        self.note_left_out(self.script.left_out)
 
     # what whoever owns the socket asks
 
