@@ -54,7 +54,7 @@ def delivered(moment: Moment) -> None:
     publish = moment.publish
     if publish is not None:
         if leg.level == EXACT:
-            broker.connect(publish.node, leg.node)
+            broker.connect(publish.node, leg)
         broker.resident.add(leg.mark.time - publish.last.time)
     if leg.redelivered:
         broker.counts["marked as redelivered"] += 1

@@ -88,7 +88,7 @@ class Journeys:
         """All connections to the brokers are in the captures, by the user's word."""
         self.window = window
         self.backlog = MAX_ASKED if closed_world or wanted else MAX_JOURNEYS
-        self.wanted = wanted
+        self.wanted = list(wanted)
         """What looks at messages as they pass."""
         self.brokers: dict[tuple[str, int], Broker] = {}
         self.containers: dict[str, Broker] = {}
@@ -363,7 +363,7 @@ class Journeys:
         leg = party.leg(step.event, delivery, envelope)
         if leg.node.is_private:
             party.legs.pop(delivery, None)
-            leg.lane.open.pop(leg.mark.frame, None)
+            leg.close()
         elif step.event.peer == CLIENT:
             self.publish(party, leg, delivery)
         else:
@@ -532,7 +532,7 @@ class Journeys:
         journey, broker = leg.journey, party.broker
         if verdict.word != leg.outcome:
             leg.verdict = verdict
-            leg.lane.open.pop(leg.mark.frame, None)
+            leg.close()
             facts.answered(broker, leg, journey)
             for wanted in self.wanted:
                 if journey is not None:
@@ -544,7 +544,8 @@ class Journeys:
                 if verdict.word == ACCEPTED and not leg.is_publish:
                     party.pending.append(leg)
         if delivery.settled is not None:
-            party.legs.pop(delivery, None)
+            if delivery in party.legs:
+                del party.legs[delivery]
             if not leg.commitment.state:
                 leg.delivery = None
         if journey is not None:

@@ -96,7 +96,7 @@ class Party:
         self.look(leg, delivery, event.mark)
         if not leg.outcome:
             self.legs[delivery] = leg
-            lane.open[leg.mark.frame] = leg
+            lane.open[leg] = None
         return leg
 
     def scrap(self, delivery: Delivery, envelope: Envelope, verdict: Verdict) -> None:
@@ -233,7 +233,7 @@ class Party:
         if lane is None:
             return []
         lane.ended = mark
-        lost = list(lane.open.values())
+        lost = list(lane.open)
         for leg in lost:
             leg.lost = mark
             if leg.delivery is not None:

@@ -118,7 +118,7 @@ def profile(broker: Broker) -> Profile:
         broker.name, broker.product, broker.container, broker.connections, broker.broken, counts,
         {name: number for name, number in recognised.items() if number},
         nodes_of(broker),
-        [Way(a.name, b.name, number) for (a, b), number in broker.edges.items()],
+        [Way(a.name, b.name, edge.count) for (a, b), edge in broker.edges.items()],
         {name: facts[name] for name in FIELD_CHANGES if facts[name]},
         tables(broker, "annotations "),
         tables(broker, "delivery-count ") | tables(broker, "redelivered "),

@@ -6,7 +6,16 @@ from collections import Counter
 from typing import Final
 
 from amqpscope.model.broker.envelope import Envelope
-from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, UNMATCHED, Journey, Leg, Node
+from amqpscope.model.broker.journey import (
+    EXACT,
+    SAME_BODY,
+    SAME_ID,
+    UNMATCHED,
+    Edge,
+    Journey,
+    Leg,
+    Node,
+)
 
 MAX_FINISHED: Final = 8192
 """Journeys of a broker that are kept after they are over."""
@@ -112,7 +121,7 @@ class Broker:
         self.restarted: int | None = None
         """When it dropped all its connections, as one does that starts again."""
         self.nodes: dict[str, Node] = {}
-        self.edges: dict[tuple[Node, Node], int] = {}
+        self.edges: dict[tuple[Node, Node], Edge] = {}
         """How many messages went from where they were published to where they came from."""
         self.exact: dict[bytes, Journey] = {}
         self.ids: dict[bytes, Journey | None] = {}
@@ -188,14 +197,23 @@ class Broker:
             self.changes = {}
         self.changes[key] = change
 
-    def connect(self, source: Node, target: Node) -> None:
+    def connect(self, source: Node, leg: Leg) -> None:
         """A message that was published to one node came from another."""
-        edge = (source, target)
-        known = self.edges.get(edge)
-        if known is not None:
-            self.edges[edge] = known + 1
-        elif len(self.edges) < MAX_NODES:
-            self.edges[edge] = 1
+        lane, target = leg.lane, leg.node
+        edge = lane.edge
+        if edge is None or edge.source is not source or edge.target is not target:
+            edge = self.edges.get((source, target))
+            if edge is None:
+                edge = Edge(source, target)
+                if len(self.edges) < MAX_NODES:
+                    self.edges[source, target] = edge
+            lane.edge = edge
+        edge.count += 1
+
+    def traffic(self, source: Node, target: Node) -> int:
+        """How many messages went from where they were published to where they came from."""
+        edge = self.edges.get((source, target))
+        return 0 if edge is None else edge.count
 
     @property
     def times(self) -> dict[str, Span]:
@@ -360,13 +378,15 @@ class Broker:
         journey.over = True
         self.held -= journey.octets
         envelope = journey.envelope
-        key, id = envelope.key, envelope.message_id
+        key = envelope.key
         if self.exact.get(key) is journey:
             del self.exact[key]
         if self.bodies and self.bodies.get(envelope.body_key) is journey:
             del self.bodies[envelope.body_key]
-        if id and self.by_id and self.ids.get(id, journey) is journey:
-            self.ids.pop(id, None)
+        if self.by_id:
+            id = envelope.message_id
+            if id and self.ids.get(id, journey) is journey:
+                self.ids.pop(id, None)
         journey.part()
 
     def count_key(self, title: str, name: str, number: int = 1) -> None:

@@ -160,8 +160,10 @@ def differing(theirs: Envelope, ours: Envelope) -> list[str]:
 def id_text(message_id: bytes) -> str:
     """A typed id for people: `m1`, `0x00ff`."""
     kind, _, value = message_id.partition(b" ")
-    if kind == b"string" or kind == b"ulong":
+    if kind == b"string":
         return value.decode("utf-8", "backslashreplace")
+    if kind == b"ulong":
+        return str(int.from_bytes(value, "big"))
     if kind == b"uuid":
         h = value.hex()
         return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"

@@ -115,22 +115,45 @@ class Lane:
         self.count = 0
         self.holed = False
         """Octets of its connection are missing, so that an outcome or a copy may be."""
-        self.open: dict[int, Leg] = {}
-        """Passages without an outcome, by the frame that began them."""
+        self.open: dict[Leg, None] = {}
+        """Passages without an outcome, in the order in which they began."""
         self.anchor = ADRIFT
         self.legs: dict[Delivery, Leg] = {}
         """Those of the whole connection of which something more may be said."""
         self.ended: Mark | None = None
         """The frame after which nothing more passes."""
-        self.newest: dict[tuple[Lane, Node, int, str], tuple[Leg, Leg]] = {}
-        """The newest message that came, as published and as delivered, by where and how it was
-        published: with which priority, in which group."""
+        self.ways: dict[tuple[Lane, Node, int, str], Way] = {}
+        """How messages come to it, by where and how they were published."""
+        self.way: Way | None = None
+        """The one of the newest message."""
+        self.edge: Edge | None = None
+        """From where the newest message came to its node."""
         self.priorities = 0
         """The priorities of messages that came, as bits."""
         self.counted = False
         """It was seen from its beginning, and all its grants are kept."""
         self.grants: list[tuple[int, Mark]] = []
         """Up to how many messages may pass, and the frames that said so, each more than before."""
+
+
+class Way:
+    """How messages come to a consumer that were published alike; has the newest of them."""
+
+    def __init__(self, publish: Leg, leg: Leg, priority: int, group: str) -> None:
+        self.lane, self.node = publish.lane, publish.node
+        self.priority = priority
+        self.group = group
+        self.publish = publish
+        self.leg = leg
+
+
+class Edge:
+    """How many messages went from the node where they were published to that where they came."""
+
+    def __init__(self, source: Node, target: Node) -> None:
+        self.source = source
+        self.target = target
+        self.count = 0
 
 
 class Leg:
@@ -178,8 +201,14 @@ class Leg:
             self.node.waiting.pop(journey, None)
         if self.delivery is not None:
             self.lane.legs.pop(self.delivery, None)
-            self.lane.open.pop(self.mark.frame, None)
+            self.close()
             self.delivery = None
+
+    def close(self) -> None:
+        """It has its outcome, or none is wanted."""
+        passages = self.lane.open
+        if self in passages:
+            del passages[self]
 
     @property
     def is_over(self) -> bool:

@@ -114,7 +114,7 @@ def is_direct(moment: Moment) -> bool:
 
 def is_way(broker: Broker, source: Node, target: Node) -> bool:
     """Whether messages that are published to one node are known to come from another."""
-    return source is target or broker.edges.get((source, target), 0) >= LEARNED
+    return source is target or broker.traffic(source, target) >= LEARNED
 
 
 def kinds_of(moment: Moment) -> int:
@@ -183,7 +183,7 @@ def pair_of(broker: Broker, journey: Journey, leg: Leg, closed: bool) -> Leg | N
         return None
     if closed and is_awaited(leg, publish):
         return publish
-    known = broker.edges.get((publish.node, leg.node), 0) >= LEARNED
+    known = broker.traffic(publish.node, leg.node) >= LEARNED
     return publish if known and is_alike(theirs.octets, ours.octets) else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED
-from amqpscope.model.broker.journey import Lane, Leg
+from amqpscope.model.broker.journey import Lane, Leg, Way
 from amqpscope.model.broker.moment import DISORDERED, OUTRANKED
 
 MIN_FOR_GROUP: Final = 11
@@ -31,14 +31,33 @@ def overtaken(leg: Leg, publish: Leg) -> int:
         group = envelope.open().group
     kinds = OUTRANKED if is_outranked(lane, publish, priority) else 0
     lane.priorities |= 1 << priority
-    way = (publish.lane, publish.node, priority, group)
-    before = lane.newest.get(way)
-    if before is None or before[0].last.frame < publish.last.frame:
-        if before is not None or len(lane.newest) < MAX_WAYS:
-            lane.newest[way] = publish, leg
-    elif before[0] is not publish:
+    way = way_to(lane, publish, priority, group)
+    if way is None:
+        if len(lane.ways) < MAX_WAYS:
+            lane.way = Way(publish, leg, priority, group)
+            lane.ways[publish.lane, publish.node, priority, group] = lane.way
+    elif way.publish.last.frame < publish.last.frame:
+        way.publish, way.leg = publish, leg
+    elif way.publish is not publish:
         kinds |= DISORDERED
     return kinds
+
+
+def way_to(lane: Lane, publish: Leg, priority: int, group: str) -> Way | None:
+    """The way that a message has come; None where it is the first."""
+    way = lane.way
+    if (
+        way is not None
+        and way.lane is publish.lane
+        and way.node is publish.node
+        and way.priority == priority
+        and way.group == group
+    ):
+        return way
+    way = lane.ways.get((publish.lane, publish.node, priority, group))
+    if way is not None:
+        lane.way = way
+    return way
 
 
 def is_outranked(lane: Lane, publish: Leg, priority: int) -> bool:
@@ -46,10 +65,10 @@ def is_outranked(lane: Lane, publish: Leg, priority: int) -> bool:
     lower = lane.priorities & ((1 << priority) - 1)
     for each in range(priority):
         if lower & (1 << each):
-            newest = lane.newest.get((publish.lane, publish.node, each, ""))
-            if newest is None or newest[0].last.frame < publish.last.frame:
+            newest = lane.ways.get((publish.lane, publish.node, each, ""))
+            if newest is None or newest.publish.last.frame < publish.last.frame:
                 continue
-            if is_ready(publish, newest[1]):
+            if is_ready(publish, newest.leg):
                 return True
     return False
 

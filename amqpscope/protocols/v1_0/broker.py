@@ -257,7 +257,7 @@ def typed(value: Value) -> bytes:
         return b"binary " + value
     if isinstance(value, str):
         return b"string " + value.encode("utf-8", "surrogatepass")
-    return b"ulong %d" % int(value) if isinstance(value, int) else b""
+    return b"ulong " + int(value).to_bytes(8, "big") if isinstance(value, int) else b""
 
 
 def envelope(event: Event) -> Envelope | None:
@@ -395,6 +395,8 @@ def message_id(octets: bytes, section: Section) -> bytes:
     if code == 0xA1:
         size: i64 = octets[at + 1]
         return b"string " + octets[at + 2 : at + 2 + size]
+    if code == 0x80:
+        return b"ulong " + octets[at + 1 : at + 9]
     if code == 0x98:
         return b"uuid " + octets[at + 1 : at + 17]
     try:
@@ -508,22 +510,25 @@ def verdict(delivery: Delivery) -> Verdict:
     """What became of a delivery; the sender's own word counts most."""
     if delivery.sent_settled and delivery.complete:
         return Verdict(words.PRESETTLED, delivery.mark)
-    for state, mark in (
-        (delivery.snd_terminal, delivery.snd_terminal_mark),
-        (delivery.rcv_terminal, delivery.rcv_terminal_mark),
-    ):
-        if state is not None:
-            found = Verdict(outcome(state), mark)
-            if isinstance(state, Modified):
-                found.failed = bool(state.delivery_failed)
-                found.here = bool(state.undeliverable_here)
-                found.annotations = named(state.message_annotations)
-            return found
+    if delivery.snd_terminal is not None:
+        return terminal_verdict(delivery.snd_terminal, delivery.snd_terminal_mark)
+    if delivery.rcv_terminal is not None:
+        return terminal_verdict(delivery.rcv_terminal, delivery.rcv_terminal_mark)
     if isinstance(delivery.rcv_state, TransactionalState):
         return Verdict(words.PROVISIONAL, delivery.rcv_state_mark)
     if delivery.settled is not None:
         return Verdict(words.SETTLED, delivery.settled)
     return NO_VERDICT
+
+
+def terminal_verdict(state: Value, mark: Mark | None) -> Verdict:
+    """What a terminal state says of a delivery."""
+    found = Verdict(outcome(state), mark)
+    if isinstance(state, Modified):
+        found.failed = bool(state.delivery_failed)
+        found.here = bool(state.undeliverable_here)
+        found.annotations = named(state.message_annotations)
+    return found
 
 
 def named(annotations: Value) -> dict[str, Value]:
