@@ -6,12 +6,14 @@ read from the octets when somebody asks for it.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final
 
 from amqpscope.model.mark import Mark
 from dissectors.native import mypyc_attr
 from dissectors.values import Value
 
+PACK: Final = Struct(">qQ").pack
 MAX_KEY: Final = 64
 """Octets that are their own key; longer ones are known by a hash."""
 MAX_OCTETS: Final = 2048
@@ -28,7 +30,7 @@ def key_of(octets: bytes) -> bytes:
     """
     if len(octets) <= MAX_KEY:
         return octets
-    return b"%x %x" % (hash(octets), len(octets))
+    return PACK(hash(octets), len(octets))
 
 
 class Content:
