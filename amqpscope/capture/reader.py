@@ -30,8 +30,9 @@ __all__ = ["Capture", "CaptureError", "open_capture"]
 
 EXPECTED: Final = (
     "expected pcap (a1 b2 c3 d4, or a1 b2 3c 4d for nanoseconds, in either byte order) or "
-    "pcapng (0a 0d 0d 0a), plain or compressed with gzip or zstd"
+    "pcapng (0a 0d 0d 0a), plain or compressed with gzip, zstd or xz"
 )
+LOGS: Final = "; frame logs of qpid-proton and rhea, and hexadecimal octets, are read too"
 
 
 def open_capture(given: Readable, *, follow: bool = False, fd: int = -1) -> Capture:
@@ -214,7 +215,7 @@ class Capture:
         found = f"begins with {head[:4].hex(' ')}"
         if head[:16].isascii() and head[:16].decode("ascii").isprintable():
             found += f" ({head[:16].decode('ascii')!r})"
-        raise CaptureError(self.path, f"not a capture: {found}, {EXPECTED}")
+        raise CaptureError(self.path, f"not a capture: {found}, {EXPECTED}{LOGS}")
 
     def _take(self, form: Format, batch: list[Segment]) -> None:
         data = b"".join(self._blocks)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 SUFFIXES: Final = (".pcap", ".pcapng", ".cap")
-PACKED: Final = ("", ".gz", ".zst")
+PACKED: Final = ("", ".gz", ".zst", ".xz")
 _PACKED: Final = re.compile(r"\.(?:gz|zst)$", re.IGNORECASE)
 
 

@@ -32,6 +32,9 @@ SERIES: Final = re.compile(r"(.*-)([0-9]{5,})(\.pcapng)", re.DOTALL)
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 XZ: Final = b"\xfd7zXZ\x00"
+PACKINGS: Final = {GZIP: "gzip", ZSTD: "zstd", XZ: "xz"}
+XZ_MEMORY: Final = 128 * 1024 * 1024
+"""Octets that unpacking xz may need: `xz -9` needs 65 MiB."""
 
 
 class CaptureError(Exception):
@@ -47,7 +50,7 @@ class CaptureError(Exception):
 
 
 class Decompressor(Protocol):
-    """What zlib's and zstandard's decompression objects have in common."""
+    """What the decompression objects of zlib, lzma and zstandard have in common."""
 
     @property
     def eof(self) -> bool:
@@ -173,14 +176,10 @@ class Source:
         return self._unpack()
 
     def _recognise(self, head: bytes) -> Decompressor | None:
-        if head.startswith(GZIP):
-            self._format = "gzip"
-            return zlib.decompressobj(wbits=31)
-        if head.startswith(ZSTD):
-            self._format = "zstd"
-            return _zstd(self.path)
-        if head.startswith(XZ):
-            raise CaptureError(self.path, "compressed with xz: unpack it first (xz -d)")
+        for magic, name in PACKINGS.items():
+            if head.startswith(magic):
+                self._format = name
+                return self._next_member()
         return None
 
     def _unpack(self) -> bytes:
@@ -194,7 +193,7 @@ class Source:
         self._packed = self._packed[PIECE:]
         try:
             data = self._inflater.decompress(piece)
-        except Exception as error:  # zlib.error or zstandard.ZstdError, which may not be imported
+        except Exception as error:  # of zlib, lzma or zstandard, which may not be imported
             at = self.position - len(self._packed) - len(piece)
             self.problem = f"damaged {self._format} data near byte {at}: {error}"
             return b""
@@ -203,7 +202,11 @@ class Source:
         return data
 
     def _next_member(self) -> Decompressor:
-        return zlib.decompressobj(wbits=31) if self._format == "gzip" else _zstd(self.path)
+        if self._format == "gzip":
+            return zlib.decompressobj(wbits=31)
+        if self._format == "xz":
+            return _xz(self.path)
+        return _zstd(self.path)
 
     def _at_end(self) -> bytes | None:
         if self._head and not self.stopped:
@@ -260,6 +263,15 @@ def _open(path: str) -> int:
 def _reason(error: Exception) -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return text[:1].lower() + text[1:]
+
+
+def _xz(path: str) -> Decompressor:
+    try:
+        lzma = importlib.import_module("lzma")
+    except ImportError as error:  # a Python that was built without liblzma
+        raise CaptureError(path, "compressed with xz: unpack it first (xz -d)") from error
+    decompressor: Decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY)
+    return decompressor
 
 
 def _zstd(path: str) -> Decompressor:

@@ -47,6 +47,8 @@ class CaptureResult:
     """As it was given."""
     place: int = 0
     """Which it is, of captures that are checked together."""
+    only: int = 0
+    """The connection whose findings are wanted; 0: all."""
     packets: int = 0
     connections: int = 0
     frames: int = 0
@@ -103,6 +105,8 @@ class CaptureResult:
 
     def keep(self, finding: Finding, limit: int) -> bool:
         """Keep a finding; only count it if `limit` (0: any number) of its kind are kept already."""
+        if self.only and finding.connection != self.only:
+            return False
         if limit:
             kind = Kind(
                 finding.rule, finding.name, finding.severity, finding.peer, finding.connection

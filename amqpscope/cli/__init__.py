@@ -34,12 +34,47 @@ from amqpscope.cli.stuck import stuck
 from amqpscope.cli.trace import trace
 from amqpscope.runs.collector import calm_collector
 
-CAPTURES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst")
+CAPTURES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".xz")
 """How files that people mean to open end, whether or not they are there."""
+
+
+# fmt: off
+IN_SHORT: Final = {
+    "read":     "browse or print frames",    "lint":     "who broke which rule",
+    "stuck":    "what is stuck, and why",    "explain":  "what a rule asks for",
+    "state":    "both peers at a frame",     "rules":    "all rules",
+    "stats":    "counts and latencies",      "broker":   "what became of messages",
+    "ladder":   "a sequence diagram",        "trace":    "one message's life",
+    "demo":     "a capture to try it on",    "diff":     "compare two captures",
+    "proxy":    "watch live traffic",        "replay":   "play a recording again",
+    "faults":   "faults of a running proxy", "minimise": "the least that shows it",
+    "ca":       "certificates of the proxy", "convert":  "logs to pcapng",
+    "pipeline": "archives, with Spark",
+}
+"""What the commands are for, so short that two of them fit beside each other in 80 columns."""
+# fmt: on
+NAME: Final = 9
+SHORT: Final = 27
+"""Columns of a command's name, and of what it is for."""
 
 
 class Commands(click.Group):
     """The commands; a capture without one is read."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List all commands in two columns: the whole fits a terminal of 80 by 24."""
+        names = [*(name for name in IN_SHORT if name in self.commands),
+                 *(name for name in self.commands if name not in IN_SHORT)]  # fmt: skip
+        cells = [f"{name:{NAME}} {self.in_short(name):{SHORT}}" for name in names]
+        cells += [""] * (len(cells) % 2)
+        formatter.write("\nCommands (amqpscope COMMAND --help says more):\n")
+        for left, right in zip(cells[::2], cells[1::2], strict=True):
+            formatter.write(f"  {left} {right}".rstrip() + "\n")
+        formatter.write("\nOptions: -h or --help shows this, --version the version.\n")
+
+    def in_short(self, name: str) -> str:
+        """What a command is for, in few words."""
+        return IN_SHORT.get(name) or self.commands[name].get_short_help_str(SHORT)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Take a file where a command should be for `read`."""
@@ -79,7 +114,6 @@ def cli() -> None:
     amqpscope capture.pcapng            browse a capture (piped: print frames)
     amqpscope lint capture.pcapng       report violations, and who is at fault
     amqpscope proxy amqp://broker:5672  watch, record and check live traffic
-    tcpdump -w - port 5672 | amqpscope -
     """
 
 

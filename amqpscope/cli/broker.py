@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ from amqpscope.cli.output import INTERRUPTED, complain, printing, terminal_width
 from amqpscope.cli.rings import choose
 
 if TYPE_CHECKING:
+    from amqpscope.analysis import Step
     from amqpscope.capture.ring import Readable
     from amqpscope.check.selection import Selection
     from amqpscope.findings import Finding
@@ -78,7 +79,9 @@ def run_broker(captures: Sequence[Readable], failed: bool, options: BrokerOption
     names = [str(path) for path in captures]
     brokers = dict.fromkeys(journeys.brokers.values())
     profiles = [profile(each) for each in brokers if each.facts]
-    if not profiles and not inputs.failed:
+    if not profiles:
+        if inputs.failed:
+            return inputs.code
         complain(f"{', '.join(names)}: no messages")
     judged = [(names[capture], finding) for capture, finding in findings]
     with printing():
@@ -87,13 +90,17 @@ def run_broker(captures: Sequence[Readable], failed: bool, options: BrokerOption
 
 
 def follow(
-    inputs: Inputs, captures: Sequence[Readable], selection: Selection | None, journeys: Journeys
+    inputs: Inputs,
+    captures: Sequence[Readable],
+    selection: Selection | None,
+    journeys: Journeys,
+    watch: Callable[[Step, int], None] | None = None,
 ) -> list[tuple[int, Finding]]:
     """Let all frames of all captures pass, in the order of time; what is found, by capture."""
     from amqpscope.runs.together import follow_together
 
     sources = list(inputs.inputs(captures))
-    return follow_together(sources, selection, journeys, lambda _, read: inputs.report(read))
+    return follow_together(sources, selection, journeys, lambda _, read: inputs.report(read), watch)
 
 
 def report(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -102,10 +102,12 @@ def lint(captures: tuple[str, ...], ring: bool, as_given: bool, **options: Any) 
     amqpscope lint --write-baseline known.json recordings/
     amqpscope lint --baseline known.json recordings/
     amqpscope lint --ring site-1/ site-2/
+    amqpscope lint capture.pcapng#2
 
-    A directory stands for the captures in it and below; - is standard input. With --ring it
-    stands for one capture that was rotated into the files in it, and so do files that are given:
-    connections go on from file to file, and frames, packets and connections are numbered through.
+    A directory stands for the captures in it and below; - is standard input; CAPTURE#N is
+    connection N of a capture. With --ring a directory stands for one capture that was rotated
+    into the files in it, and so do files that are given: connections go on from file to file, and
+    frames, packets and connections are numbered through.
 
     The exit code is 0 when nothing is found at or above --fail-on, 1 when something is, and 2
     when a capture could not be read or the command line is wrong. A finding marked "suspect"
@@ -176,7 +178,14 @@ class Lint:
     def sources(self, captures: Sequence[Readable]) -> list[Input]:
         """Files and rings as they are given, and the captures in directories, each once."""
         found = dict.fromkeys(path for each in captures for path in self.expand(each))
-        return list(self.inputs.inputs(list(found)))
+        return list(map(self.only, self.inputs.inputs(list(found))))
+
+    def only(self, source: Input) -> Input:
+        """The same; for `run.pcap#2`, connection 2 of `run.pcap`."""
+        from amqpscope.runs.input import split_connection
+
+        path, number = split_connection(source.name) if isinstance(source.given, str) else ("", 0)
+        return replace(source, place=path, connection=number) if number else source
 
     def expand(self, path: Readable) -> Sequence[Readable]:
         """A file or ring as it is given, or the captures in a directory."""

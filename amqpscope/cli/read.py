@@ -57,9 +57,9 @@ def read(
     amqpscope read --ring recordings/
     tcpdump -i any -w - port 5672 | amqpscope read -
 
-    Captures are pcap or pcapng, also packed with gzip or zstd; - is standard input. With --ring
-    the files of a directory, or those given, are one capture that was rotated: connections go on
-    from file to file, and frames, packets and connections are numbered through.
+    Captures are pcap or pcapng, also packed with gzip, zstd or xz; - is standard input. With
+    --ring the files of a directory, or those given, are one capture that was rotated: connections
+    go on from file to file, and frames, packets and connections are numbered through.
 
     AMQP is found by its protocol header on any port. A capture that begins later is recognised
     on port 5672, and on others with --decode-as. Filters are written as in Wireshark, with the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,6 +20,9 @@ from amqpscope.cli.output import (
     write_text,
 )
 from amqpscope.cli.rings import choose
+
+WIDTH: Final = 100
+"""Columns of text that goes to no terminal."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +73,7 @@ def run_trace(id: str, captures: Sequence[Readable], inputs: Inputs, form: str) 
     if form == "json":
         text = trace_json(journeys, names)
     else:
-        width = terminal_width(sys.stdout.isatty())
+        width = terminal_width(sys.stdout.isatty()) or WIDTH
         lines = TraceText(plain=ascii_alone(), width=width).lines(journeys, names)
         text = "".join(f"{line}\n" for line in lines)
     with printing():
@@ -84,7 +87,6 @@ def find(id: str, inputs: Inputs, captures: Sequence[Readable]) -> list[Journey]
     from amqpscope.insight.journeys.trace import Wanted
 
     by_id = Wanted(id)
-    by_frame = Wanted("", int(id)) if id.isdecimal() and int(id) else None
-    wanted = [by_id] if by_frame is None else [by_id, by_frame]
-    follow(inputs, captures, None, Journeys(wanted=wanted))
-    return by_id.found or ([] if by_frame is None else by_frame.found)
+    by_frame = Wanted("", int(id) if id.isdecimal() else 0)
+    follow(inputs, captures, None, Journeys(wanted=[by_id, by_frame]), by_frame.watch)
+    return by_id.found or by_frame.found

@@ -78,9 +78,8 @@ class TraceText:
         """When, on which connection, on which side of the broker and in which direction; what."""
         for leg in (*journey.publishes, *journey.deliveries):
             publishes = leg.is_publish
-            word = "published to" if publishes else "delivered from"
-            again = ", redelivered" if leg.redelivered else ""
-            text = f"{word} {leg.node.name}{again}"
+            again = "redelivered from" if leg.redelivered else "delivered from"
+            text = f"{'published to' if publishes else again} {leg.node.name}"
             yield moment(leg, leg.mark), leg.lane.connection, (publishes, publishes, text)
             mark = leg.verdict.mark
             if mark is not None and mark.frame and mark.frame != leg.mark.frame:

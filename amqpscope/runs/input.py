@@ -31,6 +31,8 @@ class Input:
     """The file to follow, where it is open already."""
     place: Readable | None = None
     """Where it is read, if not where the user said."""
+    connection: int = 0
+    """The only connection that is wanted; 0: all."""
 
     @property
     def name(self) -> str:
@@ -38,16 +40,20 @@ class Input:
         return str(self.given)
 
     @property
+    def source(self) -> Readable:
+        """Where it is read."""
+        return self.given if self.place is None else self.place
+
+    @property
     def repeatable(self) -> bool:
         """Whether it can be read more than once."""
-        return can_be_read_again(self.given if self.place is None else self.place)
+        return can_be_read_again(self.source)
 
     def open(self) -> Pieces:
         """Begin to read; CaptureError, under the user's name for it, when it is no capture."""
-        place = self.given if self.place is None else self.place
         try:
             pieces = Pieces(
-                place,
+                self.source,
                 follow=self.follow,
                 keylogs=self.keylogs,
                 server_ports=self.decode_as,
@@ -78,11 +84,12 @@ def as_input(given: Input | Readable) -> Input:
 @contextmanager
 def repeatable(given: Input) -> Iterator[Input]:
     """The same to be read more than once: what comes from a pipe is kept in a file."""
-    if isinstance(given.given, Ring) or (given.given != STDIN and not is_pipe(given.given)):
+    source = given.source
+    if isinstance(source, Ring) or (source != STDIN and not is_pipe(source)):
         yield given
         return
     with tempfile.NamedTemporaryFile(prefix="amqpscope-") as file:
-        copy_pipe(given.given, file)
+        copy_pipe(source, file)
         file.flush()
         yield replace(given, place=file.name)
 

@@ -62,11 +62,11 @@ def check_all(
     if jobs <= 1 or len(sources) <= 1:
         return _one_by_one(sources, settings, done)
     # Standard input cannot be handed to another process.
-    kept = [each for each in sources if each.given == STDIN]
-    handed = [each for each in sources if each.given != STDIN]
+    kept = [each for each in sources if each.source == STDIN]
+    handed = [each for each in sources if each.source != STDIN]
     own = iter(_one_by_one(kept, settings, done))
     others = iter(_side_by_side(handed, settings, jobs, done))
-    return [next(own if each.given == STDIN else others) for each in sources]
+    return [next(own if each.source == STDIN else others) for each in sources]
 
 
 def _one_by_one(
@@ -154,11 +154,12 @@ def check(
 ) -> CaptureResult:
     """Check one capture, whatever is in it."""
     source = as_input(given)
-    result = CaptureResult(source.name)
+    result = CaptureResult(source.name, only=source.connection)
     try:
         faulty, world = FaultySteps(), settings.closed_world
         with Run(source, settings.selection, sink=faulty, watch=watch, closed_world=world) as run:
             _read(run, faulty, result, settings)
+        check_number(result)
         look_up(source, result, settings)
     except CaptureError as error:
         result.error, result.unreadable = error.message, True
@@ -182,6 +183,13 @@ def _read(run: Run, faulty: FaultySteps, result: CaptureResult, settings: CheckS
     finally:
         run.fill(result)
         result.findings.sort(key=lambda f: (f.frame, f.rule))
+
+
+def check_number(result: CaptureResult) -> None:
+    """Report it where the only connection that is wanted does not exist."""
+    if result.only > result.connections and not result.unreadable:
+        last = f"the last is {result.connections}"
+        result.error, result.unreadable = f"there is no connection {result.only}, {last}", True
 
 
 def keep(result: CaptureResult, found: list[Finding], settings: CheckSettings) -> bool:

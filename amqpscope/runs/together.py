@@ -9,14 +9,14 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 
-from amqpscope.analysis import Batch
+from amqpscope.analysis import Batch, Step
 from amqpscope.capture.source import CaptureError
 from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.insight.journeys import Journeys
 from amqpscope.runs.input import Input
-from amqpscope.runs.lint import CheckSettings, excerpt, keep, look_up
+from amqpscope.runs.lint import CheckSettings, check_number, excerpt, keep, look_up
 from amqpscope.runs.run import Run
 
 Report = Callable[[int, CaptureResult], None]
@@ -49,12 +49,21 @@ def timed(
 
 
 def follow_together(
-    inputs: Sequence[Input], selection: Selection | None, journeys: Journeys, report: Report
+    inputs: Sequence[Input],
+    selection: Selection | None,
+    journeys: Journeys,
+    report: Report,
+    watch: Callable[[Step, int], None] | None = None,
 ) -> list[tuple[int, Finding]]:
-    """Follow the messages of several captures; what is wrong with them, by capture."""
+    """Follow the messages of several captures; what is wrong with them, by capture.
+
+    `watch` sees each frame before the journeys do, with the place of its capture.
+    """
     found: list[tuple[int, Finding]] = []
     for place, batch in read_together(inputs, selection, report):
         for step in batch.steps:
+            if watch is not None:
+                watch(step, place)
             found += [(place, finding) for finding in journeys.take(step, place)]
         if batch.end is not None:
             journeys.end(batch.end.conversation)
@@ -63,11 +72,15 @@ def follow_together(
 
 def check_together(inputs: Sequence[Input], settings: CheckSettings) -> list[CaptureResult]:
     """Check captures in the order of time, and follow messages from one to another."""
-    results = [CaptureResult(source.name, place=place) for place, source in enumerate(inputs)]
+    results = [
+        CaptureResult(source.name, place=place, only=source.connection)
+        for place, source in enumerate(inputs)
+    ]
     journeys = Journeys(settings.selection.rules(), closed_world=settings.closed_world)
 
     def fill(place: int, read: CaptureResult) -> None:
-        read.place, read.findings = place, results[place].findings
+        read.place, read.only = place, results[place].only
+        read.findings = results[place].findings
         read.counts, read.more = results[place].counts, results[place].more
         read.excerpts = results[place].excerpts
         results[place] = read
@@ -87,5 +100,6 @@ def check_together(inputs: Sequence[Input], settings: CheckSettings) -> list[Cap
     for source, result in zip(inputs, results, strict=True):
         result.findings.sort(key=lambda found: (found.frame, found.rule))
         if not result.unreadable:
+            check_number(result)
             look_up(source, result, settings)
     return results

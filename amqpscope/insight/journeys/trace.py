@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amqpscope.analysis import Step
 from amqpscope.insight.journeys.observer import Observer
 from amqpscope.model.broker.envelope import Envelope
 from amqpscope.model.broker.journey import Journey, Leg
@@ -14,17 +15,25 @@ class Wanted(Observer):
         self.text = text
         """A message-id, as people write it."""
         self.frame = frame
-        """The number of a frame; 0: it is an id that is looked for."""
+        """The number of a frame of the first capture; 0: it is an id that is looked for."""
+        self.begun = 0
+        """The frame that began the delivery which that frame is part of; 0: of none so far."""
         self.keys: set[bytes] = set()
         self.found: list[Journey] = []
+
+    def watch(self, step: Step, capture: int) -> None:
+        """See which delivery the wanted frame is part of."""
+        if step.frame.number == self.frame and not capture:
+            carried = step.event.carries
+            self.begun = 0 if carried is None else carried.mark.frame
 
     def look(self, journey: Journey, leg: Leg) -> None:
         """Keep a journey if a leg of it shows that it is wanted."""
         envelope = leg.envelope
-        if self.frame:
-            fits = leg.lane.capture == 0 and leg.mark.frame <= self.frame <= leg.last.frame
+        if self.begun:
+            fits = leg.lane.capture == 0 and leg.mark.frame == self.begun
         else:
-            fits = self.text == envelope.id_text
+            fits = bool(self.text) and self.text == envelope.id_text
         if fits or self.is_known(envelope, journey):
             self.keys.add(envelope.key)
             self.keys.add(journey.envelope.key)

@@ -89,6 +89,20 @@ def test_a_cut_capture_is_checked_as_far_as_it_goes(lint, bad):
     assert "cut short" in json.loads(done.stdout)["captures"][0]["error"]
 
 
+def test_one_connection_of_a_capture_is_checked_by_its_number(lint, root):
+    path = root / "captures" / "mixed_091-and-10_rabbitmq.pcap"
+    every = json.loads(lint("--format", "json", path).stdout)["findings"]
+    for number in (1, 2):
+        shown = json.loads(lint("--format", "json", f"{path}#{number}").stdout)
+        assert shown["captures"][0]["path"] == f"{path}#{number}"
+        expected = [each["frame"] for each in every if each["connection"] == number]
+        assert expected
+        assert [each["frame"] for each in shown["findings"]] == expected
+    none = lint(f"{path}#9")
+    assert none.returncode == 2
+    assert none.stderr.endswith("#9: there is no connection 9, the last is 4\n")
+
+
 def test_a_capture_without_amqp_is_mentioned(lint, recorded):
     done = lint(recorded("", name="other.pcapng"))
     assert done.returncode == 0

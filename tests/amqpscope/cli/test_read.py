@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from amqpscope.cli import cli
 from amqpscope.protocols.registry import names
 
 COMMAND = [sys.executable, "-m", "amqpscope"]
@@ -129,8 +130,13 @@ def test_a_capture_that_is_not_there_is_no_wrong_command(amqpscope):
     )
 
 
-def test_the_first_help_fits_80_columns(amqpscope):
-    assert max(len(line) for line in amqpscope("--help").stdout.splitlines()) <= 80
+def test_the_first_help_fits_a_terminal_and_names_every_command(amqpscope):
+    lines = amqpscope("--help").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 24
+    listed = [line for line in lines[lines.index("") :] if line.startswith("  ")]
+    named = {line[at:].split()[0] for line in listed for at in (2, 40) if line[at:].strip()}
+    assert named >= set(cli.commands)
 
 
 USAGE = [
