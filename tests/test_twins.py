@@ -28,6 +28,7 @@ ELSEWHERE = (
     ("amqpscope/filter", "durations", "amqpscope/filter/test_messages.py"),
     ("amqpscope/filter", "completion errors lexer", "amqpscope/filter/test_parser.py"),
     ("amqpscope/filter", "__init__ facts names operands view", "amqpscope/filter/test_compiler.py"),
+    ("amqpscope/insight/bodies", "*", "amqpscope/insight/test_bodies.py"),
     ("amqpscope/insight/diff", "*", "amqpscope/runs/test_diff.py"),
     ("amqpscope/insight", "counters", "amqpscope/insight/test_statistics.py"),
     ("amqpscope/insight", "message_*", "amqpscope/insight/test_messages.py"),
@@ -43,6 +44,7 @@ ELSEWHERE = (
     ("amqpscope/model", "*", "amqpscope/rules/v1_0/test_examples.py"),
     # What a family says of its frames is tested where it is shown.
     ("amqpscope/protocols/**", "broker", "amqpscope/insight/journeys/test_journeys.py"),
+    ("amqpscope/protocols/v1_0", "bodies", "amqpscope/tui/test_fields.py"),
     ("amqpscope/protocols/**", "comparison", "amqpscope/runs/test_diff.py"),
     ("amqpscope/protocols/**", "simpler", "amqpscope/runs/test_minimise.py"),
     ("amqpscope/protocols", "ending_words", "amqpscope/report/test_endings.py"),
@@ -91,6 +93,7 @@ ELSEWHERE = (
     # The relay is one process, tested between real sockets.
     ("amqpscope/proxy", "clock lines", "amqpscope/proxy/test_limits.py"),
     ("amqpscope/proxy", "listening resolver", "amqpscope/proxy/test_route.py"),
+    ("amqpscope/runs", "bodies", "amqpscope/cli/test_bodies.py"),
     ("amqpscope/runs", "tally", "amqpscope/proxy/test_metrics.py"),
     ("amqpscope/proxy", "connection dial entrance flow process", "amqpscope/proxy/test_relay.py"),
     ("amqpscope/proxy", "files", "amqpscope/proxy/test_record.py"),

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -32,11 +33,18 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
 @shown_options
 @click.option("--follow", "-f", is_flag=True, help="Go on as the file grows, until Ctrl-C.")
 @NO_TUI
+@click.option(
+    "--bodies",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the bodies of messages to files in DIR, with their content-encoding undone.",
+)
 @ring_options
 @reader_options
 def read(
     captures: tuple[str, ...],
     no_tui: bool,
+    bodies: Path | None,
     follow: bool,
     ring: bool,
     as_given: bool,
@@ -53,6 +61,7 @@ def read(
     amqpscope read -Y 'name in {flow transfer} && link.name == "orders"' a.pcap b.pcap
     amqpscope read --format jsonl capture.pcap | jq 'select(.name == "close")'
     amqpscope read --format html capture.pcapng > report.html
+    amqpscope read --bodies out/ -Y 'link.address == "orders"' capture.pcapng
     amqpscope read --keylog keys.log tls.pcapng
     amqpscope read --ring recordings/
     tcpdump -i any -w - port 5672 | amqpscope read -
@@ -71,6 +80,11 @@ def read(
     if follow and ring:
         raise click.UsageError("--ring wants complete files; --follow finds the next one itself")
     found, failed = choose(captures, ring=ring, as_given=as_given)
+    if bodies is not None:
+        from amqpscope.cli.bodies import write_bodies
+
+        code = write_bodies(found, wanted, bodies)
+        sys.exit(UNREADABLE if failed else code)
     screen = screen_wanted(tree=wanted.tree, octets=wanted.octets, no_tui=no_tui)
     code = show_screen(found, wanted) if screen else show(found, wanted)
     sys.exit(UNREADABLE if failed else code)

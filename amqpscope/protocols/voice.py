@@ -49,6 +49,11 @@ class BodyPart(NamedTuple):
     start: int
     """Where it begins in the message, and where what contains it ends."""
     stop: int
+    content_encoding: str = ""
+    name: str = "content"
+    """What holds it: `content`, `data`, `amqp-value`; with a number where there are several."""
+    value: bool = False
+    """It is a typed value, and its octets are that value as JSON."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -194,8 +199,8 @@ class Voice:
             node = header_tree(raw, header)
         return [Tree("frame", node, raw, NOTHING_HIDDEN, b"", 0)]
 
-    def bodies(self, event: Event) -> list[BodyPart]:
-        """The application data of the message that a frame completes."""
+    def bodies(self, event: Event, show_secrets: bool = False) -> list[BodyPart]:
+        """The application data of the message that a frame completes, but for what is secret."""
         message = event.message
         return [BodyPart(message, "", 0, len(message))] if message else []
 

@@ -20,6 +20,7 @@ from amqpscope.protocols.words import escaped
 from amqpscope.report.look import Look
 from amqpscope.report.text import TextLines
 from amqpscope.tui.bars import left, right, top
+from amqpscope.tui.body_export import BodyExport
 from amqpscope.tui.bookmarks import Bookmarks
 from amqpscope.tui.goto import GotoProvider
 from amqpscope.tui.help import Help, commands, groups
@@ -86,6 +87,7 @@ class Scope(App[int]):
         self.entry: Entry = screens()[0]
         self.looking = FrameSearch(self)
         self.asking = PromptActions(self)
+        self.exporting = BodyExport(self)
         self.tracing: MessageSearch | None = None
         """Finds the message of a frame, once that was asked for."""
         self.following = store.source.follow

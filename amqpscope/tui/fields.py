@@ -5,17 +5,17 @@ The first part is the frame; a message that came in several transfers is a secon
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from amqpscope.analysis import Step
+from amqpscope.insight.bodies import read_body
 from amqpscope.protocols.voice import Tree
 from amqpscope.protocols.words import escaped, printable
 from amqpscope.report.tree import caption, clock, cover_of, name_of, size_line
 from amqpscope.stream.types import PEERS
-from dissectors.masking import SECRET, masked_octets, value_spans
+from dissectors.masking import SECRET, value_spans
 from dissectors.tree import Node
 
 HEADER_FIELDS: Final = ("size", "doff", "type", "channel")
@@ -23,9 +23,6 @@ MANY: Final = 200
 """Items from which on a list is shown closed."""
 MOST: Final = 2000
 """Items of one list that are shown; `read -V` and JSON have all."""
-BODY: Final = 256 * 1024
-"""Octets of a body that are shown as text."""
-BODY_LINES: Final = 2000
 
 
 @dataclass(eq=False)
@@ -80,8 +77,6 @@ class _Painter:
         self.part = -1
         """Which part holds the message, and where it begins in it."""
         self.base = 0
-        self.hidden = False
-        """The message holds a secret, so that its body is not shown."""
 
     def picture(self) -> Picture:
         step, frame = self.step, self.step.frame
@@ -110,7 +105,6 @@ class _Painter:
             self.parts.append(Part(tree.title, tree.octets))
             note = f", put together from {tree.frames} transfers"
         node, size = self.cover_secrets(tree, part, base), len(tree.octets)
-        self.hidden = any(child.type == SECRET for child in node.children)
         self.part, self.base = part, base
         below = self.below(node.children, part, base, [])
         text = f"{tree.title}, {size} octets{note}"
@@ -161,23 +155,21 @@ class _Painter:
     def bodies(self) -> list[Field]:
         """The application data of a message as what its content-type says it is."""
         found: list[Field] = []
-        if self.hidden:
-            return found
-        for body in self.step.talk.voice.bodies(self.step.event):
-            octets = body.octets
+        for body in self.step.talk.voice.bodies(self.step.event, self.show_secrets):
+            octets, note = body.octets, ""
             if self.part < 0:  # it has no tree of its own
                 covered = [] if self.show_secrets else value_spans(octets)
-                self.parts.append(Part("content", octets, covered))
+                self.parts.append(Part(body.name, octets, covered))
                 self.part, self.base = len(self.parts) - 1, 0
-                name, note = "content", f", {len(octets)} octets"
-            else:
-                name, note = "body", ""
-            said, lines = body_lines(
-                octets if self.show_secrets else masked_octets(octets), body.content_type
-            )
+                note = f", {len(octets)} octets"
+            said = read_body(body, show_secrets=self.show_secrets)
             start, stop = self.base + body.start, self.base + body.stop
-            below = [Field(line, "body", self.part, start, stop) for line in lines]
-            found.append(Field(f"{name} as {said}{note}", "title", self.part, start, stop, below))
+            below = [
+                Field(escaped(line.expandtabs(4)), "body", self.part, start, stop)
+                for line in said.lines
+            ]
+            text = f"{body.name} as {said.title}{note}"
+            found.append(Field(printable(text), "title", self.part, start, stop, below))
         return found
 
     def below(
@@ -232,46 +224,3 @@ def walk_fields(fields: list[Field]) -> Iterator[Field]:
 def label(field: Field) -> str:
     """The name that a line begins with."""
     return field.text.partition(":")[0].partition("  (")[0]
-
-
-def body_lines(data: bytes, kind: str) -> tuple[str, list[str]]:
-    """Octets in lines for people, and what they were taken for."""
-    shown = data[:BODY]
-    if "cbor" in kind:
-        return "CBOR", hex_lines(shown)
-    text = as_text(shown)
-    if text is None:
-        return "octets", hex_lines(shown)
-    if "json" in kind or shown[:1] in {b"{", b"["}:
-        try:
-            lines = json.dumps(json.loads(text), indent=2, ensure_ascii=False).splitlines()
-        except (ValueError, RecursionError):
-            pass
-        else:
-            return "JSON", clip_lines(lines)
-    return "text", clip_lines(text.splitlines())
-
-
-def as_text(data: bytes) -> str | None:
-    """Octets as text, if they are that; a character may be cut at the end."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        if error.start < len(data) - 3 or len(data) < BODY:
-            return None
-        text = data[: error.start].decode()
-    return text if all(c.isprintable() or c in "\n\r\t" for c in text[:4096]) else None
-
-
-def clip_lines(lines: list[str]) -> list[str]:
-    """Lines that can be shown, not too many of them."""
-    found = [escaped(line.expandtabs(4)) for line in lines[:BODY_LINES]]
-    if len(lines) > BODY_LINES:
-        found.append(f"... {len(lines) - BODY_LINES} more lines")
-    return found
-
-
-def hex_lines(data: bytes) -> list[str]:
-    """Octets as rows of hex, not too many of them."""
-    rows = [data[at : at + 16].hex(" ") for at in range(0, min(len(data), 16 * 64), 16)]
-    return rows if len(data) <= 16 * 64 else [*rows, "..."]

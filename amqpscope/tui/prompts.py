@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amqpscope.tui.body_export import EXPORTS
 from amqpscope.tui.export import save_frames
 from amqpscope.tui.goto import place
 
@@ -33,6 +34,9 @@ class PromptActions:
             hint = SEARCH
         elif kind == "goto":
             hint = GOTO
+        elif kind in EXPORTS:
+            scope.exporting.ask(kind)
+            return
         elif kind == "note":
             if not scope.frame:
                 return
@@ -57,6 +61,8 @@ class PromptActions:
             self.go_to(text)
         elif kind == "save" and text:
             self.save(text)
+        elif kind in EXPORTS and text:
+            scope.exporting.export(kind, text)
 
     def go_to(self, text: str) -> None:
         """Go to a frame or a time."""

@@ -12,6 +12,7 @@ from dissectors.v0_9.span import unit_tree
 PAYLOAD: Final = frozenset(("octets", "payload"))
 HEADS: Final = (7, 8)
 """Octets of a frame's header; the second in early drafts."""
+TERMS: Final = ("type", "encoding")
 
 
 def trees(event: Event) -> list[Tree]:
@@ -30,5 +31,7 @@ def bodies(event: Event) -> list[BodyPart]:
     if not body:
         return []
     header = None if event.content is None else event.content.header
-    kind = "" if header is None else str(header.get("content-type") or "").lower()
-    return [BodyPart(body, kind, 0, len(body))]
+    if header is None:
+        return [BodyPart(body, "", 0, len(body))]
+    kind, encoding = (str(header.get(f"content-{name}") or "").lower() for name in TERMS)
+    return [BodyPart(body, kind, 0, len(body), encoding)]

@@ -92,7 +92,7 @@ class Voice(voice.Voice):
         """A frame, field by field."""
         return tree.trees(cast(Event, event))
 
-    def bodies(self, event: shared.Event) -> list[BodyPart]:
+    def bodies(self, event: shared.Event, show_secrets: bool = False) -> list[BodyPart]:
         """The body of the content that a frame completes."""
         return tree.bodies(cast(Event, event))
 

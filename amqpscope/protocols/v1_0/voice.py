@@ -9,7 +9,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.message import HEADER
 from amqpscope.protocols import voice
 from amqpscope.protocols.names import Fact, Known
-from amqpscope.protocols.v1_0 import filter_names, ladder, tree
+from amqpscope.protocols.v1_0 import bodies, filter_names, ladder, tree
 from amqpscope.protocols.v1_0.broker import View
 from amqpscope.protocols.v1_0.comparison import Comparison
 from amqpscope.protocols.v1_0.facts import FACTS, OWN_FACTS
@@ -112,9 +112,9 @@ class Voice(voice.Voice):
         """A frame, and the message that it completes, field by field."""
         return tree.trees(cast(Event, event))
 
-    def bodies(self, event: shared.Event) -> list[BodyPart]:
-        """The data sections of the message that a frame completes."""
-        return tree.bodies(cast(Event, event))
+    def bodies(self, event: shared.Event, show_secrets: bool = False) -> list[BodyPart]:
+        """The body sections of the message that a frame completes."""
+        return bodies.bodies(cast(Event, event), show_secrets)
 
     def rung(self, event: shared.Event) -> str:
         """The address of the link, its name or handle; the channel where there is no link."""

@@ -25,6 +25,8 @@ PAUSE = 0.04
 """Seconds for which the cursor rests before its frame is shown in full."""
 SLOW = 0.15
 """Seconds after which it is said that a frame is still being decoded."""
+LARGE = 16 * 1024
+"""Octets of a message from which on a thread reads its body."""
 SIDE_BY_SIDE = 100
 """Columns from which on fields and octets stand beside each other, eight octets a line."""
 WIDEST = 140
@@ -62,6 +64,8 @@ class FramesView(View):
         Binding("shift+tab", "pane(-1)", "Pane before", show=False),
         Binding("backslash", "whole", "Whole pane", show=True),
         Binding("t", "times", "Time", show=True),
+        Binding("e", "app.ask('body')", "Export the body of this message", show=False),
+        Binding("E", "app.ask('bodies')", "Export the bodies of all frames shown", show=False),
     ]
 
     def __init__(self, store: Store, *, id: str) -> None:
@@ -169,13 +173,17 @@ class FramesView(View):
         if self.shown == (number, known):
             return
         self.shown = (number, known)
-        if self.store.is_replayed(number):
+        if self.store.is_replayed(number) or self.has_large_message(number):
             # It may take a while, and the next may be wanted before it is there.
             self.pending = number
             self.set_timer(SLOW, partial(self.announce, number))
             self.run_worker(partial(self.fetch, number), thread=True, group="detail")
         else:
             self.paint(self.painted(number))
+
+    def has_large_message(self, number: int) -> bool:
+        """Whether a frame completes a message whose body takes a while to read."""
+        return len(self.store.step(number).event.message or b"") > LARGE
 
     def announce(self, number: int) -> None:
         """Say that a frame is still being decoded, if it is wanted still."""

@@ -108,6 +108,8 @@ class FieldTree(VirtualList):
         if field.style in BROKEN and room > 20:
             # What is wrong is too important to be cut off.
             texts = wrap(field.text, room)
+        elif field.style == "body" and room > 20:
+            texts = [field.text[at : at + room] for at in range(0, len(field.text), room)] or [""]
         self.flat += [Line(depth, field, text, at > 0) for at, text in enumerate(texts)]
         if field.children and not self.is_closed(field):
             for child in field.children:

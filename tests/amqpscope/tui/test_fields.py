@@ -2,10 +2,11 @@
 
 import pytest
 
-from amqpscope.tui.fields import body_lines, picture
+from amqpscope.tui.fields import picture
 from amqpscope.tui.indexing import Indexer
 from amqpscope.tui.spool import Spool
 from amqpscope.tui.step_cache import StepCache
+from kit.body_talk import TEXT
 
 
 @pytest.fixture
@@ -29,30 +30,6 @@ def walked(fields):
     for field in fields:
         yield field
         yield from walked(field.children)
-
-
-@pytest.mark.parametrize(
-    ("data", "kind", "said", "lines"),
-    [
-        (b'{"a": [1, 2]}', "application/json", "JSON", ["{", '  "a": [', "    1,", "    2"]),
-        (b'{"a": 1}', "", "JSON", ["{", '  "a": 1', "}"]),
-        (b"{no json", "application/json", "text", ["{no json"]),
-        (b"one\ntwo\x09x", "text/plain", "text", ["one", "two x"]),
-        (b"\xa1\x61a\x01", "application/cbor", "CBOR", ["a1 61 61 01"]),
-        (b"\x00\x01\xff", "", "octets", ["00 01 ff"]),
-        ("grün".encode(), "text/plain", "text", ["grün"]),
-    ],
-)
-def test_a_body_is_shown_as_what_it_is(data, kind, said, lines):
-    found, shown = body_lines(data, kind)
-    assert found == said
-    assert shown[: len(lines)] == lines
-
-
-def test_a_long_body_is_clipped():
-    _, lines = body_lines(b"x\n" * 5000, "")
-    assert len(lines) == 2001
-    assert lines[-1] == "... 3000 more lines"
 
 
 def test_every_octet_of_a_frame_has_a_line(steps_of):
@@ -95,3 +72,26 @@ def test_a_method_of_0_9_1_is_shown_with_its_arguments(steps_of):
     assert any(text.startswith("routing-key: ") for text in texts)
     body = next(step for step in steps if step.event.message)
     assert any(field.text.startswith("content as ") for field in walked(picture(body).fields))
+
+
+def test_bodies_are_undone_joined_and_split(steps_of, opened):
+    steps = steps_of(opened(TEXT))
+    lines = {
+        step.frame.number: [
+            (field.text, [below.text for below in field.children])
+            for field in picture(step).fields
+            if " as " in field.text
+        ]
+        for step in steps[9:]
+    }
+    json = ["{", '  "orders": [', "    1,", "    2,", "    3", "  ],", '  "total": 9.50', "}"]
+    assert lines == {
+        10: [("data as JSON, gzip undone", json)],
+        11: [
+            ("message 1 of 2: data as text", ["n1"]),
+            ("message 2 of 2: amqp-value as JSON", ["{", '  "a": 1', "}"]),
+        ],
+        12: [],
+        13: [("data as text", ["one body"])],
+        14: [("data as text", ["user=me password=*******"])],
+    }
