@@ -41,6 +41,8 @@ class Field:
     """It is shown without what is below it until it is opened."""
     frame: int = 0
     """Another frame that it points to."""
+    heads_body: bool = False
+    """It says what the body below it is."""
 
 
 @dataclass
@@ -169,7 +171,9 @@ class _Painter:
                 for line in said.lines
             ]
             text = f"{body.name} as {said.title}{note}"
-            found.append(Field(printable(text), "title", self.part, start, stop, below))
+            head = Field(printable(text), "title", self.part, start, stop, below)
+            head.heads_body = True
+            found.append(head)
         return found
 
     def below(

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.timer import Timer
 
+from amqpscope.tui.body_export import completing_step
 from amqpscope.tui.fields import Field, Picture, picture
 from amqpscope.tui.screens.view import View
 from amqpscope.tui.store import Scan, Store
@@ -64,8 +65,9 @@ class FramesView(View):
         Binding("shift+tab", "pane(-1)", "Pane before", show=False),
         Binding("backslash", "whole", "Whole pane", show=True),
         Binding("t", "times", "Time", show=True),
-        Binding("e", "app.ask('body')", "Export the body of this message", show=False),
-        Binding("E", "app.ask('bodies')", "Export the bodies of all frames shown", show=False),
+        Binding("b", "body", "Body", show=True),
+        Binding("e", "export('body')", "Export the body of this message", show=False),
+        Binding("E", "export('bodies')", "Export the bodies of all frames shown", show=False),
     ]
 
     def __init__(self, store: Store, *, id: str) -> None:
@@ -75,6 +77,8 @@ class FramesView(View):
         """The frame whose fields are shown, and how many findings it had then."""
         self.pending = 0
         """The frame that a thread decodes; 0: none."""
+        self.body_wanted = 0
+        """The frame whose body is to be shown as soon as it is decoded; 0: none."""
         self.findings = 0
         self.aim = 0
         """The frame that was selected when a filter came, until the filter has reached it."""
@@ -207,6 +211,9 @@ class FramesView(View):
         self.pending = 0
         self.fields.show(found)
         self.octets.show(found)
+        if self.body_wanted == found.number:
+            self.body_wanted = 0
+            self.fields.go_to_body()
         if self.fields.field is not None:
             self.mark(self.fields.field)
 
@@ -292,6 +299,33 @@ class FramesView(View):
         self.set_class(pane is self.fields or pane is self.octets, "whole-below")
         self.set_class(pane is self.fields, "whole-tree")
         self.set_class(pane is self.octets, "whole-octets")
+
+    def action_body(self) -> None:
+        """Show the body of the message that the frame is part of."""
+        number = self.frames.number
+        if number and self.shown[0] == number and not self.pending and self.fields.go_to_body():
+            self.focus_pane(self.fields)
+        elif number:
+            self.run_worker(partial(self.find_body, number), thread=True, group="body")
+
+    def action_export(self, kind: str) -> None:
+        """Ask where to write one body, or those of all frames shown."""
+        self.scope.asking.ask(kind)
+
+    def find_body(self, number: int) -> None:
+        """In a thread: find the frame that completes a message."""
+        step = completing_step(self.store, number)
+        self.call_later(self.visit_body, number, 0 if step is None else step.frame.number)
+
+    def visit_body(self, number: int, last: int) -> None:
+        """Go to the frame that completes a message, at its body."""
+        if not last or (last == number and not self.pending):
+            self.scope.announce(f"frame {number} belongs to no message with a body to show")
+            return
+        self.body_wanted = last
+        if last != number:
+            self.scope.visit(last)
+        self.focus_pane(self.fields)
 
     def action_times(self) -> None:
         """Show times since the start, since the frame before, or of the day."""

@@ -148,6 +148,14 @@ class FieldTree(VirtualList):
         if best >= 0 and best != self.cursor:
             self.go(best)
 
+    def go_to_body(self) -> bool:
+        """Put the cursor on the first body, at the top; whether there is one."""
+        found = next((at for at, each in enumerate(self.flat) if each.field.heads_body), -1)
+        if found >= 0:
+            self.go(found)
+            self.scroll_to(y=found, animate=False, force=True, immediate=True)
+        return found >= 0
+
     def go(self, index: int, *, center: bool = False) -> None:
         """Put the cursor on a line, and say which octets are marked."""
         super().go(index, center=center)

@@ -17,7 +17,10 @@ def test_the_body_of_a_message_is_written_to_a_file_that_is_named(
         await driver.until(lambda: driver.app.prompt.open, "it asks")
         await driver.press("enter")
         await driver.until_shown("made-000013.txt: cannot be written: file exists")
-        await driver.press("k", "e")
+        await driver.press("b")
+        await driver.until_shown("data as text")
+        assert driver.app.frame == 13
+        await driver.press("escape", "k", "k", "e")
         await driver.until_shown("2 bodies of frame 11 to directory:")
         await driver.press("escape", "g", "e")
         await driver.until_shown("frame 1 belongs to no message with a body to show")
