@@ -11,6 +11,9 @@ from amqpscope.model.ending import Ending
 
 WIDTH: Final = math.log(1.04)
 PERCENTILES: Final = (50, 90, 99)
+MINUTE: Final = 60_000_000_000
+MAX_MINUTES: Final = 1440
+"""Minutes over which one stall is spread; what is left of a longer one counts in the last."""
 
 
 class Tally:
@@ -105,6 +108,14 @@ class Histogram:
         return {**found, "max": self.largest / 1e9}
 
 
+class Starved:
+    """How often something ran out in one minute, and for how long in it nothing was left."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0
+
+
 class Stall:
     """Times during which something could not be sent."""
 
@@ -119,21 +130,53 @@ class Stall:
         self._frame = 0
         """The same of the one that goes on."""
         self._packet = 0
+        self.minutes: dict[int, Starved] | None = None
+        """The same by minute since 1970; None: nobody wants that."""
+        self._spread = 0
+        """Up to when the one that goes on is spread over minutes."""
 
     def update(self, stalled: bool, time: int, frame: int, packet: int) -> None:
         """It is, or is not, stalled from this frame on."""
         if stalled and not self.since:
             self.since, self._frame, self._packet = time, frame, packet
             self.count += 1
+            if self.minutes is not None:
+                self.minute(time // MINUTE).count += 1
+                self._spread = time
         elif not stalled and self.since:
+            self.spread(time)
             self.add(time - self.since)
             self.since = 0
 
     def finish(self, time: int) -> None:
         """Nothing more comes: a stall that goes on counts up to here."""
         if self.since:
+            self.spread(time)
             self.add(max(time - self.since, 0))
             self.since = 0
+
+    def spread(self, until: int) -> None:
+        """Count the one that goes on in the minutes up to here."""
+        if self.minutes is None:
+            return
+        at = self._spread
+        last = at // MINUTE + MAX_MINUTES - 1
+        while at < until:
+            minute = at // MINUTE
+            stop = until if minute == last else min((minute + 1) * MINUTE, until)
+            self.minute(minute).total += stop - at
+            at = stop
+        self._spread = at
+
+    def minute(self, when: int) -> Starved:
+        """What is counted in a minute."""
+        minutes = self.minutes
+        if minutes is None:
+            minutes = self.minutes = {}
+        found = minutes.get(when)
+        if found is None:
+            found = minutes[when] = Starved()
+        return found
 
     def add(self, duration: int) -> None:
         """Take one that is over."""
@@ -171,6 +214,10 @@ class LinkNumbers:
     first_packet: int = 0
     ending: Ending | None = None
     """How it ended; None while it goes on, or where the capture ends first."""
+    ordinal: int = 0
+    """Its place among the links of its connection, from 0."""
+    session: SessionNumbers | None = None
+    """The sender's end of its session, once something was sent."""
 
     def begin(self, frame: int, packet: int) -> None:
         """One more delivery begins."""
@@ -202,6 +249,8 @@ class SessionNumbers:
     window: Stall = field(default_factory=Stall)
     ending: Ending | None = None
     """How the session ended; None while it goes on, or where the capture ends first."""
+    ordinal: int = 0
+    """Its place among the sessions of its connection, from 0."""
 
 
 @dataclass

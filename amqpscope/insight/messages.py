@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from amqpscope.analysis import Conversation, Step
 from amqpscope.insight.journeys import Journeys
 from amqpscope.insight.journeys.observer import Observer
+from amqpscope.insight.journeys.whereabouts import KEEPING, Way, expiry_of, way_of
 from amqpscope.insight.message_states import (
     DISCARDED,
     DONE,
@@ -25,16 +26,8 @@ from amqpscope.insight.message_states import (
     UNSETTLED,
     WAITING,
 )
-from amqpscope.model.broker.envelope import (
-    ACCEPTED,
-    DEFAULT_PRIORITY,
-    PRESETTLED,
-    PROVISIONAL,
-    REFUSALS,
-    REJECTED,
-    SETTLED,
-)
-from amqpscope.model.broker.journey import Journey, Lane, Leg, Node
+from amqpscope.model.broker.envelope import REFUSALS, REJECTED
+from amqpscope.model.broker.journey import Journey, Leg
 from amqpscope.model.mark import Mark
 from amqpscope.rules.registry import RuleSet
 
@@ -51,15 +44,10 @@ MAX_OPEN: Final = 100_000
 """Messages in another state that are kept."""
 MAX_PASSAGES: Final = 100
 """Passages of one message that are kept; later ones are only counted."""
-MILLISECOND: Final = 1_000_000
 CAPTURE_ENDS: Final = "capture"
 """Why a direction is over that was not seen to end."""
 GRACE: Final = 1_000_000_000
 """Nanoseconds after which one that was overtaken may be lost, while more is to come."""
-
-
-Way = tuple[Lane, Node, int]
-"""A publisher, where it publishes to, and a priority."""
 
 
 class Passage(NamedTuple):
@@ -272,10 +260,6 @@ class Followed(Observer):
         return LOST if publish.mark.frame < frame and (final or now - time > GRACE) else WAITING
 
 
-KEEPING: Final = frozenset((ACCEPTED, PRESETTLED, PROVISIONAL, SETTLED, REJECTED))
-"""What a consumer says so that the broker does not have the message any more."""
-
-
 def passage_of(leg: Leg, kind: int, word: str) -> Passage:
     """The frames with which a message passed."""
     first, last, connection = leg.mark, leg.last, leg.lane.connection
@@ -300,21 +284,3 @@ def state_of(message: Message) -> str:
             return REFUSED
         return WAITING if word else UNANSWERED
     return DISCARDED if message.outcome == REJECTED else DONE
-
-
-def way_of(publish: Leg) -> Way:
-    """What messages share that a broker delivers in the order in which they were published."""
-    envelope = publish.envelope
-    priority = envelope.open().priority if envelope.head or not envelope.has_header else None
-    return publish.lane, publish.node, DEFAULT_PRIORITY if priority is None else priority
-
-
-def expiry_of(publish: Leg) -> int:
-    """When a message expires, by its own word, in nanoseconds since the epoch; 0: never."""
-    content = publish.envelope.open()
-    times = []
-    if content.ttl is not None:
-        times.append(publish.last.time + content.ttl * MILLISECOND)
-    if content.expiry is not None:
-        times.append(content.expiry * MILLISECOND)
-    return min(times, default=0)

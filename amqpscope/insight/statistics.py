@@ -51,7 +51,9 @@ class Places:
 class Statistics:
     """Gathers the numbers of one capture."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_minute: bool = False) -> None:
+        self.by_minute = by_minute
+        """Stalls are counted by minute too."""
         self.connections: dict[int, ConnectionNumbers] = {}
         self.places: dict[int, Places] = {}
         """By connection."""
@@ -128,16 +130,24 @@ class Statistics:
             found = LinkNumbers(
                 place.name, place.address, PEERS[place.sender], place.channel, kind=place.kind
             )
+            found.ordinal = len(numbers.links)
+            found.credit.minutes = {} if self.by_minute else None
             places.links[place.key] = found
             numbers.links.append(found)
         places.last_place, places.last_numbers = place, found
         return found
+
+    def newest_link(self) -> LinkNumbers:
+        """The numbers of what the newest delivery was counted by."""
+        return self.last_places.last_numbers
 
     def session(self, place: Place, numbers: ConnectionNumbers, places: Places) -> SessionNumbers:
         """The numbers of one peer's end of a session."""
         found = places.sessions.get(place.key)
         if found is None:
             found = SessionNumbers(PEERS[place.sender], place.channel)
+            found.ordinal = len(numbers.sessions)
+            found.window.minutes = {} if self.by_minute else None
             places.sessions[place.key] = found
             numbers.sessions.append(found)
         return found
@@ -149,6 +159,8 @@ class Statistics:
         else:
             found = self.link(place, numbers, places)
             found.address = found.address or place.address
+            if place.parent is not None and found.session is None:
+                found.session = places.sessions.get(place.parent.key)
 
     def carry(
         self, event: Event, delivery: Delivery, numbers: ConnectionNumbers, places: Places
@@ -160,7 +172,9 @@ class Statistics:
         found.transfers += frames
         found.bytes += event.carried_octets
         if place.parent is not None:
-            self.session(place.parent, numbers, places).transfers += frames
+            session = self.session(place.parent, numbers, places)
+            session.transfers += frames
+            found.session = session
         if event.begins is not None:
             found.begin(event.mark.frame, event.mark.packet)
             found.redelivered += delivery.redelivered

@@ -73,3 +73,14 @@ class Identity(NamedTuple):
     name: str | None
     """Its container-id, or its product with the version."""
     product: str | None
+    version: str | None = None
+    """That of the product."""
+
+
+class Login(NamedTuple):
+    """As whom a client uses a server, and which part of it."""
+
+    user: str | None = None
+    """The name that the client logs in with, where its mechanism shows it."""
+    host: str | None = None
+    """The hostname or virtual host that it asks for."""

@@ -11,7 +11,7 @@ from amqpscope.findings import Finding
 from amqpscope.model.ending import CONNECTION, Ending, finished_at, tcp_ending, tcp_over
 from amqpscope.model.event import Event
 from amqpscope.model.peer import PeerEnd
-from amqpscope.model.place import Ended, Level, Place
+from amqpscope.model.place import Ended, Level, Login, Place
 from amqpscope.protocols.ending_words import ended_words
 from amqpscope.protocols.peers import PeerView
 from amqpscope.protocols.state import ENDED, TITLE, KnownNodes, StateNode, StateRow, ended_row
@@ -180,6 +180,10 @@ class Talk:
             },
             ending=ending,
         )
+
+    def login(self) -> Login:
+        """As whom the client uses the server, and which part of it."""
+        return Login()
 
     def held(self) -> list[Held]:
         """What holds each link, channel and consumer; none where the connection has none."""

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
+from amqpscope.model.place import Place
 from amqpscope.protocols.broker import BrokerView
 from amqpscope.protocols.comparison import Comparison
 from amqpscope.protocols.json import masked_fields, put_damage
@@ -123,6 +124,11 @@ class Voice:
     def about(self, event: Event) -> Delivery | None:
         """The delivery that a frame is part of, or hands back."""
         return event.carries
+
+    def counted_at(self, event: Event) -> Place | None:
+        """What statistics count a frame by: its link, exchange or queue; None where it has none."""
+        about = self.about(event)
+        return None if about is None else about.place
 
     def redelivers(self, event: Event) -> bool:
         """Whether a frame hands out a message that was handed out before, as its sender says."""

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.insight.counters import LinkNumbers
+from dissectors.secrets import clean_name
+
 FIELDS: Final = (
-    "place", "frame", "packet", "time_ns", "delivery_id", "octets", "transfers", "flags", "outcome",
+    "place", "frame", "packet", "time_ns", "wire_id", "octets", "transfers", "flags", "outcome",
     "settled_packet", "latency_ns",
 )  # fmt: skip
 """The cells of a row, in order."""
@@ -20,9 +23,10 @@ LARGEST: Final = (1 << 63) - 1
 COMPLETE: Final = 1
 ABORTED: Final = 2
 PRESETTLED: Final = 4
+REDELIVERED: Final = 8
 
-Place = tuple[int, str, str, str]
-"""Connection, link, address and sender."""
+PLACE: Final = ("connection", "link_id", "session_id", "link", "address", "sender")
+"""What is told once of where deliveries are made."""
 
 
 class Deliveries:
@@ -32,24 +36,38 @@ class Deliveries:
         self.ring = ring
         self.cells: list[int] = []
         self.tags: list[bytes | None] = []
-        self.places: dict[Place, int] = {}
+        self.places: list[tuple[int, LinkNumbers]] = []
+        """Connections and links."""
+        self.numbers: dict[tuple[int, int], int] = {}
         self.outcomes: dict[str, int] = {}
         # Those of the row before mostly are the next one's too.
-        self.last_place: Place = (0, "", "", "")
+        self.last_link: LinkNumbers | None = None
         self.last_number = NOTHING
 
     def __len__(self) -> int:
         return len(self.tags)
 
-    def place(self, connection: int, link: str, address: str, sender: str) -> int:
+    def place(self, connection: int, link: LinkNumbers) -> int:
         """The number of where deliveries are made."""
-        number, name, node, peer = self.last_place
-        if number == connection and name == link and node == address and peer == sender:
+        if link is self.last_link:
             return self.last_number
-        found = (connection, link, address, sender)
-        self.last_place = found
-        self.last_number = self.places.setdefault(found, len(self.places))
-        return self.last_number
+        key = (connection, link.ordinal)
+        number = self.numbers.get(key)
+        if number is None:
+            number = self.numbers[key] = len(self.places)
+            self.places.append((connection, link))
+        self.last_link, self.last_number = link, number
+        return number
+
+    def place_rows(self) -> list[tuple[int | None, int | None, int | None, str, str, str]]:
+        """What PLACE names, of each place."""
+        return [
+            (
+                connection, link.ordinal, None if link.session is None else link.session.ordinal,
+                clean_name(link.name), clean_name(link.address), link.sender,
+            )
+            for connection, link in self.places
+        ]  # fmt: skip
 
     def outcome(self, name: str) -> int:
         """The number of an outcome."""
@@ -58,7 +76,7 @@ class Deliveries:
         return self.outcomes.setdefault(name, len(self.outcomes))
 
     def add(
-        self, place: int, frame: int, packet: int, time: int, delivery_id: int, octets: int,
+        self, place: int, frame: int, packet: int, time: int, wire_id: int, octets: int,
         transfers: int, flags: int, outcome: str, settled_packet: int, latency: int,
         tag: bytes | None,
     ) -> None:  # fmt: skip
@@ -68,7 +86,7 @@ class Deliveries:
         cells.append(frame)
         cells.append(packet)
         cells.append(time)
-        cells.append(delivery_id)
+        cells.append(wire_id)
         cells.append(octets)
         cells.append(transfers)
         cells.append(flags)

@@ -15,22 +15,26 @@ from amqpscope.analysis import Conversation, Step
 from amqpscope.check.selection import Selection
 from amqpscope.filter import Filter
 from amqpscope.findings import Finding
-from amqpscope.insight.counters import (
-    ConnectionNumbers,
-    Counts,
-    Histogram,
-    LinkNumbers,
-    SessionNumbers,
-)
+from amqpscope.insight.counters import ConnectionNumbers, LinkNumbers, SessionNumbers
 from amqpscope.insight.statistics import Statistics
+from amqpscope.model.broker.journey import Leg
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.place import Place
-from amqpscope.spark.deliveries import ABORTED, COMPLETE, LARGEST, NOTHING, PRESETTLED, Deliveries
-from amqpscope.stream.types import PEERS
+from amqpscope.spark.deliveries import (
+    ABORTED,
+    COMPLETE,
+    LARGEST,
+    NOTHING,
+    PRESETTLED,
+    REDELIVERED,
+    Deliveries,
+)
+from amqpscope.spark.messages import MessageRows
+from amqpscope.spark.minutes import Minutes
+from amqpscope.stream.types import PEERS, SERVER
 from dissectors.secrets import clean_name
 
-MINUTE: Final = 60_000_000_000
 ROWS: Final = 20_000
 """Rows kept before they are handed on."""
 ORDER: Final = "_order"
@@ -51,27 +55,19 @@ class Block(NamedTuple):
     rows: list[Row] | array[int] | Deliveries
 
 
-class Minute:
-    """What passed to or from an address in one minute of a connection."""
-
-    def __init__(self) -> None:
-        self.transfers = 0
-        self.deliveries = 0
-        self.octets = 0
-        self.ended = Counts()
-        """Deliveries by their outcome."""
-        self.latency = Histogram()
-
-
 class Person:
     """What is remembered of a connection."""
 
     def __init__(self, conversation: Conversation, frame: int, packet: int) -> None:
         self.conversation = conversation
-        self.statistics = Statistics()
+        self.statistics = Statistics(by_minute=True)
+        self.minutes = Minutes()
         self.pending: dict[Delivery, bool] = {}
-        """Deliveries that are not over, in order."""
+        """Deliveries that are not over, in order; and whether they are redeliveries."""
+        self.links: dict[Place, LinkNumbers] = {}
+        """The numbers of what deliveries were sent over."""
         self.products: list[str | None] = [None, None]
+        self.versions: list[str | None] = [None, None]
         self.first_frame = frame
         self.first_packet = packet
         self.last_packet = packet
@@ -94,12 +90,6 @@ class Gatherer:
         self.persons: dict[int, Person] = {}
         self.last_person: Person | None = None
         """That of the unit before, which mostly is the next one's too."""
-        self.minutes: dict[tuple[int, int, str, str], Minute] = {}
-        self.last: Minute | None = None
-        """The minute that was counted in last, and of what it is: mostly the next one's too."""
-        self.last_place: Place | None = None
-        self.last_when = 0
-        self.last_address = ""
         self.deliveries: dict[int, Deliveries] = {}
         """By the slice that they belong to."""
         self.rows: dict[tuple[str, int], list[Row]] = {}
@@ -117,22 +107,24 @@ class Gatherer:
         person.statistics.take(step)
         carried = event.carries
         if carried is not None:
-            self.carry(event, carried, person)
+            self.carry(step, carried, person)
         else:
             for delivery in event.settles:
                 self.settle(delivery, frame.time, person)
             returned = event.returns
             if returned is not None:
-                self.minute(returned.place, person, frame.time).ended.add("returned")
+                link = self.link_at(returned.place, person)
+                if link is not None:
+                    person.minutes.of(link, frame.time).ended.add("returned")
             identity = event.identifies
             if identity is not None:
-                product = identity.product
-                person.products[frame.sender] = None if product is None else clean_name(product)
+                person.products[frame.sender] = cleaned_name(identity.product)
+                person.versions[frame.sender] = cleaned_name(identity.version)
         if self.slice_of is not None:
             self.number(ORDER, frame.number)
         if step.findings:
             for finding in step.findings:
-                self.finding(finding)
+                self.finding(finding, step)
         if self.frames_wanted and (self.where is None or self.where.matches(step)):
             self.frame(step)
 
@@ -172,14 +164,20 @@ class Gatherer:
         found.append(row)
         self.count += 1
 
-    def carry(self, event: Event, delivery: Delivery, person: Person) -> None:
+    def carry(self, step: Step, delivery: Delivery, person: Person) -> None:
         """Follow a delivery, and count it in its minute."""
-        minute = self.minute(delivery.place, person, event.time)
+        event, link = step.event, person.statistics.newest_link()
+        minute = person.minutes.of(link, event.time)
         minute.transfers += event.carried_frames
         minute.octets += event.carried_octets
         if event.begins is not None:
             minute.deliveries += 1
-            person.pending[delivery] = True
+            person.links[delivery.place] = link
+            person.pending[delivery] = False
+        if event.peer == SERVER and step.talk.voice.redelivers(event):
+            minute.redelivered += 1
+            if delivery in person.pending:
+                person.pending[delivery] = True
         over = delivery.unanswered or delivery.settled is not None
         if event.aborts or (event.completes and over):
             self.over(delivery, person)
@@ -189,49 +187,30 @@ class Gatherer:
         mark = delivery.settled
         if mark is None or delivery not in person.pending:
             return
-        minute = self.minute(delivery.place, person, time)
+        minute = person.minutes.of(person.links[delivery.place], time)
         minute.ended.add(delivery.result)
         minute.latency.add(mark.time - delivery.mark.time)
         if delivery.complete:
             self.over(delivery, person)
 
-    def minute(self, place: Place, person: Person, time: int) -> Minute:
-        """Where to count what happens now at a place."""
-        when, address = time // MINUTE, place.address
-        last = self.last
-        if (
-            last is None
-            or place is not self.last_place
-            or when != self.last_when
-            or address != self.last_address
-        ):
-            last = self.minute_of(person.conversation.number, time, address, PEERS[place.sender])
-            self.last, self.last_place = last, place
-            self.last_when, self.last_address = when, address
-        return last
-
-    def minute_of(self, connection: int, time: int, address: str, sender: str) -> Minute:
-        """Where to count what is sent to or from an address."""
-        key = (connection, time // MINUTE, address, sender)
-        found = self.minutes.get(key)
-        if found is None:
-            found = Minute()
-            self.minutes[key] = found
-        return found
+    def link_at(self, place: Place, person: Person) -> LinkNumbers | None:
+        """The numbers of a place that something was sent over, or that is open."""
+        known = person.links.get(place)
+        return known or person.statistics.last_places.links.get(place.key)
 
     def over(self, delivery: Delivery, person: Person) -> None:
         """Nothing more is expected of a delivery."""
-        if person.pending.pop(delivery, None) is None:
+        again = person.pending.pop(delivery, None)
+        if again is None:
             return
-        place, mark, settled = delivery.place, delivery.mark, delivery.settled
+        mark, settled = delivery.mark, delivery.settled
         flags = (COMPLETE if delivery.complete else 0) | (ABORTED if delivery.aborted else 0)
         if delivery.unanswered and delivery.complete:
             flags |= PRESETTLED
+        if again:
+            flags |= REDELIVERED
         into, number = self.delivered(mark.frame), delivery.delivery_id
-        row = into.place(
-            person.conversation.number, clean_name(place.name), clean_name(place.address),
-            PEERS[place.sender],
-        )  # fmt: skip
+        row = into.place(person.conversation.number, person.links[delivery.place])
         into.add(
             row, mark.frame, mark.packet, mark.time,
             NOTHING if number is None else min(number, LARGEST),
@@ -252,24 +231,50 @@ class Gatherer:
         self.count += 1
         return found
 
-    def finding(self, finding: Finding) -> None:
-        """Keep a finding, unless the user does not want it."""
+    def finding(self, finding: Finding, step: Step | None = None) -> None:
+        """Keep a finding, unless the user does not want it; with the unit, where it is at hand."""
         adjusted = self.choice.adjust(finding, self.ring)
         if adjusted is None:
             return
         finding = adjusted
         person = self.persons.get(finding.connection)
         peer = PEERS.index(finding.peer)
+        event = None if step is None or step.frame.number != finding.frame else step.event
+        delivery = None if event is None else delivery_of(event)
+        link = None
+        if person is not None:
+            place = None if step is None or event is None else step.talk.voice.counted_at(event)
+            if place is None and delivery is not None:
+                place = delivery.place
+            link = self.link_of(finding, place, person)
+        session = None if link is None else link.session
         row = (
             self.ring, finding.connection, finding.frame, finding.packet, finding.time // 1000,
             finding.time, finding.rule, finding.name, finding.severity, finding.certainty,
-            finding.peer, None if person is None else person.products[peer], finding.message,
-            finding.channel, finding.link or None, finding.path or None, finding.section,
-            related_rows(finding), None, None,
+            finding.peer, None if person is None else person.products[peer],
+            None if person is None else person.versions[peer], finding.message,
+            finding.channel, None if session is None else session.ordinal,
+            None if link is None else link.ordinal, finding.link or None,
+            None if link is None else clean_name(link.address) or None,
+            None if delivery is None else self.referred(delivery.mark.frame),
+            finding.path or None, finding.section, related_rows(finding), None, None,
         )  # fmt: skip
         self.add("findings", finding.frame, row)
         for frame, _ in finding.related:
             self.referred(frame)
+
+    def link_of(self, finding: Finding, place: Place | None, person: Person) -> LinkNumbers | None:
+        """What a finding is about; None where that is no link, or may be more than one."""
+        if place is not None and (not finding.link or clean_name(place.name) == finding.link):
+            return self.link_at(place, person)
+        if not finding.link:
+            return None
+        numbers = person.statistics.connections.get(finding.connection)
+        known = [] if numbers is None else numbers.links
+        named = [link for link in known if clean_name(link.name) == finding.link]
+        if len(named) > 1:
+            named = [link for link in named if link.ending is None]
+        return named[0] if len(named) == 1 else None
 
     def frame(self, step: Step) -> None:
         """Keep a frame itself."""
@@ -290,6 +295,19 @@ class Gatherer:
         )  # fmt: skip
         self.add("frames", frame.number, row)
 
+    def link_of_leg(self, leg: Leg) -> LinkNumbers | None:
+        """What a passage of a message is counted by."""
+        person, place = self.persons.get(leg.lane.connection), leg.place
+        return None if person is None or place is None else person.links.get(place)
+
+    def add_messages(self, found: MessageRows) -> None:
+        """Take the rows of messages."""
+        for table, rows in (("messages", found.messages), ("hops", found.hops)):
+            if rows:
+                self.rows.setdefault((table, 0), []).extend(rows)
+                self.count += len(rows)
+                rows.clear()
+
     def finish(self) -> None:
         """The replay is over: what is left becomes rows too."""
         for number in list(self.persons):
@@ -302,57 +320,51 @@ class Gatherer:
             self.over(delivery, person)
         for numbers in person.statistics.finish():
             self.connection(numbers, person)
-        self.pass_minutes(number, -1)
+            self.pass_minutes(number, -1)
         del self.persons[number]
         self.last_person = None
 
     def pass_minutes(self, number: int, until: int) -> None:
-        """Give out the minutes of a connection that are over: those before `until`, or all."""
-        self.last = self.last_place = None
-        for key in [key for key in self.minutes if key[0] == number]:
-            connection, when, address, sender = key
-            address = clean_name(address)
-            if 0 <= until <= when:
-                continue
-            minute = self.minutes.pop(key)
-            row = (
-                self.ring, connection, when * 60_000_000, address or None, sender,
-                minute.transfers, minute.deliveries, minute.octets, minute.latency.count,
-                list(minute.ended.counter().items()), sorted(minute.latency.classes.items()),
-                minute.latency.smallest, minute.latency.largest,
-            )  # fmt: skip
-            self.add("statistics", connection, row)
+        """Hand out the minutes of a connection that are over: those before `until`, or all."""
+        person = self.persons[number]
+        numbers = person.statistics.connections.get(number)
+        if numbers is not None:
+            for row in person.minutes.rows(self.ring, numbers, until):
+                self.add("statistics", number, row)
 
     def connection(self, numbers: ConnectionNumbers, person: Person) -> None:
         """Keep a connection with its sessions and links."""
-        containers = [None if name is None else clean_name(name) for name in numbers.containers]
+        containers = [cleaned_name(name) for name in numbers.containers]
+        tcp, login = person.conversation.connection, person.conversation.talk.login()
         row = (
             self.ring, numbers.number, numbers.first // 1000, numbers.first, numbers.last,
-            numbers.client, numbers.server, numbers.protocol, *containers,
-            *person.products, *numbers.frames, *numbers.bytes, list(numbers.names.items()),
+            numbers.client, numbers.server, *tcp.client, *tcp.server, numbers.protocol, *containers,
+            *person.products, *person.versions, cleaned_name(login.host), cleaned_name(login.user),
+            *numbers.frames, *numbers.bytes, list(numbers.names.items()),
             person.conversation.gaps, person.first_packet, person.last_packet,
             self.referred(person.first_frame),
         )  # fmt: skip
         self.add("connections", numbers.number, row)
-        for ordinal, session in enumerate(numbers.sessions):
-            self.add("sessions", numbers.number, self.session(ordinal, session, numbers))
-        for ordinal, link in enumerate(numbers.links):
-            self.add("links", numbers.number, self.link(ordinal, link, numbers))
+        for session in numbers.sessions:
+            self.add("sessions", numbers.number, self.session(session, numbers))
+        for link in numbers.links:
+            self.add("links", numbers.number, self.link(link, numbers))
 
-    def session(self, ordinal: int, session: SessionNumbers, numbers: ConnectionNumbers) -> Row:
+    def session(self, session: SessionNumbers, numbers: ConnectionNumbers) -> Row:
         """A row of one end of a session."""
         window = session.window
         return (
-            self.ring, numbers.number, ordinal, numbers.first // 1000, session.peer,
+            self.ring, numbers.number, session.ordinal, numbers.first // 1000, session.peer,
             session.channel, session.transfers, window.count, window.total, window.longest,
             self.referred(window.frame), window.packet or None,
         )  # fmt: skip
 
-    def link(self, ordinal: int, link: LinkNumbers, numbers: ConnectionNumbers) -> Row:
+    def link(self, link: LinkNumbers, numbers: ConnectionNumbers) -> Row:
         """A row of a link."""
-        credit, latency = link.credit, link.latency
+        credit, latency, session = link.credit, link.latency, link.session
         return (
-            self.ring, numbers.number, ordinal, numbers.first // 1000, clean_name(link.name),
+            self.ring, numbers.number, link.ordinal, None if session is None else session.ordinal,
+            numbers.first // 1000, clean_name(link.name),
             clean_name(link.address), link.sender, link.channel, link.transfers, link.deliveries,
             link.bytes, link.aborted, link.presettled, list(link.outcomes.items()),
             sorted(latency.classes.items()), latency.count, latency.smallest, latency.largest,
@@ -374,6 +386,20 @@ class Gatherer:
         self.rows = {}
         self.numbers = {}
         self.count = 0
+
+
+def cleaned_name(name: str | None) -> str | None:
+    """A name without secrets."""
+    return None if name is None else clean_name(name)
+
+
+def delivery_of(event: Event) -> Delivery | None:
+    """The delivery that a frame is about, if it is one."""
+    carried = event.carries
+    if carried is not None:
+        return carried
+    answered = event.covers
+    return answered[0] if len(answered) == 1 else event.returns
 
 
 def related_rows(finding: Finding) -> list[dict[str, Any]]:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from amqpscope.insight.journeys import Journeys
 from amqpscope.spark import stages
 from amqpscope.spark.copies import LIMIT, Copies
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
@@ -206,8 +205,6 @@ class Job:
 
     def _follow_messages(self, rings: list[Ring]) -> None:
         """Let messages of larger rings be followed, each ring in one process."""
-        if not Journeys(self.work.choice.rules()).is_wanted:
-            return
         indexes = {ring.name: at for at, ring in enumerate(self.rings)}
         shares = [Share(ring.name, 0, list(chain.from_iterable(ring.slices))) for ring in rings]
         self.told("following messages", len(shares))

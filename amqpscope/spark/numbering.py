@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,9 @@ from amqpscope.spark.deliveries import (
     FIELDS,
     LARGEST,
     NOTHING,
+    PLACE,
     PRESETTLED,
+    REDELIVERED,
     Deliveries,
 )
 from amqpscope.spark.schema import NUMBERED, REFERRING, arrow_schema
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from amqpscope.spark.gather import Block, Row
 
 Keys = np.ndarray[Any, np.dtype[np.int64]]
+FLAGS: Final = {
+    "complete": COMPLETE, "aborted": ABORTED, "presettled": PRESETTLED, "redelivered": REDELIVERED,
+}  # fmt: skip
+"""Columns of deliveries that are one bit each."""
 
 
 def no_keys() -> Keys:
@@ -96,19 +102,20 @@ def _columns_of(rows: Deliveries, schema: pa.Schema) -> list[pa.Array]:
     """The columns of deliveries."""
     cells = np.fromiter(rows.cells, np.int64, len(rows.cells)).reshape(-1, len(FIELDS)).T
     found: dict[str, Any] = dict(zip(FIELDS, cells, strict=True))
-    places = zip(*rows.places, strict=True)
-    for name, values in zip(("connection", "link", "address", "sender"), places, strict=True):
-        named = pa.array([value or None for value in values], schema.field(name).type)
+    places = zip(*rows.place_rows(), strict=True)
+    for name, values in zip(PLACE, places, strict=True):
+        named = pa.array([None if v == "" else v for v in values], schema.field(name).type)
         found[name] = named.take(pa.array(found["place"]))
     outcomes = pa.array(rows.outcomes, pa.string())
     found["outcome"] = outcomes.take(_known(found["outcome"], found["outcome"]))
     found["latency_ns"] = _known(found["latency_ns"], found["settled_packet"])
-    for name in ("delivery_id", "settled_packet"):
+    for name in ("wire_id", "settled_packet"):
         found[name] = _known(found[name], found[name])
-    for name, flag in (("complete", COMPLETE), ("aborted", ABORTED), ("presettled", PRESETTLED)):
+    for name, flag in FLAGS.items():
         found[name] = found["flags"] & flag != 0
     found["ring"] = pa.repeat(rows.ring, len(rows))
     found["tag"] = rows.tags
+    found["delivery_id"] = found["frame"]
     found["time"] = pa.array(found["time_ns"] // 1000).cast(schema.field("time").type)
     return [
         found[name] if isinstance(found[name], pa.Array) else pa.array(found[name], kind)
@@ -171,6 +178,8 @@ def renumbered(
         return rows
     if table == "findings":
         rows = _findings(rows, frames, numbers)
+    elif table == "deliveries":
+        rows = _with(rows, "delivery_id", frames)
     return _with(rows, "frame", frames)
 
 

@@ -23,8 +23,10 @@ from amqpscope.capture.tshark import RecordWriter
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.filter import compile_filter
 from amqpscope.insight.journeys import Journeys
+from amqpscope.insight.messages import CAPTURE_ENDS
 from amqpscope.rules.registry import RuleSet
 from amqpscope.spark.gather import ROWS, Block, Gatherer
+from amqpscope.spark.messages import MessageRows
 from amqpscope.spark.work import Work
 from amqpscope.stream.reassembly import Reassembler
 from amqpscope.stream.types import RST, SYN, Connection, End, Piece, Segment
@@ -98,11 +100,15 @@ class Replay:
         self.journeys: Journeys | None = None
         """What follows messages from one connection to another, where all connections are here."""
         if slices is None:
-            journeys = Journeys(rules)
-            self.journeys = journeys if journeys.is_wanted else None
+            self.journeys = Journeys(rules, collects=True)
         of_key = None if slices is None else slices.of_key
         where = compile_filter(work.where) if work.where else None
         self.gatherer = Gatherer(ring, work.choice, of_key, work.frames, where)
+        self.messages: MessageRows | None = None
+        if self.journeys is not None:
+            self.messages = MessageRows(ring, self.journeys, self.gatherer.link_of_leg)
+        self.now = 0
+        """When the newest frame passed."""
         self.met: dict[bytes, int] | None = None if slices is None else {}
         """In which packet each connection was met, where order keys are given."""
         self.names: dict[bytes, bytes] = {}
@@ -118,6 +124,9 @@ class Replay:
             for segment in segments:
                 self.feed_one(segment, self.met)
         self.take_late()
+        if self.messages is not None:
+            self.messages.take_gone()
+            self.gatherer.add_messages(self.messages)
         if self.gatherer.count >= ROWS:
             yield from self.gatherer.blocks()
 
@@ -145,12 +154,20 @@ class Replay:
                 journeys.follow(steps)
             for step in steps:
                 gatherer.take(step)
+                self.now = step.frame.time
             if journeys is not None and isinstance(piece, End):
-                conversation = analyzer.conversation_of(piece.connection)
-                if conversation is not None:
-                    journeys.end(conversation)
+                self.end_messages(piece, journeys)
             if self.ended is not None and isinstance(piece, End):
                 self.end(piece, self.ended)
+
+    def end_messages(self, end: End, journeys: Journeys) -> None:
+        """A direction of a connection is over, for the messages on it."""
+        conversation = self.analyzer.conversation_of(end.connection)
+        if conversation is None:
+            return
+        if self.messages is not None and end.reason == CAPTURE_ENDS:
+            self.messages.end(conversation)
+        journeys.end(conversation)
 
     def end(self, end: End, ended: dict[Connection, int]) -> None:
         """Give out a connection when both its directions are over."""
@@ -186,6 +203,9 @@ class Replay:
         if self.journeys is not None:
             for finding in self.journeys.finish():
                 self.gatherer.finding(finding)
+        if self.messages is not None:
+            self.messages.finish(self.now)
+            self.gatherer.add_messages(self.messages)
         self.gatherer.finish()
         self.decryptor.close()
         yield from self.gatherer.blocks()

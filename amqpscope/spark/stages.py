@@ -46,7 +46,7 @@ Stage = Callable[[Batches], Batches]
 
 SCAN: Final = "_scan"
 """Blocks that hold a Scan."""
-LARGE: Final = ("deliveries", "frames")
+LARGE: Final = ("deliveries", "frames", "messages", "hops")
 """Tables with so many rows that each task may write its own file."""
 BLOCKS: Final = "table string, ring int, slice int, rows bigint, data binary"
 SEGMENTS: Final = "ring int, connection binary, packet bigint, data binary"

@@ -13,8 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from amqpscope import __version__, build
 from amqpscope.capture.keylog import Keys
 from amqpscope.check.selection import Selection
+from amqpscope.insight.counters import MINUTE
 from amqpscope.rules.registry import RuleSet
-from amqpscope.spark.gather import MINUTE, Block
+from amqpscope.spark.gather import Block
 from amqpscope.spark.interned import Known
 from amqpscope.spark.numbering import octets_of
 from amqpscope.spark.replay import Replay

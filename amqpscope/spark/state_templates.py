@@ -30,7 +30,7 @@ from amqpscope.model.place import Place
 from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.rules.registry import Reporter, RuleSet
 from amqpscope.spark import deliveries as rows_of_deliveries
-from amqpscope.spark import gather, replay
+from amqpscope.spark import gather, minutes, replay
 from amqpscope.spark.work import Work
 from amqpscope.stream import flow, marks, ordering, reassembly
 from amqpscope.stream import framer as frames
@@ -84,6 +84,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(numbers.Counts),
     partial(numbers.Sent),
     partial(numbers.Histogram),
+    partial(numbers.Starved),
     partial(numbers.Stall),
     partial(numbers.LinkNumbers, "", "", "", 0),
     partial(numbers.SessionNumbers, "", 0),
@@ -91,7 +92,8 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(statistics.Statistics),
     partial(statistics.Places),
     partial(rows_of_deliveries.Deliveries, ""),
-    partial(gather.Minute),
+    partial(minutes.Minute),
+    partial(minutes.Minutes),
     partial(gather.Person, _CONVERSATION, 0, 0),
     partial(gather.Gatherer, "", Selection(), None, False),
     partial(replay.Speakers, {}),

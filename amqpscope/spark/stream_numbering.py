@@ -137,7 +137,7 @@ class Running:
         keys = {key for name in REFERRING.get(table, ()) for key in rows[name].to_pylist()}
         if table == "findings":
             related = rows["related"].to_pylist()
-            keys = {other["frame"] for each in related for other in each}
+            keys |= {other["frame"] for each in related for other in each}
         if keys:
             numbers.referred = np.array(sorted(keys - {None}), dtype=np.int64)
             numbers.referred_numbers = self.look_up(ring, numbers.referred, FRAMES)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import chain
-from typing import IO
+from typing import IO, Final
 
 from amqpscope.capture.packets import Packets
 from amqpscope.capture.tls import is_record
@@ -31,6 +31,9 @@ from amqpscope.spark.unpickling import load, loads
 from amqpscope.spark.work import Work
 from amqpscope.stream.reassembly import Reassembler
 from amqpscope.stream.types import Segment
+
+FOLLOWED: Final = ("findings", "messages", "hops")
+"""Tables that take a process which sees all connections of a ring."""
 
 
 @dataclass
@@ -156,13 +159,13 @@ def join_pending(ring: Ring, scans: list[Scan]) -> list[Share]:
 
 
 def follow_messages(share: Share, work: Work, rules: RuleSet) -> Iterator[Block]:
-    """What messages show that go from one connection of a larger ring to another.
+    """What messages show that go from one connection of a larger ring to another, and their rows.
 
     It takes one process that sees all connections. What single connections show is judged
     elsewhere.
     """
     for found in replay_whole(share, work, rules, judged=False):
-        if isinstance(found, Block) and found.table == "findings":
+        if isinstance(found, Block) and found.table in FOLLOWED:
             yield found
 
 

@@ -83,6 +83,7 @@ class Journeys:
         closed_world: bool = False,
         window: int = MAX_FINISHED,
         wanted: Sequence[Observer] = (),
+        collects: bool = False,
     ) -> None:
         self.closed_world = closed_world
         """All connections to the brokers are in the captures, by the user's word."""
@@ -90,6 +91,8 @@ class Journeys:
         self.backlog = MAX_ASKED if closed_world or wanted else MAX_JOURNEYS
         self.wanted = list(wanted)
         """What looks at messages as they pass."""
+        self.collects = collects
+        """Brokers keep the journeys that they drop, for somebody who looks at all in the end."""
         self.brokers: dict[tuple[str, int], Broker] = {}
         self.containers: dict[str, Broker] = {}
         self.parties: dict[Conversation, Party] = {}
@@ -323,6 +326,7 @@ class Journeys:
             if broker is None:
                 name = f"{server[0]}:{server[1]}"
                 broker = self.brokers[server] = Broker(name, self.window, self.backlog)
+                broker.gone = [] if self.collects else None
             found = self.parties[step.conversation] = Party(step.conversation, capture, broker)
             found.copied = self.is_copy(found)
         return found

@@ -14,7 +14,7 @@ from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
 from amqpscope.model.peer import PeerEnd
-from amqpscope.model.place import CHANNEL, Place
+from amqpscope.model.place import CHANNEL, LINK, Place
 from amqpscope.protocols.broker import BrokerView
 from amqpscope.stream.types import CLIENT, SERVER
 
@@ -91,6 +91,7 @@ class Party:
             lane = self.open_lane(event.peer, place, self.view.route(delivery))
         lane.count += 1
         leg = Leg(lane, delivery, envelope, event.mark, event.peer == CLIENT)
+        leg.place = place if place.kind == LINK else delivery.place
         if lane.route.varies:
             leg.node = self.target_of(delivery, envelope)
         self.look(leg, delivery, event.mark)

@@ -140,6 +140,8 @@ class Broker:
         self.finished: list[Journey] = []
         self.forgotten = 0
         """Journeys that were dropped before they were over."""
+        self.gone: list[Journey] | None = None
+        """Journeys that were dropped since somebody looked; None: nobody does."""
         self.reported: set[str] = set()
         """What was reported of a way that messages take."""
         self.counts: Counter[str] = Counter()
@@ -376,6 +378,8 @@ class Broker:
         if journey.over:
             return
         journey.over = True
+        if self.gone is not None:
+            self.gone.append(journey)
         self.held -= journey.octets
         envelope = journey.envelope
         key = envelope.key

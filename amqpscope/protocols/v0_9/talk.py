@@ -7,7 +7,7 @@ from typing import Final, cast
 from amqpscope.model import event as shared
 from amqpscope.model.ending import Ending
 from amqpscope.model.peer import PeerEnd
-from amqpscope.model.place import Ended, Level
+from amqpscope.model.place import Ended, Level, Login
 from amqpscope.model.v0_9.connection import Connection as Model
 from amqpscope.model.v0_9.ending import connection_ending, over_at
 from amqpscope.model.v0_9.event import Event
@@ -182,6 +182,11 @@ class Talk(talk.Talk):
     def state(self, known: KnownNodes) -> StateNode:
         """Both peers' state, as it is now."""
         return connection_node(self.number, self.tracker.connection)
+
+    def login(self) -> Login:
+        """The user of the start-ok and the virtual host of the open."""
+        connection = self.tracker.connection
+        return Login(connection.user or None, connection.virtual_host)
 
     def held(self) -> list[Held]:
         """What holds each channel and consumer."""

@@ -109,6 +109,10 @@ class MessageEnvelope(Envelope):
         """Its priority, or that of messages that state none."""
         return about(self.head).priority if self.head else DEFAULT_PRIORITY
 
+    def attempts(self) -> int:
+        """How many deliveries of it have failed before, by its header."""
+        return about(self.head).attempts if self.head else 0
+
     def fold(self) -> None:
         """Its message is over: drop the application data, but not what it is known by."""
         octets = self.octets
@@ -183,6 +187,7 @@ class Head:
         self.priority = DEFAULT_PRIORITY
         self.perishable = False
         self.hinted = False
+        self.attempts = 0
         for section in walk(octets)[0]:
             if section.code == DELIVERY_ANNOTATIONS:
                 self.hinted = True
@@ -190,6 +195,7 @@ class Head:
                 value = read_section(octets, section)[0]
                 if isinstance(value, Header):
                     self.perishable = value.ttl is not None
+                    self.attempts = value.delivery_count or 0
                     if value.priority is not None:
                         self.priority = value.priority
 

@@ -7,7 +7,7 @@ from typing import Final, cast
 from amqpscope.model import event as shared
 from amqpscope.model.ending import Ending
 from amqpscope.model.peer import PeerEnd
-from amqpscope.model.place import Ended, Level, Place
+from amqpscope.model.place import Ended, Level, Login, Place
 from amqpscope.model.v1_0.ending import connection_ending, over_at
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.message import look_into
@@ -148,6 +148,12 @@ class Talk(talk.Talk):
     def state(self, known: KnownNodes) -> StateNode:
         """Both peers' state, as it is now."""
         return connection_node(self.number, self.tracker.connection, self.ending(), known)
+
+    def login(self) -> Login:
+        """The user of the SASL layer and the hostname of the client's open."""
+        connection = self.tracker.connection
+        opened = connection.ends[CLIENT].open
+        return Login(connection.sasl.user or None, None if opened is None else opened.hostname)
 
     def held(self) -> list[Held]:
         """What holds each link."""

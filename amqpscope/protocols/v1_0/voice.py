@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from amqpscope.model import event as shared
+from amqpscope.model.place import Place
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.message import HEADER
 from amqpscope.protocols import voice
 from amqpscope.protocols.names import Fact, Known
 from amqpscope.protocols.v1_0 import bodies, filter_names, ladder, tree
-from amqpscope.protocols.v1_0.broker import View
+from amqpscope.protocols.v1_0.broker import View, about
 from amqpscope.protocols.v1_0.comparison import Comparison
 from amqpscope.protocols.v1_0.facts import FACTS, OWN_FACTS
 from amqpscope.protocols.v1_0.filter_help import HELP
@@ -18,8 +19,11 @@ from amqpscope.protocols.v1_0.json import full_name, put_content
 from amqpscope.protocols.v1_0.simpler import Simplifier
 from amqpscope.protocols.v1_0.summary import summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
-from dissectors.v1_0.bodies import Disposition, Header
-from dissectors.v1_0.message import read_section, walk
+from dissectors.v1_0.bodies import Disposition
+from dissectors.v1_0.message import walk
+
+SHORT_HEADER: Final = b"\x00\x53\x70\xc0"
+"""How nearly every message with a header begins."""
 
 
 class Voice(voice.Voice):
@@ -71,11 +75,17 @@ class Voice(voice.Voice):
         octets, parts = event.message, cast(Event, event).parts
         if not octets:
             return False
+        if octets[:4] == SHORT_HEADER and len(octets) > 4:
+            return about(octets[: 5 + octets[4]]).attempts > 0
         sections = walk(octets)[0] if parts is None else parts.sections
         if not sections or sections[0].code != HEADER:
             return False
-        header = read_section(octets, sections[0])[0]
-        return isinstance(header, Header) and bool(header.delivery_count)
+        return about(octets[: sections[0].stop]).attempts > 0
+
+    def counted_at(self, event: shared.Event) -> Place | None:
+        """The frame's link."""
+        link = cast(Event, event).link
+        return None if link is None else link.place
 
     def payload(self, event: shared.Event) -> int:
         """Octets of message in a transfer."""

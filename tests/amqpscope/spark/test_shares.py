@@ -35,12 +35,12 @@ def frames_told(rows):
     return {
         "connections": sorted((r["first_frame"], r["first_packet"]) for r in rows["connections"]),
         "links": sorted(
-            (r["connection"], r["ordinal"], r["first_frame"] or 0, r["first_packet"] or 0,
+            (r["connection"], r["link_id"], r["first_frame"] or 0, r["first_packet"] or 0,
              r["longest_frame"] or 0, r["longest_packet"] or 0)
             for r in rows["links"]
         ),
         "sessions": sorted(
-            (r["connection"], r["ordinal"], r["longest_frame"] or 0, r["longest_packet"] or 0)
+            (r["connection"], r["session_id"], r["longest_frame"] or 0, r["longest_packet"] or 0)
             for r in rows["sessions"]
         ),
     }  # fmt: skip
@@ -89,7 +89,7 @@ server: content-body[1] 0xff01
 def test_numbers_of_64_bits_are_the_largest_that_a_column_can_hold(recorded):
     rows = tables([recorded(HUGE)], 100_000)
     (delivery,) = rows["deliveries"]
-    assert (delivery["delivery_id"], delivery["octets"]) == (2**63 - 1, 2**63 - 1)
+    assert (delivery["wire_id"], delivery["octets"]) == (2**63 - 1, 2**63 - 1)
     assert not delivery["complete"]
     assert [row["octets"] for row in rows["statistics"]] == [2**63 - 1]
 

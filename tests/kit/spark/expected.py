@@ -75,7 +75,7 @@ def statistics_of(connections, sessions, links):
 def connection_of(row, sessions, links):
     def own(rows):
         mine = [each for each in rows if each["connection"] == row["connection"]]
-        return sorted(mine, key=lambda each: each["ordinal"])
+        return sorted(mine, key=lambda each: each.get("link_id", each["session_id"]))
 
     peers = ("client", "server")
     return {

@@ -35,7 +35,7 @@ def frames_of_units(units):
                                              "channel", "name", "findings")},
             "time": unit["time"], "sender": unit["from"], "octets": unit["size"],
             "link": unit.get("link") or None,
-            "delivery_id": unit.get("delivery", unit.get("publish")),
+            "wire_id": unit.get("delivery", unit.get("publish")),
         }
         for unit in units
     ]  # fmt: skip
@@ -44,7 +44,7 @@ def frames_of_units(units):
 def frames_of_rows(rows):
     """Rows of frames, without what `read` does not print; only 1.0 has links by name."""
     names = ("frame", "packet", "connection", "protocol", "kind", "channel", "name", "findings",
-             "sender", "octets", "delivery_id")  # fmt: skip
+             "sender", "octets", "wire_id")  # fmt: skip
     return [
         {
             **{name: row[name] for name in names},
@@ -62,8 +62,8 @@ def begun_in_units(units):
         if unit["name"] == "transfer" and "link" in unit and "delivery" in unit:
             key = unit["connection"], unit["from"], unit["channel"], unit["link"]
             current = last.get(key)
-            if current is None or current["delivery_id"] != unit["delivery"]:
-                current = {"octets": 0, "transfers": 0, "delivery_id": unit["delivery"],
+            if current is None or current["wire_id"] != unit["delivery"]:
+                current = {"octets": 0, "transfers": 0, "wire_id": unit["delivery"],
                            "frame": unit["frame"], "packet": unit["packet"]}  # fmt: skip
                 found.append(current)
             current["octets"] += unit.get("payload", 0)
@@ -97,6 +97,8 @@ def sums_of_minutes(rows):
     """Rows of statistics, their minutes added up."""
     found = defaultdict(sums)
     for row in rows:
+        if not row["transfers"] and not row["settled"]:
+            continue  # of a session, or a minute in which a link only had no credit
         into = found[row["connection"], row["sender"], row["address"] or None]
         for name in COUNTED:
             into[name] += row[name]
@@ -110,7 +112,7 @@ def sums_of_minutes(rows):
 def begun_in_rows(rows, units):
     """Rows of deliveries, of connections that speak 1.0, as `begun_in_units` has them."""
     connections = {unit["connection"] for unit in units if unit["protocol"] == "amqp-1.0"}
-    names = ("frame", "packet", "delivery_id", "octets", "transfers")
+    names = ("frame", "packet", "wire_id", "octets", "transfers")
     return [
         {name: row[name] for name in names}
         for row in sorted(rows, key=lambda row: row["frame"])

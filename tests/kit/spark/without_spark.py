@@ -21,17 +21,20 @@ def tables(files, size):
     parts = [plan.Share("ring", at, pieces) for at, pieces in enumerate(ring.slices)]
     scans = scanned(parts)
     rows = numbered_rows(*replayed(parts, scans, planned(scans)))
-    rows["findings"] += followed(plan.Share("ring", 0, [p for each in parts for p in each.pieces]))
+    share = plan.Share("ring", 0, [piece for each in parts for piece in each.pieces])
+    for table, own in followed(share).items():
+        rows[table] += own
     return rows
 
 
 def followed(share):
-    """What messages show that go from one connection to another."""
+    """What messages show that go from one connection to another, by table."""
     work = Work()
     numbers = Numbers(whole=True, files=[("file", 0)])
-    rows = []
+    rows = defaultdict(list)
     for block in shares.follow_messages(share, work, work.choice.rules()):
-        rows += numbered("findings", octets_of(block), numbers, 0, no_keys()).to_pylist()
+        found = numbered(block.table, octets_of(block), numbers, 0, no_keys())
+        rows[block.table] += found.to_pylist()
     return rows
 
 
