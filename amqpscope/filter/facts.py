@@ -63,6 +63,21 @@ def of_messages(name: str, summary: str, shape: Shape, read: Callable[[Message],
     return Fact(name, summary, shape, OfMessages(read))
 
 
+def id_of(message: Message) -> Value:
+    """The message-id, if there is one."""
+    return message.id or None
+
+
+def state_of(message: Message) -> Value:
+    """Where the message is by then."""
+    return message.state
+
+
+def deliveries_of(message: Message) -> Value:
+    """Deliveries of the message so far."""
+    return message.delivered
+
+
 def latency_of(message: Message) -> Value:
     """Seconds from the publish to the newest delivery."""
     return None if message.latency is None else message.latency / 1e9
@@ -220,10 +235,10 @@ FACTS: Final = (
     fact("delivery.transfers", "transfers so far", NUMBER, asked("delivery.transfers")),
     fact("message", "the frame completes a message", BOOLEAN, message),
     fact("message.size", "octets of the message", NUMBER, message_size),
-    of_messages("message.id", "id of what it carries or settles", TEXT, lambda m: m.id or None),
+    of_messages("message.id", "id of what it carries or settles", TEXT, id_of),
     of_messages("message.frame", "frames of this message so far", NUMBER, frames_of),
-    of_messages("message.state", "where it is by then", _STATE, lambda m: m.state),
-    of_messages("message.deliveries", "deliveries of it so far", NUMBER, lambda m: m.delivered),
+    of_messages("message.state", "where it is by then", _STATE, state_of),
+    of_messages("message.deliveries", "deliveries of it so far", NUMBER, deliveries_of),
     of_messages("message.latency", "from publish to delivery", DURATION, latency_of),
     of_messages("message.settle", "from delivery until settled", DURATION, settle_of),
     fact("fault", "what is malformed", TEXT, faults),

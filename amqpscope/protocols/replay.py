@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
+from amqpscope.findings import Finding
 from amqpscope.protocols.peers import CannotApplyError
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
@@ -36,6 +37,7 @@ CATCH_UP: Final = 0.1
 """Seconds of a rate that may be made up for when a message was late."""
 UNWRITABLE: Final = (CannotApplyError, ValueError, OverflowError, TypeError, KeyError)
 """What goes wrong where a damaged value is to be encoded."""
+MOST_NOTES: Final = 100
 MOST_DIVERGENCES: Final = 1000
 """Divergences that are kept; the others are counted."""
 
@@ -64,6 +66,29 @@ class Choices:
     """Fields that are not compared."""
 
 
+class Refused(Exception):
+    """A frame of ours that the rules do not allow now."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(f"{finding.rule} {finding.message}")
+        self.finding = finding
+
+
+class Judge:
+    """Follows a live conversation, and says which frames of ours are legal in it."""
+
+    now = 0.0
+    """Seconds of the clock that the caller has."""
+
+    def hear(self, octets: bytes) -> None:
+        """Take octets of the live peer."""
+        raise NotImplementedError
+
+    def refusal(self, raw: bytes) -> Finding | None:
+        """Why a frame may not be sent; None: it counts as sent from now on."""
+        raise NotImplementedError
+
+
 class FieldDifference(NamedTuple):
     """A field that is not as it was recorded."""
 
@@ -90,7 +115,7 @@ class Divergence(NamedTuple):
 class Cue:
     """Something that the other peer did in the recording."""
 
-    __slots__ = ("about", "frame", "left", "soft", "turn", "where")
+    __slots__ = ("about", "frame", "left", "lost", "soft", "turn", "where")
 
     def __init__(self, frame: Frame, where: str, turn: int, *, left: int = 1) -> None:
         self.frame = frame
@@ -99,6 +124,8 @@ class Cue:
         """Its place among all cues."""
         self.left = left
         """How much of it is still to come; 0: it has come, or is given up."""
+        self.lost = False
+        """It is given up: it has not come and will not."""
         self.about: object = None
         """What it answers, as the family keeps it."""
         self.soft = False
@@ -142,6 +169,12 @@ class Part:
         self.lanes: dict[Lane, deque[Act]] = {}
         self.out = bytearray()
         """What is to be sent now."""
+        self.guard: Judge | None = None
+        """What refuses frames that are not legal; None: all are sent as they are."""
+        self.tags: dict[bytes, bytes] = {}
+        """Delivery-tags of the live peer by recorded ones; a later connection may name them."""
+        self.playing: Act | None = None
+        """The act whose frames are sent; None where a frame is no part of the script."""
         self.divergences: list[Divergence] = []
         self.uncounted = 0
         """Divergences that were too many to keep."""
@@ -247,6 +280,8 @@ class Part:
 
     def proceed(self, now: float) -> None:
         """Send all that may be sent now."""
+        if self.guard is not None:
+            self.guard.now = now
         self.wake, self.reason, self.waiting = None, "", None
         self.wake_for_time = False
         if self.ready and not self.over:
@@ -288,14 +323,34 @@ class Part:
                 heappush(heads, (acts[0].index, lane))
 
     def try_to_send(self, act: Act) -> bool:
-        """Send an act, unless what was recorded cannot be written again; whether it is done."""
-        before = len(self.out)
+        """Send an act, unless it cannot be written again or is not legal; whether it is done."""
+        self.playing = act
         try:
             return self.send(act)
-        except UNWRITABLE as error:
-            del self.out[before:]
-            self.notes.append(f"frame {act.frame.number} is left out: {error}")
+        except (Refused, *UNWRITABLE) as error:
+            self.add_note(f"frame {act.frame.number} is left out: {error}")
+            self.unsent += 1
+            self.forgo(act)
             return True
+        finally:
+            self.playing = None
+
+    def put(self, raw: bytes) -> Finding | None:
+        """Send a frame, if the rules allow it; why they do not, which a script may not ignore."""
+        finding = None if self.guard is None else self.guard.refusal(raw)
+        if finding is None:
+            self.out += raw
+        elif self.playing is not None:
+            raise Refused(finding)
+        return finding
+
+    def add_note(self, line: str) -> None:
+        """Keep a line for the user, as long as there are not too many."""
+        if len(self.notes) < MOST_NOTES:
+            self.notes.append(line)
+
+    def forgo(self, act: Act) -> None:
+        """An act is left out: expect no answer to it."""
 
     def delay(self, act: Act, now: float) -> str:
         """Why an act is not sent now; empty if it is."""
@@ -341,7 +396,7 @@ class Part:
     def miss(self, cue: Cue, seen: str = "") -> None:
         """Something expected will not come any more."""
         if cue.left > 0:
-            cue.left = 0
+            cue.left, cue.lost = 0, True
             self.diverge("missing", cue.frame, cue.where, seen=seen)
 
     def is_moot(self, cue: Cue) -> bool:
@@ -357,7 +412,7 @@ class Part:
         for cue in cues:
             if cue.left > 0:
                 if crossed or self.is_moot(cue):
-                    cue.left = 0
+                    cue.left, cue.lost = 0, True
                 else:
                     self.miss(cue, seen)
 
@@ -427,8 +482,10 @@ class Part:
         cue = self.first_missing()
         if cue is None:
             return 0.0
-        before = [frame.time for frame in self.frames if frame.number < cue.frame.number]
-        return (cue.frame.time - before[-1]) / NANOSECONDS if before else 0.0
+        at, time = cue.frame.number, cue.frame.time
+        frames = [act.frame for act in self.acts] + [each.frame for each in self.cues]
+        before = [frame.time for frame in frames if frame.number < at]
+        return (time - max(before)) / NANOSECONDS if before else 0.0
 
     def loosen(self) -> bool:
         """Nothing moves: let acts go ahead that wait only for order; whether that may help."""
@@ -450,7 +507,9 @@ class Part:
         if act is None:
             first = self.first_missing()
             if first is None:
-                return False
+                before = len(self.out)
+                self.finish_politely()
+                return len(self.out) > before
             self.abandon(self.cues[first.turn :])
             return True
         if not self.missing_cue(act):
@@ -472,14 +531,16 @@ class Part:
             del self.lanes[act.lane]
 
     def waits_for(self) -> str:
-        """What the conversation waits for now, in words; empty if for nothing."""
+        """What the conversation waits for now, in words."""
         if self.waiting is not None:
             act = self.waiting
             return f"{act.kind} of frame {act.frame.number} waits for {self.reason}"
         if not self.ready:
             return f"the {PEERS[1 - self.side]} to set up the connection"
         cue = self.first_missing()
-        return "" if cue is None else f"{cue.where} (frame {cue.frame.number})"
+        if cue is None:
+            return f"the {PEERS[1 - self.side]} to end the connection"
+        return f"{cue.where} (frame {cue.frame.number})"
 
 
 def cover_named(found: re.Match[str]) -> str:

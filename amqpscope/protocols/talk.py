@@ -108,6 +108,13 @@ class Talk:
             self.dispatcher = rules.of(self.family)
         self.dispatcher.check(event, event.name, self.reporter)
 
+    def consider(self, frame: Frame, rules: RuleSet) -> list[Finding]:
+        """What the rules would report of a frame if it were sent; nothing is remembered of it."""
+        self.reporter.trial = True
+        self.check(self.locate(frame), rules)
+        self.reporter.trial = False
+        return self.findings()
+
     def finish(self, end: End, rules: RuleSet | None) -> None:
         """A direction ended: let the rules look for what should have come before."""
         partner = self.peers[1 - end.sender]

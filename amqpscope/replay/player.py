@@ -151,8 +151,6 @@ class Player:
         if silence < self.patience.warn:
             return True
         waits_for = part.waits_for()
-        if not waits_for:
-            return True
         silence -= part.recorded_pause / (part.choices.speed or 1.0)
         if silence >= self.patience.warn and not self._warned:
             self._warned = True

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from amqpscope.analysis import Batch, Conversation
-from amqpscope.protocols.protocol import Protocol
+from amqpscope.protocols.protocol import HEADER_SIZE, Protocol
 from amqpscope.protocols.registry import of_voice
 from amqpscope.protocols.replay import Choices, Part
+from amqpscope.replay.guard import Guard, live_connection
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import PEERS
 
@@ -56,7 +57,13 @@ class Recorded:
         """One side of it, to be played once."""
         ending = self.ends[side] if self.ends[side] in DROPPED else ""
         talk = self.conversation.talk
-        return self.protocol.part(talk, self.frames, side, choices, ending)
+        part = self.protocol.part(talk, self.frames, side, choices, ending)
+        if not choices.exact:
+            first = self.frames[0].raw
+            version = first[4:HEADER_SIZE] if self.frames[0].unit.header is not None else b""
+            live = self.protocol.talk(1, live_connection(), talk.protocol, version, [False, False])
+            part.guard = Guard(live, side)
+        return part
 
     @property
     def playable(self) -> str:

@@ -53,6 +53,8 @@ class Stage:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.outcomes: list[Outcome] = []
+        self._tags: dict[bytes, bytes] = {}
+        """What each connection learns of tags, and a later one that resumes a link has to know."""
         self._prepared: dict[int, Part] = {}
         """Parts that were made before their peer waits for them, by connection."""
 
@@ -86,6 +88,7 @@ class Stage:
         """One conversation, ready to be played."""
         settings = self.settings
         part = self._prepared.pop(recorded.number, None) or recorded.part(side, settings.choices)
+        part.tags = self._tags
         if recorded.problem:
             part.notes.append(f"{recorded.problem}: played up to there")
         return Player(

@@ -262,6 +262,8 @@ class Reporter:
         self.findings: list[Finding] = []
         self.active: frozenset[str] = frozenset()
         """The rules that run: what an inactive one would have found is not known."""
+        self.trial = False
+        """The event may never happen: nothing is remembered of what it breaks."""
 
     def sure(
         self, event: Event, message: str, path: str = "", related: Related = (), *,
@@ -283,7 +285,10 @@ class Reporter:
         With a key it does so again when the key is another: only the last one is remembered. Rules
         that report the same in different ways name it as their common topic.
         """
-        return about.reported.record(topic or self.running.id, key)
+        topic = topic or self.running.id
+        if self.trial:
+            return not self.has_reported(topic, about, key)
+        return about.reported.record(topic, key)
 
     def has_reported(self, topic: str, about: Subject, key: object = None) -> bool:
         """Whether a rule, or what several have in common, was reported of an object before."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.protocols.replay import Choices, Part
 from amqpscope.replay.recorded import Recorded
 from amqpscope.runs.input import Input
@@ -21,8 +22,10 @@ def rehearse(
     server: Recorded,
     as_client: Choices | None = None,
     as_server: Choices | None = None,
+    write: Path | None = None,
 ) -> list[Part]:
     """The client of one conversation and the server of another, until both are over."""
+    passed: list[tuple[int, bytes]] = []
     parts = [
         client.part(0, as_client or Choices(secrets=True)),
         server.part(1, as_server or Choices()),
@@ -36,6 +39,7 @@ def rehearse(
             octets = bytes(part.out)
             part.out.clear()
             if octets:
+                passed.append((side, octets))
                 parts[1 - side].receive(octets, now)
             if part.over and not parts[1 - side].over:
                 parts[1 - side].proceed(now)
@@ -50,4 +54,17 @@ def rehearse(
         elif quiet == STUCK:
             for part in parts:
                 part.give_up()
+    if write is not None:
+        record(passed, write)
     return parts
+
+
+def record(passed: list[tuple[int, bytes]], path: Path) -> None:
+    """Write what passed as a capture."""
+    with path.open("wb") as file:
+        talk = Conversation(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
+        talk.open(0)
+        for time, (side, octets) in enumerate(passed):
+            talk.data(side, time, octets)
+        for side in (0, 1):
+            talk.finish(side, len(passed))

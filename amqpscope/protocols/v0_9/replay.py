@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from amqpscope.protocols.replay import DROP, Act, Choices, Cue, Part
+from amqpscope.protocols.replay import DROP, Act, Choices, Cue, Part, Refused
 from amqpscope.protocols.v0_9.peers_edit import make_method, rebuild, with_channel
 from amqpscope.protocols.v0_9.replay_live import LiveChannel
 from amqpscope.protocols.v0_9.replay_receive import Receiver
-from amqpscope.protocols.v0_9.replay_script import Channel, Message, Script, Send, Verdict
+from amqpscope.protocols.v0_9.replay_script import DELIVERS, Channel, Message, Script, Send, Verdict
 from amqpscope.protocols.v0_9.replay_setup import Setup
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.notation import write
-from dissectors.v0_9.encode import encode_body, encode_heartbeat
+from dissectors.v0_9.encode import encode_body, encode_content_header, encode_heartbeat
 from dissectors.v0_9.framing import Unit, decode_unit, measure
 from dissectors.v0_9.plans import Dialect
 from dissectors.v0_9.values import Value
@@ -75,6 +75,9 @@ class Part09(Part):
 
     def receive(self, octets: bytes, now: float) -> None:
         """Take octets of the live peer."""
+        if self.guard is not None:
+            self.guard.now = now
+            self.guard.hear(octets)
         data = self.buffer + octets
         at, head = 0, self.dialect.heads[0]
         while not self.over:
@@ -122,7 +125,7 @@ class Part09(Part):
             return
         due = self.last_sent + self.heartbeat / 2
         if now >= due:
-            self.out += encode_heartbeat(head=self.dialect.heads[0])
+            self.put(encode_heartbeat(head=self.dialect.heads[0]))
             self.last_sent, due = now, now + self.heartbeat / 2
         self.wake = due if self.wake is None else min(self.wake, due)
 
@@ -154,6 +157,8 @@ class Part09(Part):
             return unopened(about.channel)
         if about.request is not None and about.request.left > 0:
             return about.request.where
+        if about.request is not None and about.request.lost and not self.choices.exact:
+            return DROP
         if act.kind == "channel.close-ok":
             return "" if live.closed == [False, True] else DROP
         if not live.usable:
@@ -226,11 +231,11 @@ class Part09(Part):
 
     def emit(self, name: str, channel: int = 0, **fields: Value) -> None:
         """Put a method of our own into `out`."""
-        self.out += make_method(self.dialect, name, channel, **fields)
+        self.put(make_method(self.dialect, name, channel, **fields))
 
     def send_connection(self, unit: Unit) -> None:
         """Send a method of the connection itself."""
-        self.out += rebuild(unit, {})
+        self.put(rebuild(unit, {}))
         if unit.name in ("connection.close", "connection.close-ok"):
             self.closes[0] = True
             if unit.name == "connection.close-ok":
@@ -239,15 +244,16 @@ class Part09(Part):
 
     def send_method(self, channel: Channel, unit: Unit, message: Message | None) -> None:
         """Send a method on a channel, with its message."""
-        if unit.name == "channel.open":
-            self.open_channel(channel)
-        live = channel.live
+        live = self.open_channel(channel) if unit.name == "channel.open" else channel.live
         assert live is not None
         changes = self.renamed(unit)
-        if message is not None:
-            changes.update(self.count(live, message))
-        self.out += with_channel(rebuild(unit, changes), live.number)
+        if message is not None and unit.name in DELIVERS:
+            changes["delivery-tag"] = live.next_tag
+        self.put(with_channel(rebuild(unit, changes), live.number))
+        if unit.name == "channel.open":
+            channel.live = self.channels[live.number] = live
         if message is not None and message.header is not None:
+            self.count(live, message)
             self.send_content(live, message, message.header)
         self.note(live, unit)
 
@@ -280,27 +286,25 @@ class Part09(Part):
                 found[name] = self.values[value]
         return found
 
-    def open_channel(self, channel: Channel) -> None:
-        """Open a channel under its recorded number, or one that is free."""
+    def open_channel(self, channel: Channel) -> LiveChannel:
+        """A channel under its recorded number, or one that is free."""
         number = channel.number
         limit = self.channel_max or 65535
         if number in self.channels or number > limit:
             free = (each for each in range(1, limit + 1) if each not in self.channels)
             number = next(free, number)
-        channel.live = self.channels[number] = LiveChannel(number, channel)
+        return LiveChannel(number, channel)
 
-    def count(self, live: LiveChannel, message: Message) -> dict[str, Value]:
-        """Give a message of ours its live number; what that changes in its method."""
+    def count(self, live: LiveChannel, message: Message) -> None:
+        """Give a message of ours its live number."""
         self.messages[self.side] += 1
         name = message.unit.name
-        if name == "basic.publish":
-            if live.confirms:
-                live.published += 1
-                message.live_tag = live.published
-                live.sent[message.live_tag] = message
-            return {}
-        if name not in ("basic.deliver", "basic.get-ok"):
-            return {}
+        if name == "basic.publish" and live.confirms:
+            live.published += 1
+            message.live_tag = live.published
+            live.sent[message.live_tag] = message
+        if name not in DELIVERS:
+            return
         message.live_tag = live.next_tag
         live.next_tag += 1
         live.sent[message.live_tag] = message
@@ -308,16 +312,24 @@ class Part09(Part):
         consumer = live.consumers.get(tag)
         if consumer is not None and not consumer.no_ack:
             consumer.unanswered.add(message.live_tag)
-        return {"delivery-tag": message.live_tag}
 
     def send_content(self, live: LiveChannel, message: Message, header: Unit) -> None:
         """Send the header and body of a message, cut to the frame size agreed on."""
-        self.out += with_channel(rebuild(header, self.renamed(header)), live.number)
+        try:
+            self.put(with_channel(rebuild(header, self.renamed(header)), live.number))
+        except Refused as refused:
+            name = message.unit.name.partition(".")[0]
+            size = sum(map(len, message.parts))
+            plain = encode_content_header(
+                self.dialect, name, size, {}, live.number, head=self.dialect.heads[0]
+            )
+            self.put(plain)
+            self.add_note(f"frame {message.frame.number} is sent without properties: {refused}")
         for part in message.parts:
             room = (self.frame_max or len(part) + OVERHEAD) - OVERHEAD
             for at in range(0, len(part), max(1, room)):
                 piece = part[at : at + max(1, room)]
-                self.out += encode_body(piece, live.number, head=self.dialect.heads[0])
+                self.put(encode_body(piece, live.number, head=self.dialect.heads[0]))
 
     def send_verdict(self, verdict: Verdict) -> None:
         """Answer the messages of a recorded acknowledgement, under their numbers now."""
@@ -334,14 +346,14 @@ class Part09(Part):
             message.verdict = unit
         together = [tag for tag in live.received if tag <= tags[-1]]
         if method.get("multiple") and len(together) == len(tags):
-            self.out += with_channel(rebuild(unit, {"delivery-tag": tags[-1]}), live.number)
+            self.put(with_channel(rebuild(unit, {"delivery-tag": tags[-1]}), live.number))
         else:
             single: dict[str, Value] = {}
             if "multiple" in method.plan.place:
                 single["multiple"] = False
             for tag in tags:
                 octets = rebuild(unit, {**single, "delivery-tag": tag})
-                self.out += with_channel(octets, live.number)
+                self.put(with_channel(octets, live.number))
         for tag in tags:
             live.received.pop(tag, None)
 

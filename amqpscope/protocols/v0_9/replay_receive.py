@@ -89,6 +89,9 @@ class Receiver:
                 self.compare(Expected(cue, _unit(cue.frame.unit), None), raw, unit)
                 part.meet(cue)
             part.abandon(part.cues, part.show(raw), crossed=part.closes[0])
+            if part.closes[0]:
+                part.emit("connection.close-ok")
+                part.over = "fin"
         elif unit.name == "connection.close-ok":
             part.closes[1] = True
             if cue is not None:
@@ -232,7 +235,7 @@ class Receiver:
         elif message.verdict is not None and message.live_tag in live.received:
             live.received.pop(message.live_tag)
             changes: dict[str, Value] = {"delivery-tag": message.live_tag}
-            self.part.out += with_channel(rebuild(message.verdict, changes), live.number)
+            self.part.put(with_channel(rebuild(message.verdict, changes), live.number))
         return True
 
     def stream_now(self, unit: Unit, channel: Channel) -> str:

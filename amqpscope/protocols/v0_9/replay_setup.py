@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 PLAYED: Final = ("PLAIN", "AMQPLAIN", "ANONYMOUS", "EXTERNAL")
 """Mechanisms in which the server has nothing to prove."""
 FRAME_MAX: Final = 131072
+SMALLEST: Final = 4096
+"""Octets of a frame that every peer takes."""
 HEARTBEAT: Final = 60
 
 
@@ -33,7 +35,13 @@ class Setup:
         part = self.part
         if part.side == CLIENT:
             headers = part.script.headers
-            part.out += headers[0] if headers else encode_header(part.dialect)
+            self.send(headers[0] if headers else encode_header(part.dialect))
+
+    def send(self, raw: bytes) -> None:
+        """Send a header or method, if it is legal."""
+        finding = self.part.put(raw)
+        if finding is not None:
+            self.refuse(f"{finding.rule} {finding.message}")
 
     def receive(self, raw: bytes, unit: Unit) -> None:
         """Take what comes before the connection is open."""
@@ -74,10 +82,10 @@ class Setup:
             else:
                 self.refuse(f"the server answers with the header {raw[4:].hex(' ')}")
         elif script.headers and raw != script.headers[0]:
-            part.out += script.headers[0]
+            self.send(script.headers[0])
             self.refuse(f"the client begins with the header {raw[4:].hex(' ')}")
         elif script.refusal:
-            part.out += script.refusal
+            self.send(script.refusal)
             part.over = "fin"
         else:
             self.send_start()
@@ -90,7 +98,7 @@ class Setup:
             return
         offered = text_of(recorded.method.get("mechanisms"))
         played = " ".join(name for name in offered.split() if name in PLAYED) or "PLAIN"
-        self.part.out += rebuild(recorded, {"mechanisms": played})
+        self.send(rebuild(recorded, {"mechanisms": played}))
 
     def take_start(self, raw: bytes, method: Method) -> None:
         """Log in with what the user gave."""
@@ -109,7 +117,7 @@ class Setup:
                 f"the server offers {offered or 'nothing'}: put user:password@ into the URL"
             )
         elif recorded is not None:
-            self.part.out += rebuild(recorded, login)
+            self.send(rebuild(recorded, login))
         else:
             self.part.emit(
                 "connection.start-ok", client_properties=Table(), locale="en_US", **login
@@ -119,7 +127,7 @@ class Setup:
         """Let a client in, unless the recorded one was not."""
         recorded = self.recorded.get("connection.tune")
         if recorded is not None:
-            self.part.out += rebuild(recorded, {})
+            self.send(rebuild(recorded, {}))
         elif "connection.start-ok" in self.recorded:
             self.give_way()
         else:
@@ -141,6 +149,8 @@ class Setup:
             agreed[name] = min(live, wish) if live and wish else wish if asked else live
             if name != "heartbeat" and not agreed[name]:
                 agreed[name] = live or wish
+        if agreed["frame-max"] and not self.part.choices.exact:
+            agreed["frame-max"] = max(agreed["frame-max"], SMALLEST)
         self.agree(agreed)
         self.part.emit("connection.tune-ok", **{
             name.replace("-", "_"): value for name, value in agreed.items()
@@ -148,7 +158,7 @@ class Setup:
         opened = self.recorded.get("connection.open")
         vhost = self.part.choices.vhost
         if opened is not None:
-            self.part.out += rebuild(opened, {} if vhost is None else {"virtual-host": vhost})
+            self.send(rebuild(opened, {} if vhost is None else {"virtual-host": vhost}))
         else:
             self.part.emit("connection.open", virtual_host="/" if vhost is None else vhost)
 
@@ -174,7 +184,7 @@ class Setup:
                 part.diverge("changed", frames[0], "connection.open", part.show(raw), [difference])
         answer = self.recorded.get("connection.open-ok")
         if answer is not None:
-            part.out += rebuild(answer, {})
+            self.send(rebuild(answer, {}))
             part.ready = True
         elif recorded is not None:
             self.give_way()

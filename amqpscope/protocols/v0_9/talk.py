@@ -105,6 +105,10 @@ class Talk(talk.Talk):
             # At once, and not with this peer's next frame: its partner may answer what is missing.
             self.tracker.lose(gap.sender, gap.time)
 
+    def locate(self, frame: Frame) -> shared.Event:
+        """Say what a frame means, as the model is before it."""
+        return self.tracker.locate(frame, cast(Unit, frame.unit))
+
     def take(self, frame: Frame, rules: RuleSet | None) -> shared.Event:
         """Place a numbered frame in the model and let the rules look at it."""
         unit = cast(Unit, frame.unit)

@@ -7,13 +7,15 @@ transfer-ids, delivery-counts, windows and transaction ids are those that both p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from amqpscope.protocols.replay import DROP, Act, Choices, Cue, Part
+from amqpscope.protocols.replay import DROP, Act, Choices, Cue, Part, Refused
 from amqpscope.protocols.v1_0.replay_live import LiveLink, LiveSession
+from amqpscope.protocols.v1_0.replay_mend import changed, mended
 from amqpscope.protocols.v1_0.replay_message import Values, substitute
 from amqpscope.protocols.v1_0.replay_receive import Receiver
 from amqpscope.protocols.v1_0.replay_script import (
+    Delivery,
     Grant,
     Link,
     Piece,
@@ -31,9 +33,11 @@ from dissectors.v1_0.bodies import (
     Begin,
     Close,
     Detach,
+    Disposition,
     End,
+    Error,
     Open,
-    Received,
+    Rejected,
     Source,
     Target,
     TransactionalState,
@@ -42,26 +46,17 @@ from dissectors.v1_0.bodies import (
 from dissectors.v1_0.body import Body
 from dissectors.v1_0.encode import encode_frame
 from dissectors.v1_0.framing import Unit, decode_unit, measure
-from dissectors.v1_0.values import Described, Map, Value
+from dissectors.v1_0.values import Map, Symbol, Value
 from dissectors.wire import DAMAGED, MORE
 
 SMALLEST: Final = 512
 """Octets of a frame that every peer takes (2.4.1)."""
 NO_LIMIT: Final = 0xFFFFFFFF
+TAG: Final = "transfer.delivery-tag"
 SHOWN: Final = 80
 """Octets of a string in a frame that is shown."""
 EMPTY: Final = encode_frame()
 ENDINGS: Final = frozenset(("detach", "end", "close"))
-
-
-def changed(body: Body, **fields: Value) -> Any:
-    """A performative with other values in some fields."""
-    names = [field.name for field in body.row.fields]
-    values = [body.wire(place) for place in range(len(body))]
-    values += [None] * (len(names) - len(values))
-    for name, value in fields.items():
-        values[names.index(name.replace("_", "-"))] = value
-    return type(body)(values=values)
 
 
 class Part10(Part):
@@ -96,6 +91,9 @@ class Part10(Part):
 
     def receive(self, octets: bytes, now: float) -> None:
         """Take octets of the live peer."""
+        if self.guard is not None:
+            self.guard.now = now
+            self.guard.hear(octets)
         data = self.buffer + octets
         at = 0
         while not self.over:
@@ -146,7 +144,7 @@ class Part10(Part):
             return
         due = self.last_sent + peer.idle_time_out / 2000
         if now >= due:
-            self.out += EMPTY
+            self.put(EMPTY)
             self.last_sent, due = now, now + peer.idle_time_out / 2000
         self.wake = due if self.wake is None else min(self.wake, due)
 
@@ -295,11 +293,32 @@ class Part10(Part):
             self.out += act.frame.raw
         return True
 
-    def emit(self, body: Body, channel: int = 0, payload: bytes = b"") -> None:
+    def write(self, body: Body, channel: int = 0, payload: bytes = b"") -> None:
         """Put a frame into `out`; before anything else an open, where none could be read."""
         if self.opens[0] is None and not isinstance(body, Open):
             self.send_open(Open("amqpscope"))
-        self.out += encode_frame(body, channel, payload)
+        self.put(encode_frame(body, channel, payload))
+
+    def emit(self, body: Body, channel: int = 0, payload: bytes = b"") -> None:
+        """Write a frame, without the fields that make it illegal; Refused if that is no help."""
+        first: Refused | None = None
+        while True:
+            try:
+                self.write(body, channel, payload)
+                break
+            except Refused as refused:
+                first = first or refused
+                less = mended(body, refused.finding.path)
+                if less is None:
+                    raise first from None
+                body = less
+        if first is not None:
+            self.note_change(f"is sent without {first.finding.path}: {first}")
+
+    def note_change(self, what: str) -> None:
+        """Say that a frame of the script is not sent as it was recorded."""
+        if self.playing is not None:
+            self.add_note(f"frame {self.playing.frame.number} {what}")
 
     def send_open(self, body: Open) -> None:
         """Open; a client asks for the live host, unless it asked for something else than a host."""
@@ -313,7 +332,11 @@ class Part10(Part):
         if made.container_id is None:
             made = changed(made, container_id="amqpscope")
         self.opens[0] = made
-        self.emit(made)
+        try:
+            self.emit(made)
+        except Refused:
+            self.emit(Open(made.container_id, hostname))
+            raise
 
     def send_close(self, body: Close) -> None:
         """Close, and send nothing more."""
@@ -342,8 +365,6 @@ class Part10(Part):
                 self.diverge("stuck", None, f"no channel is free: channel-max is {limit}")
                 return
             channel = free[0]
-        live.channels[0] = channel
-        taken[channel] = live
         live.next_outgoing_id = recorded.next_outgoing_id or 0
         live.window = live.full_window = max(1, recorded.incoming_window or 0)
         live.outgoing_window = recorded.outgoing_window or 0
@@ -362,6 +383,8 @@ class Part10(Part):
             ),
             channel,
         )
+        live.channels[0] = channel
+        taken[channel] = live
 
     def send_end(self, act: Act, session: Session) -> None:
         """End a session."""
@@ -371,9 +394,9 @@ class Part10(Part):
 
     def end(self, live: LiveSession, body: End) -> None:
         """End a session; its channel is free when both have."""
-        live.ended[0] = True
         channel = live.channels[0] or 0
         self.emit(body, channel)
+        live.ended[0] = True
         self.sessions[0].pop(channel, None)
 
     def send_attach(self, link: Link) -> None:
@@ -383,10 +406,12 @@ class Part10(Part):
         assert session is not None
         live = link.live
         if live is None:
-            live = link.live = LiveLink(session, self.free_name(recorded), not recorded.role)
+            live = LiveLink(session, self.free_name(recorded), not recorded.role)
             live.script = link
-            session.links.append(live)
         self.attach(live, self.answer_terms(link, live, recorded))
+        if link.live is None:
+            link.live = live
+            session.links.append(live)
 
     def free_name(self, recorded: Attach) -> str:
         """The name of a link of ours: another one where a link of that name is in use (2.6.1)."""
@@ -417,22 +442,32 @@ class Part10(Part):
                 target = echoed(target, asked.target, seen.target)
         source = self.renamed(source) if source is recorded.source else source
         target = self.renamed(target) if target is recorded.target else target
+        if asked is not None:
+            source = self.named_node(source, asked.source)
+            target = self.named_node(target, asked.target)
         if not recorded.role and recorded.initial_delivery_count is None:
             terms["initial_delivery_count"] = 0
-        if recorded.unsettled is not None and recorded.unsettled:
-            terms["unsettled"] = None
-            terms["incomplete_unsettled"] = None
+        if isinstance(recorded.unsettled, Map) and recorded.role and not self.choices.exact:
+            # The tags are those of the live sender, as far as it has sent any.
+            known = [
+                (self.tags[tag], state) for tag, state in recorded.unsettled if tag in self.tags
+            ]
+            terms["unsettled"] = Map(known) if known else None
         return cast(
             Attach, changed(recorded, name=live.name, source=source, target=target, **terms)
         )
 
+    def named_node(self, answer: Value, asked: Value) -> Value:
+        """The answer to who asks for a node of its own: it has an address (3.5.3, 3.5.4)."""
+        if not isinstance(answer, Source | Target) or not isinstance(asked, Source | Target):
+            return answer
+        wants_node = asked.dynamic or answer.dynamic
+        if not wants_node or answer.address is not None or self.choices.exact:
+            return answer
+        return changed(answer, address=f"amqpscope-node-{self.moves}")
+
     def renamed(self, terminus: Value) -> Value:
         """A source or target whose address is called otherwise now."""
-        if isinstance(terminus, Source) and terminus.filter and not self.choices.exact:
-            # 3.5.8: a filter is a described value, or null.
-            pairs = [pair for pair in terminus.filter if isinstance(pair[1], Described | None)]
-            if len(pairs) < len(list(terminus.filter)):
-                terminus = changed(terminus, filter=Map(pairs))
         if isinstance(terminus, Source | Target) and terminus.address in self.values:
             return changed(terminus, address=self.values[terminus.address])
         return terminus
@@ -441,12 +476,12 @@ class Part10(Part):
         """Send an attach under a handle that is free."""
         session = live.session
         handle = session.free_handle(body.handle or 0)
+        self.emit(changed(body, handle=handle), session.channels[0] or 0)
         live.handles[0] = handle
         session.handles[0][handle] = live
         if live.sends:
             live.delivery_count = body.initial_delivery_count or 0
             live.counted = True
-        self.emit(changed(body, handle=handle), session.channels[0] or 0)
 
     def send_detach(self, act: Act, link: Link) -> None:
         """Detach a link; a link that the peer closes is closed."""
@@ -459,10 +494,10 @@ class Part10(Part):
         """Send a detach; the handle is free then."""
         if self.receiver.closed_by_peer.get(id(live)):
             body = changed(body, closed=True)
-        live.detached[0] = True
         handle = live.handles[0] or 0
-        live.session.handles[0].pop(handle, None)
         self.emit(changed(body, handle=handle), live.session.channels[0] or 0)
+        live.detached[0] = True
+        live.session.handles[0].pop(handle, None)
 
     def send_flow(self, grant: Grant) -> None:
         """Grant credit or open the window, as far as was recorded beyond what has come by now."""
@@ -486,9 +521,16 @@ class Part10(Part):
                 link_credit=min(max(0, credit), NO_LIMIT),
                 drain=body.drain,
                 echo=body.echo,
+                properties=self.properties_now(body.properties),
             ),
             session.channels[0] or 0,
         )
+
+    def properties_now(self, properties: Value) -> Value:
+        """The properties of a flow, with the transaction as it is called now."""
+        if not isinstance(properties, Map):
+            return properties
+        return Map((key, self.values.get(value, value)) for key, value in properties)
 
     def send_sender_flow(self, live: LiveLink, *, drained: bool = False) -> None:
         """Say what is left of the credit; of one that is drained, nothing."""
@@ -510,37 +552,32 @@ class Part10(Part):
 
     def send_transfer(self, piece: Piece) -> bytes:
         """Send a transfer, in as many as the live peer's frame size asks for; what is left."""
-        delivery, body, payload = piece.delivery, piece.body, piece.payload
-        live = delivery.link.live
+        body, payload = piece.body, piece.payload
+        live = piece.delivery.link.live
         assert live is not None
-        session = live.session
-        if piece.begins:
-            self.messages[self.side] += 1
-            live.sending = session.next_delivery_id
-            session.next_delivery_id = (session.next_delivery_id + 1) & 0xFFFFFFFF
-            live.delivery_count = (live.delivery_count + 1) & 0xFFFFFFFF
-            live.credit -= 1
-            delivery.sent = True
-            live.outgoing[delivery.place] = live.sending
-            if not delivery.settled:
-                session.outgoing[live.sending] = delivery
-            if self.values:
-                payload = substitute(payload, self.values) if not body.more else payload
+        if piece.begins and self.values and not body.more:
+            payload = substitute(payload, self.values)
         frame = changed(
             body,
             handle=live.handles[0],
-            delivery_id=live.sending if piece.begins else None,
+            delivery_id=live.session.next_delivery_id if piece.begins else None,
             delivery_tag=body.delivery_tag if not piece.begins else body.delivery_tag or b"0",
             state=self.state_now(body.state),
         )
-        rest = self.split(live, frame, payload)
+        try:
+            rest = self.split(piece, live, frame, payload)
+        except Refused as refused:
+            if piece.begins and live.sending is None and refused.finding.path == TAG:
+                tag = b"amqpscope-%d" % live.session.next_delivery_id
+                rest = self.split(piece, live, changed(frame, delivery_tag=tag), payload)
+            else:
+                self.abort(live)
+                raise
         if not rest and (not body.more or body.aborted):
-            live.sending = None
-            if live.draining and live.credit <= 0:
-                live.draining = False
+            self.end_delivery(live)
         return rest
 
-    def split(self, live: LiveLink, frame: Transfer, payload: bytes) -> bytes:
+    def split(self, piece: Piece, live: LiveLink, frame: Transfer, payload: bytes) -> bytes:
         """Write a transfer as several, where one would be too large; what the window leaves."""
         session = live.session
         peer = self.opens[1]
@@ -553,11 +590,42 @@ class Part10(Part):
             if head + len(part) + len(payload) <= limit:
                 part, payload = part + payload, b""
             self.emit(changed(frame, more=True) if payload else frame, channel, part)
+            if frame.delivery_id is not None:
+                self.begin_delivery(piece.delivery, live)
             session.next_outgoing_id = (session.next_outgoing_id + 1) & 0xFFFFFFFF
             session.remote_window -= 1
             if not payload or (session.remote_window <= 0 and not self.choices.exact):
                 return payload
             frame = changed(frame, delivery_id=None, delivery_tag=None)
+
+    def begin_delivery(self, delivery: Delivery, live: LiveLink) -> None:
+        """Count a delivery of ours that has begun."""
+        session = live.session
+        self.messages[self.side] += 1
+        number = live.sending = session.next_delivery_id
+        session.next_delivery_id = (number + 1) & 0xFFFFFFFF
+        live.delivery_count = (live.delivery_count + 1) & 0xFFFFFFFF
+        live.credit -= 1
+        delivery.sent = True
+        live.outgoing[delivery.place] = number
+        if not delivery.settled:
+            session.outgoing[number] = delivery
+
+    def end_delivery(self, live: LiveLink) -> None:
+        """A delivery of ours is complete, or aborted."""
+        live.sending = None
+        if live.draining and live.credit <= 0:
+            live.draining = False
+
+    def abort(self, live: LiveLink) -> None:
+        """Take back a delivery of which a part was sent."""
+        if live.sending is not None:
+            session = live.session
+            session.outgoing.pop(live.sending, None)
+            self.emit(Transfer(live.handles[0], aborted=True), session.channels[0] or 0)
+            session.next_outgoing_id = (session.next_outgoing_id + 1) & 0xFFFFFFFF
+            session.remote_window -= 1
+            self.end_delivery(live)
 
     def state_now(self, state: Value) -> Value:
         """A delivery state with the transaction as it is called now."""
@@ -569,35 +637,66 @@ class Part10(Part):
         """Answer the deliveries that a recorded disposition speaks of, under their numbers now."""
         body, session = verdict.body, verdict.session.live
         assert session is not None
-        if not body.role and isinstance(body.state, Received) and not self.choices.exact:
-            body = changed(body, state=None)  # 3.4.1: only a receiver states it
-            if not body.settled:
-                return
-        known = session.incoming if body.role else session.outgoing
-        numbers = []
+        numbers: dict[int, Delivery] = {}
         for delivery in verdict.deliveries:
-            live = delivery.link.live
             delivery.verdict = body
+            live = delivery.link.live
             if live is None:
                 continue
             if body.role:
                 found = live.incoming.get(delivery.place)
                 if found is not None and not found.settled and live.handles[0] is not None:
-                    numbers.append(found.number)
-                    found.settled = bool(body.settled)
+                    numbers[found.number] = delivery
             else:
                 number = live.outgoing.get(delivery.place)
                 if number is not None and number in session.outgoing:
-                    numbers.append(number)
-        for first, last in ranges(numbers):
+                    numbers[number] = delivery
+        for first, last in ranges(list(numbers)):
             made = changed(
                 body, first=first, last=None if first == last else last,
                 state=self.state_now(body.state),
             )  # fmt: skip
-            self.emit(made, session.channels[0] or 0)
-        if body.settled:
-            for number in numbers:
-                known.pop(number, None)
+            self.dispose(session, made, numbers[first])
+            if body.settled:
+                self.settle_range(session, body, first, last)
+
+    def dispose(self, session: LiveSession, body: Disposition, delivery: Delivery) -> None:
+        """Send a disposition; where it breaks a rule of transactions, the nearest legal one."""
+        channel = session.channels[0] or 0
+        try:
+            self.write(body, channel)
+        except Refused as refused:
+            state = legal_state(body, delivery)
+            self.emit(body if state is None else changed(body, state=state), channel)
+            if state is not None:
+                self.note_change(f"is sent with another state: {refused}")
+
+    def settle_range(self, session: LiveSession, body: Disposition, first: int, last: int) -> None:
+        """Forget deliveries that we have settled."""
+        for number in range(first, last + 1):
+            if body.role:
+                found = session.incoming.pop(number, None)
+                if found is not None:
+                    found.settled = True
+            else:
+                session.outgoing.pop(number, None)
+
+    # what is left out
+
+    def forgo(self, act: Act) -> None:
+        """An act is left out: expect no answer to it, and nobody to pass it on."""
+        about = act.about
+        if isinstance(about, Piece):
+            delivery = about.delivery
+            for answer in delivery.answers:
+                self.meet(answer.cue)
+            delivery.answers.clear()
+            if self.side == CLIENT:
+                self.receiver.forgo_message(delivery)
+        elif isinstance(about, Link) and act.kind == "attach":
+            self.abandon(self.receiver.cues_of(about), crossed=True)
+            if about.live is not None:
+                self.receiver.refuse(about.live, "this attach cannot be answered as recorded")
 
     # politeness
 
@@ -616,11 +715,13 @@ class Part10(Part):
                 self.answer_end(session)
         if self.closes == [False, True]:
             self.answer_close()
-        if self.lanes or self.closes[0] or self.opens[0] is None:
+        if self.lanes or self.closes[0] or self.first_missing() is not None:
             return
-        if self.ending and self.first_missing() is None:
+        if self.ending:
             self.over = self.ending
-        elif self.side == CLIENT and self.first_missing() is None:
+        elif self.side == CLIENT and self.opens[0] is None:
+            self.over = "fin"
+        elif self.side == CLIENT:
             self.finish_politely()
 
     def answer_detach(self, live: LiveLink) -> None:
@@ -650,6 +751,20 @@ class Part10(Part):
         """Close the connection."""
         if self.opens[0] is not None and not self.closes[0]:
             self.send_close(Close())
+
+
+def legal_state(body: Disposition, delivery: Delivery) -> Value:
+    """What to say of a delivery in a transaction, or of a request to a coordinator, instead."""
+    if not body.role:
+        return None
+    if delivery.link.address == "coordinator":
+        return Rejected(Error(Symbol("amqp:not-allowed"), "the recorded answer is not legal"))
+    live = delivery.link.live
+    coming = None if live is None else live.incoming.get(delivery.place)
+    state = None if coming is None else coming.state
+    if isinstance(state, TransactionalState) and not isinstance(body.state, TransactionalState):
+        return TransactionalState(state.txn_id, body.state)
+    return None
 
 
 def awaited(cue: Cue | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.protocols.v1_0.replay_script import Delivery, Link, Session
-from dissectors.v1_0.bodies import Flow
+from dissectors.v1_0.bodies import Flow, Transfer
 from dissectors.v1_0.values import Value
 
 U32: Final = 1 << 32
@@ -20,11 +20,12 @@ def ahead(one: int, other: int) -> int:
 class LiveDelivery:
     """A delivery that the live peer sends."""
 
-    __slots__ = ("aborted", "link", "number", "parts", "script", "settled", "state")
+    __slots__ = ("aborted", "link", "number", "parts", "script", "settled", "state", "tag")
 
-    def __init__(self, link: LiveLink, number: int) -> None:
+    def __init__(self, link: LiveLink, first: Transfer) -> None:
         self.link = link
-        self.number = number
+        self.number = first.delivery_id or 0
+        self.tag = first.delivery_tag
         self.parts: list[bytes] = []
         self.settled = False
         self.aborted = False

@@ -23,6 +23,7 @@ TIMES: Final = ("creation-time", "absolute-expiry-time", "user-id", "group-seque
 REFERENCES: Final = (*IDS, *ADDRESSES, "txn-id")
 """Fields whose values may be those of another run."""
 BODY: Final = frozenset(("data", "amqp-sequence", "amqp-value"))
+BARE: Final = BODY | {"properties", "application-properties"}
 _MADE_UP: Final = re.compile(r"[0-9a-fA-F]{4,}")
 _LARGE: Final = 1_000_000
 CODES: Final = {name: code for code, name in SECTIONS.items()}
@@ -72,6 +73,14 @@ def fields_of(body: Body, names: object) -> dict[str, str]:
         for field, value in zip(body.row.fields, body, strict=False)
         if field.name in chosen and value is not None
     }
+
+
+def bare_message(payload: bytes) -> bytes:
+    """What an intermediary passes on as it is (3.2)."""
+    for section in walk(payload)[0]:
+        if section.name in BARE:
+            return payload[section.start :]
+    return payload
 
 
 def properties_of(payload: bytes) -> Properties | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.replay import Cue
 from amqpscope.protocols.v1_0.replay_live import LiveDelivery, LiveLink, LiveSession
-from amqpscope.protocols.v1_0.replay_message import compare_ids, describe
+from amqpscope.protocols.v1_0.replay_message import bare_message, compare_ids, describe
 from amqpscope.protocols.v1_0.replay_script import Delivery, Link, Session, address_of, state_name
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v1_0.bodies import (
@@ -223,7 +223,8 @@ class Receiver:
             live.counted = True
         link = live.script
         if link is None:
-            self.refuse(raw, session, live)
+            part.diverge("extra", None, f"attach of link {address_of(body)!r}", part.show(raw))
+            self.refuse(live, "this link is not in the recording")
             return
         cue = link.cues.get("attach")
         recorded = link.attaches[1 - part.side]
@@ -269,17 +270,14 @@ class Receiver:
             if old.address is not None and new.address is not None and old.address != new.address:
                 self.part.values[old.address] = new.address
 
-    def refuse(self, raw: bytes, session: LiveSession, live: LiveLink) -> None:
-        """Refuse a link that nobody recorded."""
+    def refuse(self, live: LiveLink, why: str) -> None:
+        """Refuse a link of the live peer."""
         part = self.part
-        body = self.attaches[id(live)]
-        part.diverge("extra", None, f"attach of link {address_of(body)!r}", part.show(raw))
         own = Attach(live.name, 0, live.sends is False)
         if live.sends:
             own = Attach(live.name, 0, False, initial_delivery_count=0)
         part.attach(live, own)
-        error = Error(Symbol("amqp:not-found"), "this link is not in the recording")
-        part.detach(live, Detach(0, True, error))
+        part.detach(live, Detach(0, True, Error(Symbol("amqp:not-found"), why)))
 
     def detach(self, raw: bytes, live: LiveLink, body: Detach) -> None:
         """The live peer detaches a link."""
@@ -337,7 +335,7 @@ class Receiver:
             return
         coming = live.coming
         if coming is None:
-            coming = live.coming = LiveDelivery(live, body.delivery_id or 0)
+            coming = live.coming = LiveDelivery(live, body)
             live.received += 1
             live.delivery_count = (live.delivery_count + 1) & 0xFFFFFFFF
             session.incoming[coming.number] = coming
@@ -374,6 +372,8 @@ class Receiver:
         live.turn = turn + 1
         live.incoming[turn] = coming
         coming.script = delivery
+        if not coming.settled and delivery.tag is not None and coming.tag is not None:
+            part.tags[delivery.tag] = coming.tag
         told = self.contrast(link, delivery, coming)
         live.changed = bool(part.differences(*told))
         self.compare(delivery.cue, raw, *told)
@@ -382,6 +382,18 @@ class Receiver:
             self.settle(coming, delivery.verdict.state)
         elif instead is not None:
             self.settle(instead, Released())
+
+    def forgo_message(self, left_out: Delivery) -> None:
+        """Do not expect a message back that was never sent."""
+        wanted = bare_message(left_out.payload)
+        links = [link for session in self.script.sessions for link in session.links]
+        for delivery in [delivery for link in links for delivery in link.deliveries]:
+            cue = delivery.cue
+            if cue is None or cue.left <= 0 or bare_message(delivery.payload) != wanted:
+                continue
+            delivery.forgone = True
+            self.part.meet(cue)
+            return
 
     def settle(self, coming: LiveDelivery, state: Value) -> None:
         """Settle a message of the live peer that the script does not settle."""
@@ -396,6 +408,8 @@ class Receiver:
     def find_turn(self, live: LiveLink, link: Link, coming: LiveDelivery) -> int | None:
         """Which recorded message this is: the next, unless one soon after it is the very same."""
         turn, count = live.turn, len(link.deliveries)
+        while turn < count and link.deliveries[turn].forgone:
+            turn += 1
         payload = b"".join(coming.parts)
         if turn >= count:
             late = live.changed and link.deliveries[turn - 1].payload == payload

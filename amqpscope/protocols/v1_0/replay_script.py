@@ -54,8 +54,8 @@ class Answer(NamedTuple):
 class Delivery:
     """A recorded delivery."""
 
-    __slots__ = ("aborted", "answers", "cue", "first", "link", "number", "parts", "place", "sent",
-                 "settled", "state", "verdict")  # fmt: skip
+    __slots__ = ("aborted", "answers", "cue", "first", "forgone", "link", "number", "parts",
+                 "place", "sent", "settled", "state", "tag", "verdict")  # fmt: skip
 
     def __init__(self, link: Link, place: int, frame: Frame, body: Transfer) -> None:
         self.link = link
@@ -63,12 +63,15 @@ class Delivery:
         """Which one of its link it is, from 0."""
         self.first = frame
         self.number = body.delivery_id
+        self.tag = body.delivery_tag
         self.parts: list[bytes] = []
         self.settled = bool(body.settled)
         self.state: Value = body.state
         self.aborted = False
         self.sent = False
         """We have sent it to the live peer."""
+        self.forgone = False
+        """The live peer does not send it, as we have not sent it before."""
         self.answers: deque[Answer] = deque()
         self.verdict: Disposition | None = None
         """What we have answered to it."""

@@ -42,7 +42,13 @@ class Setup:
     def send_header(self, layer: int) -> None:
         """Begin a layer."""
         self.sent[layer == SASL] = True
-        self.part.out += encode_header(layer)
+        self.send(encode_header(layer))
+
+    def send(self, raw: bytes) -> None:
+        """Send a header or SASL frame, if it is legal."""
+        finding = self.part.put(raw)
+        if finding is not None:
+            self.refuse(f"{finding.rule} {finding.message}")
 
     def receive(self, unit: Unit) -> None:
         """Take a header or SASL frame of the live peer."""
@@ -80,7 +86,7 @@ class Setup:
         recorded = self.script.headers
         refusal = recorded[1][0] if recorded[1] else b""
         if refusal and recorded[0] and refusal != recorded[0][0] and not self.script.opens[1]:
-            self.part.out += refusal
+            self.send(refusal)
             self.part.over = "fin"
         elif version != (1, 0, 0) or layer not in (AMQP, SASL):
             self.send_header(AMQP)
@@ -88,7 +94,7 @@ class Setup:
         elif layer == SASL:
             self.send_header(SASL)
             offered = Array(0xA3, map(Symbol, self.offered()))
-            self.part.out += encode_frame(SaslMechanisms(offered))
+            self.send(encode_frame(SaslMechanisms(offered)))
         else:
             self.send_header(AMQP)
             self.part.ready = True
@@ -107,7 +113,7 @@ class Setup:
             self.part.over = self.part.ending or "fin"
             return
         code = 0 if outcome is None else outcome.code or 0
-        self.part.out += encode_frame(SaslOutcome(code))
+        self.send(encode_frame(SaslOutcome(code)))
         if code:
             self.part.over = "fin"
 
@@ -121,7 +127,7 @@ class Setup:
                 "put user:password@ into the URL"
             )
             return
-        self.part.out += encode_frame(made)
+        self.send(encode_frame(made))
 
     def choose(self, offered: list[str]) -> SaslInit | None:
         """What to answer to the mechanisms that a server offers; None where nothing fits."""

@@ -77,6 +77,10 @@ class Talk(talk.Talk):
         elif not gap.snapped:
             self.tracker.shake(gap.sender)
 
+    def locate(self, frame: Frame) -> shared.Event:
+        """Say what a frame means, as the model is before it."""
+        return self.tracker.locate(frame)
+
     def take(self, frame: Frame, rules: RuleSet | None) -> shared.Event:
         """Place a numbered frame in the model and let the rules look at it."""
         tracker = self.tracker

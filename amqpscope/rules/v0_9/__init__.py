@@ -196,14 +196,15 @@ class Reporter(registry.Reporter):
         )
         if self.proves(certainty, severity):
             cause = cause_of(found, fault, channel)
-            if cause is None:
+            if cause is None and not self.trial:
                 place, since = touched_by(found, fault, channel)
                 connection.breaches.touch(place, fault, since)
-            else:
+            elif cause is not None:
                 fault.sure = False
                 message += consequence(cause)
                 related = (*related, (cause.mark, EARLIER))
-        connection.blame(fault)
+        if not self.trial:
+            connection.blame(fault)
         self.write(
             sure=fault.sure, peer=fault.peer, mark=fault.mark, severity=severity, message=message,
             path=path, channel=channel, link="", related=related,

@@ -150,14 +150,15 @@ class Reporter(registry.Reporter):
         fault.path, fault.severity = path, severity or self.running.severity
         if self.proves(certainty, severity):
             cause = cause_of(found, fault)
-            if cause is None:
+            if cause is None and not self.trial:
                 place, since = touched_by(found, fault)
                 connection.breaches.touch(place, fault, since)
-            else:
+            elif cause is not None:
                 fault.sure = False
                 message += consequence(cause)
                 related = (*related, (cause.mark, EARLIER))
-        connection.blame(fault)
+        if not self.trial:
+            connection.blame(fault)
         name = "" if link is None else link.name
         if about is None and mark is None:
             name = link_name(found) or name

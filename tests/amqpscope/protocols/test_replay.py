@@ -21,7 +21,13 @@ ILLEGAL = (
     "v091_pika_chanerr-rabbitmq.pcap",
     "v10_proton-labbroker_filters.pcap",
     "v10_proton-labbroker_received_state.pcap",
+    "v10_proton-labbroker_tx.pcap",
+    "v10_proton-labbroker_types.pcap",
     "v10_proton-rhea_filters.pcap",
+    "v10_proton-rhea_tx.pcap",
+    "v10_proton-rhea_types.pcap",
+    "v10_protoncpp-qpidd_tx.pcapng",
+    "v10_rhea-rabbitmq_types.pcap",
 )
 """Parts of these are only played when that is asked for."""
 KEYS = {
