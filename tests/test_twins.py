@@ -21,6 +21,7 @@ ELSEWHERE = (
     # The command line is tested as users run it.
     ("amqpscope/cli", "__init__ inputs options output progress", "amqpscope/cli/test_read.py"),
     ("amqpscope/cli", "trace", "amqpscope/cli/test_broker.py"),
+    ("amqpscope/cli", "pipeline_tables", "amqpscope/spark/test_query.py"),
     ("amqpscope/cli", "pipeline", "amqpscope/spark/test_remote.py"),
     ("amqpscope/cli", "rules", "amqpscope/cli/test_lint.py"),
     ("amqpscope/cli", "tls_options", "amqpscope/proxy/test_tls_peers.py"),
@@ -113,6 +114,7 @@ ELSEWHERE = (
     # What workers do is tested without Spark, and the whole with it.
     ("amqpscope/spark", "__init__ outcome stages", "amqpscope/spark/test_job.py"),
     ("amqpscope/spark", "stream_numbering", "amqpscope/spark/test_follow.py"),
+    ("amqpscope/spark", "delta", "amqpscope/spark/test_directory.py"),
     ("amqpscope/spark", "deliveries gather messages minutes", "amqpscope/spark/test_tables.py"),
     ("amqpscope/spark", "numbering", "amqpscope/spark/test_parts.py"),
     ("amqpscope/spark", "records replay", "amqpscope/spark/test_shares.py"),

@@ -14,6 +14,7 @@ import click
 from amqpscope.cli.inputs import Inputs, ReaderOptions, make_selection
 from amqpscope.cli.options import reader_options
 from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing, terminal_width
+from amqpscope.cli.pipeline_tables import compact, sql, vacuum
 
 if TYPE_CHECKING:
     from amqpscope.check.selection import Selection
@@ -29,7 +30,12 @@ def pipeline() -> None:
     amqpscope pipeline run captures/ --out tables
     amqpscope pipeline report tables
     amqpscope pipeline report tables --format html -o report.html
+    amqpscope pipeline sql "SELECT rule, count(*) FROM findings GROUP BY rule" tables
     """
+
+
+for _command in (sql, compact, vacuum):
+    pipeline.add_command(_command)
 
 
 @pipeline.command()
@@ -126,7 +132,7 @@ def run(inputs: tuple[str, ...], **options: Any) -> None:
     What workers cannot open themselves, Spark reads and copies for the time of the run: files
     of up to --copy-limit, as it holds them in memory.
 
-    The tables (Parquet, by day): captures, connections, sessions, links, deliveries, findings,
+    The tables (Delta Lake, by day): captures, connections, sessions, links, deliveries, findings,
     statistics, quarantine; with --frames also frames. What was processed before is left out;
     a run that is interrupted leaves nothing behind.
 
@@ -239,7 +245,7 @@ class Run:
                 spark, inputs, options["out"], self.work, self.batch,
                 options["idle"], options["patience"],
             )  # fmt: skip
-            return self.code(spark, Outcome())
+            return self.code(Outcome())
         outcome = batch(
             spark, inputs, options["out"], work=self.work, ring=options["ring"],
             size=max(int(options["megabytes"] * 1e6), 1000), told=progress.tell,
@@ -247,7 +253,7 @@ class Run:
         )  # fmt: skip
         progress.close()
         self.summary(outcome)
-        return self.code(spark, outcome)
+        return self.code(outcome)
 
     def batch(self, outcome: Outcome) -> None:
         """One line for a batch of a stream."""
@@ -264,20 +270,21 @@ class Run:
         with printing():
             click.echo(f"batch {outcome.run}: {', '.join(words)}")
 
-    def code(self, spark: Any, outcome: Outcome) -> int:
+    def code(self, outcome: Outcome) -> int:
         """As lint's, over all that is in the tables."""
+        import pyarrow.dataset as ds
+
         from amqpscope.findings import SEVERITIES
-        from amqpscope.spark.manifest import Directory
-        from amqpscope.spark.tables import read_table
+        from amqpscope.spark.tables import Snapshot
 
         if outcome.quarantined:
             return UNREADABLE
         if self.choice.fail_on == "never":
             return 0
         severities = SEVERITIES[: SEVERITIES.index(self.choice.fail_on) + 1]
-        findings = read_table(spark, Directory(self.options["out"]), "findings")
-        words = ", ".join(f"'{severity}'" for severity in severities)
-        return int(bool(findings.where(f"severity in ({words})").limit(1).collect()))
+        chosen = ds.field("severity").isin(severities)
+        findings = Snapshot(self.options["out"]).rows("findings", ("severity",), chosen)
+        return int(next(findings, None) is not None)
 
     def summary(self, outcome: Outcome) -> None:
         """What was done."""

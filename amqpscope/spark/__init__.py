@@ -16,9 +16,9 @@ only numbering, and that is made up for afterwards:
 Modules, in the order in which data flows: `list_spark`, `list_arrow` and `plan` (what is to be
 read), `copies` (what workers cannot open), `records` (octets to segments), `worker` and `replay`
 (segments to Steps), `gather` (Steps to rows), `numbering`, `parts` (rows to Parquet), `stages`
-(these as Spark runs them), `job` (all of it), `manifest` and `tables` (where it ends up), `report`;
-`arrivals`, `state_codec`, `stream_numbering` and `follow` do the same for a stream; `source` offers
-frames to notebooks.
+(these as Spark runs them), `job` (all of it), `stored`, `delta`, `manifest`, `directory` and
+`tables` (where it ends up), `report`; `arrivals`, `state_codec`, `stream_numbering` and `follow` do
+the same for a stream; `source` offers frames to notebooks.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def run_pipeline(
 ) -> Outcome:
     """Turn captures into tables; those that are done already are left out."""
     from amqpscope.spark.copies import LIMIT
+    from amqpscope.spark.directory import Directory
     from amqpscope.spark.job import Job
     from amqpscope.spark.list_spark import list_rings, require_known
-    from amqpscope.spark.manifest import Directory
     from amqpscope.spark.plan import SLICE
     from amqpscope.spark.work import Work as DefaultWork
 

@@ -3,8 +3,8 @@
 A streaming query reads complete files, hands the segments of each connection to its own state, and
 gets back blocks of rows. The state of a connection is its replay, pickled (see `state_codec`); a
 timer closes connections that have been silent for long, and forgets those that are over. Each batch
-is committed like a run of its own. The number of the batch goes into the manifest, so a batch that
-Spark repeats after a crash is not written twice.
+is committed like a run of its own, with the number of the batch, so one that Spark repeats after a
+crash is not written twice.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import fs
 
 from amqpscope.spark import arrivals, stages
+from amqpscope.spark.delta import Change
+from amqpscope.spark.directory import Directory
 from amqpscope.spark.files import absolute, local_path, locate, reason_of
 from amqpscope.spark.gather import ACCEPTED, ORDER
 from amqpscope.spark.list_spark import ListingError, require_known
-from amqpscope.spark.manifest import Directory, Done, ManifestError, State
+from amqpscope.spark.manifest import Done, ManifestError
 from amqpscope.spark.numbering import decoded, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows
-from amqpscope.spark.parts import by_day, layout
+from amqpscope.spark.parts import Writer
 from amqpscope.spark.plan import File
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.state_codec import Keeper, refusal, refused, rows_of, stamp
 from amqpscope.spark.stream_numbering import Running
+from amqpscope.spark.terms import terms_of
 from amqpscope.spark.unpickling import loads
 from amqpscope.spark.worker import FileNumbers, Scan
 
@@ -58,6 +60,7 @@ OUTPUT: Final = "table string, ring string, rows bigint, data binary"
 PARTITIONS: Final = "spark.sql.shuffle.partitions"
 MANY: Final = "200"
 """What Spark takes when nobody says how many, and each costs a third of a second a batch."""
+CHECKPOINT: Final = "_checkpoint"
 PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -150,15 +153,31 @@ class Follow:
         self.idle, self.linger, self.patience, self.every = IDLE, LINGER, PATIENCE, EVERY
         self.limit = arrivals.BATCH
         self.state = self.directory.open()
-        if self.state.run and "batch" not in self.state.summary:
+        self.stamp = stamp().decode()
+        self._require_same(out)
+        self.running = Running(self.directory, self.state.run)
+        self.places = {ring: self.state.rings.count(ring) for ring in self.state.rings}
+        """How many files of each ring are done."""
+        self.run = self.state.run
+        self.done = -1 if self.state.batch is None else self.state.batch
+        """The last batch that is in the tables."""
+
+    def _require_same(self, out: str) -> None:
+        """ManifestError when the tables are not those of a stream that can go on here."""
+        if not self.state.run:
+            return
+        if self.state.batch is None:
             raise ManifestError(
                 f"{out}: has tables of a run without --follow; give another directory"
             )
-        self.stamp = stamp().decode()
-        written = self.state.summary.get("stamp", "")
-        if self.state.run and written != self.stamp:
+        stamps = {self.state.rings[ring].stamp or "" for ring in self.state.rings}
+        for written in stamps - {self.stamp}:
             raise ManifestError(f"{out}: {refusal(written)}")
-        self.running = Running(self.directory)
+        if not self.directory.names(CHECKPOINT):
+            raise ManifestError(
+                f"{out}: {CHECKPOINT} is gone, and with it the state of all connections; follow"
+                " into another directory"
+            )
 
     def start(self) -> StreamingQuery:
         """Begin, or go on where the stream stopped."""
@@ -183,7 +202,7 @@ class Follow:
         )  # fmt: skip
         return (
             blocks.writeStream.foreachBatch(self.batch)
-            .option("checkpointLocation", f"{self.directory.path}/_checkpoint")
+            .option("checkpointLocation", f"{self.directory.path}/{CHECKPOINT}")
             .trigger(processingTime=f"{self.every} seconds")
             .start()
         )
@@ -192,29 +211,29 @@ class Follow:
         """Commit what a batch gave; nothing if that was done before a crash."""
         # Also what is not written again has to be evaluated: Spark wants each state to be kept.
         rows = blocks.collect()
-        if not rows or self.state.summary.get("batch", -1) >= number:
+        if not rows or number <= self.done:
             return
         outcome = self.write(rows, number)
         self.told(outcome)
 
     def write(self, rows: list[Any], number: int) -> Outcome:
         """Number the rows of a batch, write and commit them."""
-        run = self.state.run + 1
-        outcome = Outcome(run)
+        self.run += 1
+        outcome = Outcome(self.run)
         told = [row.data for row in rows if row.table == "_scan"]
         files = [loads(data, File, Scan, FileNumbers) for data in told]
-        rings = dict(self.state.rings)
         files.sort(key=lambda each: (each[2].ring, each[1]))
+        done: dict[str, Done] = {}
         paths: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for file, base, scan in files:
-            note_file(rings, outcome, file, scan, run)
-            rings[scan.ring].arguments = list(self.work.arguments)
+            self.note(done, outcome, file, scan)
             paths[scan.ring].append((file.path, base))
         blobs: dict[tuple[str, str], list[bytes]] = defaultdict(list)
         for row in rows:
             blobs[row.table, row.ring].append(row.data)
+        target = self.directory.begin(self.run)
         self.running.next(
-            run,
+            self.run,
             {ring: data for (table, ring), data in blobs.items() if table == ORDER},
             {ring: data for (table, ring), data in blobs.items() if table == ACCEPTED},
             {scan.ring: base + scan.packets for _, base, scan in files},
@@ -231,31 +250,27 @@ class Follow:
         for table, plain in (("captures", captures), ("quarantine", quarantine)):
             if plain:
                 tables[table].append(with_day(table_of(table, plain)))
+        writer, changes = Writer(target), defaultdict[str, Change](Change)
         for table, parts in tables.items():
-            self.put(run, table, pa.concat_tables(parts))
+            writer.add(table, pa.concat_tables(parts))
+        for each in writer.close():
+            changes[each.table].added.append(each.file)
         count(outcome, tables)
-        summary = {"batch": number, "stamp": self.stamp, "files": outcome.files,
-                   "frames": outcome.frames, "findings": dict(outcome.findings)}  # fmt: skip
-        self.state = State(run, rings, [], summary)
-        self.directory.commit(self.state)
+        self.directory.commit(self.run, changes, done, batch=number, places=self.places)
+        for ring, new in done.items():
+            self.places[ring] = self.places.get(ring, 0) + len(new.files)
+        self.done = number
         return outcome
 
-    def put(self, run: int, table: str, rows: pa.Table) -> None:
-        """Write rows of a table to staging, by day."""
-        for day, own in by_day(rows):
-            sink = pa.BufferOutputStream()
-            pq.write_table(own, sink, **layout(table))
-            data = bytes(sink.getvalue())
-            self.directory.stage(run, f"{table}/day={day}", "part.parquet", data)
-
-
-def note_file(rings: dict[str, Done], outcome: Outcome, file: File, scan: Scan, run: int) -> None:
-    """A file is done."""
-    done = rings.get(scan.ring)
-    rings[scan.ring] = Done([*(done.files if done else []), file], run, fresh=[file.path])
-    outcome.files += 1
-    outcome.octets += file.size
-    outcome.packets += scan.packets
+    def note(self, done: dict[str, Done], outcome: Outcome, file: File, scan: Scan) -> None:
+        """A file is done."""
+        if scan.ring not in done:
+            arguments = list(self.work.arguments)
+            done[scan.ring] = Done([], self.run, arguments, terms_of(self.work), stamp=self.stamp)
+        done[scan.ring].files.append(file)
+        outcome.files += 1
+        outcome.octets += file.size
+        outcome.packets += scan.packets
 
 
 def count(outcome: Outcome, tables: dict[str, list[pa.Table]]) -> None:

@@ -11,7 +11,7 @@ replay   rings that are one slice: in one process each, like `lint`, which write
          all others: from their segments, shuffled by ring and connection and sorted by packet
 follow   messages of rings of several slices from one connection to another, a process a ring
 number   order keys become frame numbers, slice by slice (see `replay` and `numbering`)
-write    what is staged, by table and day; then the manifest makes all of it visible at once
+write    what is staged, by table and day; then commit all files to their tables
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ import numpy as np
 
 from amqpscope.spark import stages
 from amqpscope.spark.copies import LIMIT, Copies
+from amqpscope.spark.delta import Change, files_of
+from amqpscope.spark.directory import COPIES, Directory, with_rings
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
-from amqpscope.spark.manifest import COPIES, Directory, Done, ManifestError, State
+from amqpscope.spark.manifest import Done, ManifestError, State
 from amqpscope.spark.numbering import Numbers, ranked, table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows, overlapping
 from amqpscope.spark.parts import Staged, Writer, Written, changed
 from amqpscope.spark.plan import SLICE, File, Ring, Share, packed, slice_up
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
-from amqpscope.spark.tables import read_table
+from amqpscope.spark.stored import Stored, Target
 from amqpscope.spark.terms import terms_of
 from amqpscope.spark.unpickling import loads
 from amqpscope.spark.work import Work
@@ -94,9 +96,10 @@ class Job:
             return self.outcome
         self.outcome.notes += self._reasons()
         try:
+            self.directory.begin(self.run_number)
             self._process()
         except BaseException as error:
-            self.directory.discard(self.run_number)
+            self.directory.discard(self.state, self.run_number)
             broken = changed(str(error))
             if broken:
                 raise ManifestError(broken) from error
@@ -123,20 +126,16 @@ class Job:
         blocks = self._replay(plans) if plans else None
         self._follow_messages(larger)
         numbers = self._numbers(blocks, plans)
-        removed = self._write(blocks, numbers)
-        rings = dict(self.state.rings)
+        changes = self._write(blocks, numbers)
+        done = {}
         for ring in self.rings:
             locked = any(scan.notes for scan in self.scans[ring.name])
-            terms = replace(self.terms, locked=locked)
-            rings[ring.name] = Done(
-                ring.files, self.run_number, list(self.work.arguments), terms,
-                self.state.fresh_files(ring),
+            done[ring.name] = Done(
+                ring.files, self.run_number, list(self.work.arguments),
+                replace(self.terms, locked=locked), self.state.first_runs(ring, self.run_number),
             )  # fmt: skip
-        summary = {
-            "files": self.outcome.files, "frames": self.outcome.frames,
-            "findings": dict(self.outcome.findings),
-        }  # fmt: skip
-        self.directory.commit(State(self.run_number, rings, removed, summary))
+        self.told("committing", 0)
+        self.directory.commit(self.run_number, changes, done, again=self._again())
 
     # Copying, cutting and scanning.
 
@@ -197,7 +196,7 @@ class Job:
         indexes = {ring.name: at for at, ring in enumerate(self.rings)}
         units = self._units(rings)
         self.told("replaying", len(units))
-        run = stages.whole_rings(units, indexes, self.work, self._parts())
+        run = stages.whole_rings(units, indexes, self.work, self._target())
         for told in stages.results(self.spark, len(units), run):
             self._take(told.scans)
             self.written += told.written
@@ -208,11 +207,11 @@ class Job:
         indexes = {ring.name: at for at, ring in enumerate(self.rings)}
         shares = [Share(ring.name, 0, list(chain.from_iterable(ring.slices))) for ring in rings]
         self.told("following messages", len(shares))
-        run = stages.followed_rings(shares, indexes, self.work, self._parts())
+        run = stages.followed_rings(shares, indexes, self.work, self._target())
         self.followed = list(chain.from_iterable(stages.results(self.spark, len(shares), run)))
 
-    def _parts(self) -> str:
-        return self.directory.parts(self.run_number)
+    def _target(self) -> Target:
+        return self.directory.target(self.run_number)
 
     def _replay(self, plans: dict[str, RingPlan]) -> DataFrame:
         """Replay rings of several slices, and write all blocks to staging; what is there."""
@@ -343,8 +342,8 @@ class Job:
 
     # Writing.
 
-    def _write(self, blocks: DataFrame | None, numbers: dict[int, Numbers]) -> list[str]:
-        """Write all tables to staging; the files that they replace."""
+    def _write(self, blocks: DataFrame | None, numbers: dict[int, Numbers]) -> dict[str, Change]:
+        """Write the files of all tables; these, and those that they replace."""
         self.told("writing", 0)
         written = self.written + self._finished_staged(self.staged, numbers)
         whole = {ring: replace(each, whole=True) for ring, each in numbers.items()}
@@ -352,20 +351,25 @@ class Job:
         if blocks is not None:
             written += self._finished(blocks, numbers)
         captures, quarantine = self._file_rows()
-        writer = Writer(self._parts())
+        writer = Writer(self._target())
         for table, plain in (("captures", captures), ("quarantine", quarantine)):
             if plain:
                 writer.add(table, with_day(table_of(table, plain)))
         written += writer.close()
-        self.directory.adopt(self.run_number, written)
         self._count(written)
-        return self._replaced()
+        changes: dict[str, Change] = defaultdict(Change)
+        kept, replaced = self._replaced()
+        for each in written + kept:
+            changes[each.table].added.append(each.file)
+        for table, file in replaced:
+            changes[table].removed.append(file)
+        return changes
 
     def _finished_staged(self, staged: list[Staged], numbers: dict[int, Numbers]) -> list[Written]:
         """Write the small tables of whole rings, with enough rows in each file."""
         few = sum(each.rows for each in staged) // ROWS_A_FILE + 1
         groups = [group for at in range(few) if (group := staged[at::few])]
-        run = stages.staged_rows(groups, numbers, self._parts())
+        run = stages.staged_rows(groups, numbers, self._target())
         return list(chain.from_iterable(stages.results(self.spark, len(groups), run)))
 
     def _finished(self, blocks: DataFrame, numbers: dict[int, Numbers]) -> list[Written]:
@@ -374,7 +378,7 @@ class Job:
         few = sum(row[1] for row in counts if row[0] in TABLES) // ROWS_A_FILE + 1
         wanted = ", ".join(f"'{table}'" for table in (ORDER, *TABLES))
         ordered = in_slices(blocks.where(f"table in ({wanted})"), max(few, self._tasks()))
-        run = stages.final_rows(numbers, self._parts())
+        run = stages.final_rows(numbers, self._target())
         return list(chain.from_iterable(stages.told(ordered.mapInArrow(run, stages.DONE))))
 
     def _count(self, written: list[Written]) -> None:
@@ -401,28 +405,23 @@ class Job:
                 files.append((ring.name, file, packets, known, notes))
         return file_rows(files, self.outcome)
 
-    def _replaced(self) -> list[str]:
-        """Take the old rows of changed rings away: keep what else their files have."""
-        changed = [ring.name for ring in self.rings if ring.name in self.state.rings]
-        removed: list[str] = []
-        if not changed:
-            return removed
-        from pyspark.sql import functions as f
+    def _again(self) -> frozenset[str]:
+        """Rings of which tables have rows already."""
+        return frozenset(ring.name for ring in self.rings if ring.name in self.state.rings)
 
-        for table in TABLES:
-            rows = read_table(self.spark, self.directory, table)
-            if not self.directory.days(table):
-                continue
-            old = rows.where(f.col("ring").isin(changed))
-            paths = [row[0] for row in old.select("_metadata.file_path").distinct().collect()]
-            if paths:
-                kept = rows.where(f.col("_metadata.file_path").isin(paths))
-                kept = kept.where(~f.col("ring").isin(changed))
-                path = self.directory.staging(self.run_number, table)
-                kept = kept.select(*rows.columns).coalesce(1)
-                kept.write.mode("append").partitionBy("day").parquet(path)
-                removed += [self.directory.relative(path) for path in paths]
-        return removed
+    def _replaced(self) -> tuple[list[Written], list[tuple[str, Stored]]]:
+        """Take the old rows of rings away: files with what else there was, and the old files."""
+        again = self._again()
+        files: list[tuple[str, Stored]] = []
+        for table in TABLES if again else ():
+            found = self.directory.version(table, self.state)
+            if found is not None:
+                files += [(table, file) for file in with_rings(files_of(found), again)]
+        run = stages.kept_rows(files, again, self._target())
+        results = stages.results(self.spark, len(files), run)
+        written = chain.from_iterable(written for _, written in results)
+        replaced = chain.from_iterable(replaced for replaced, _ in results)
+        return list(written), list(replaced)
 
 
 def in_slices(blocks: DataFrame, tasks: int) -> DataFrame:

@@ -1,14 +1,15 @@
 """Tables as workers write them: Parquet files, straight from Arrow.
 
-To hand each row to the JVM and have it written there takes longer than finding it. A task that
-is repeated writes anew, under other names, below `_parts`; only files that a task told of when it
-ended well are adopted into the tables.
+To hand each row to the JVM and have it written there takes longer than finding it. Files lie below
+their table from the start. A task that is repeated writes them again, under other names; only
+files that a task reported when it ended well are committed to the table.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -17,7 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from amqpscope.spark.files import locate, open_octets
-from amqpscope.spark.schema import TABLES
+from amqpscope.spark.schema import TABLES, arrow_schema
+from amqpscope.spark.stored import Stored, Target, prefix, stats_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +40,7 @@ class Written(NamedTuple):
     """A file that is complete."""
 
     table: str
-    day: str
-    name: str
-    """Below the directory of parts."""
+    file: Stored
     rows: int
     frames: int
     """Those of its connections, where it has such."""
@@ -51,14 +51,17 @@ class Written(NamedTuple):
 class PartFile:
     """A file of one table and day that is being written."""
 
-    def __init__(self, place: str, table: str, day: str, schema: pa.Schema) -> None:
-        system, root = locate(place)
+    def __init__(self, target: Target, table: str, day: str, schema: pa.Schema) -> None:
+        system, root = locate(target.path)
         self.table, self.day = table, day
-        self.name = f"{table}/{day}/{uuid4().hex}.parquet"
-        path = f"{root}/{self.name}"
+        self.name = f"day={day}/{prefix(target.run)}{uuid4().hex}.parquet"
+        path = f"{root}/{table}/{self.name}"
         system.create_dir(path.rpartition("/")[0], recursive=True)
         self.sink = system.open_output_stream(path)
-        self.writer = pq.ParquetWriter(self.sink, schema, **layout(table))
+        self.known: list[pq.FileMetaData] = []
+        self.writer = pq.ParquetWriter(
+            self.sink, schema, metadata_collector=self.known, **layout(table)
+        )
         self.waiting: list[pa.Table] = []
         self.held = self.rows = self.frames = 0
         self.severities: Counter[str] = Counter()
@@ -86,16 +89,17 @@ class PartFile:
         """Finish the file."""
         self.flush()
         self.writer.close()
+        size = self.sink.tell()
         self.sink.close()
-        counts = dict(self.severities)
-        return Written(self.table, self.day, self.name, self.rows, self.frames, counts)
+        file = Stored(self.name, size, self.day, stats_of(self.known))
+        return Written(self.table, file, self.rows, self.frames, dict(self.severities))
 
 
 class Writer:
     """The files that one task writes."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
+    def __init__(self, target: Target) -> None:
+        self.target = target
         self.files: dict[tuple[str, str], PartFile] = {}
         self.written: list[Written] = []
 
@@ -106,7 +110,7 @@ class Writer:
             if file is None:
                 if len(self.files) >= OPEN:
                     self.close()
-                file = PartFile(self.place, table, day, own.schema)
+                file = PartFile(self.target, table, day, own.schema)
                 self.files[table, day] = file
             file.add(own)
 
@@ -125,7 +129,7 @@ class Staged(NamedTuple):
     """A file of blocks of many rings and tables, of which the tables are still to be written."""
 
     name: str
-    """Below the directory of parts."""
+    """Below the staging area of the run."""
     rows: int
 
 
@@ -183,6 +187,22 @@ def staged_blocks(place: str, staged: Staged) -> list[tuple[int, str, bytes]]:
                 f"{place}/{staged.name} is not what was staged there: {reason}"
             ) from error
     return list(zip(*columns, strict=True))
+
+
+def rows_without(
+    target: Target, table: str, file: Stored, rings: frozenset[str]
+) -> pa.Table | None:
+    """The rows of a file that are not of these rings, with their day; None: it has no others."""
+    system, root = locate(target.path)
+    path = f"{root}/{table}/{file.path}"
+    wanted = pa.array(sorted(rings), pa.string())
+    found = pq.read_table(path, schema=arrow_schema(table), filesystem=system, partitioning=None)
+    own = pc.is_in(found["ring"], wanted)
+    if not pc.any(own).as_py():
+        return None
+    kept = found.filter(pc.invert(own))
+    day = pa.scalar(date.fromisoformat(file.day or ""), pa.date32())
+    return kept.append_column("day", pa.repeat(day, len(kept)))
 
 
 def changed(text: str) -> str | None:

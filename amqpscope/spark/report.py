@@ -8,49 +8,23 @@ it, the number of the frame in the ring, and the command that opens it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-import pyarrow as pa
 import pyarrow.dataset as ds
 
 from amqpscope.findings import SEVERITIES
 from amqpscope.insight.statistics import Histogram
-from amqpscope.spark.manifest import Directory
 from amqpscope.spark.report_places import Place, Places, Report, Row
-from amqpscope.spark.schema import arrow_schema
+from amqpscope.spark.tables import Snapshot
 
 VERSION: Final = 1
-ROWS: Final = 100_000
 UNKNOWN: Final = "(unknown)"
-
-
-class Tables:
-    """The tables of a directory, row by row."""
-
-    def __init__(self, path: str) -> None:
-        self.directory = Directory(path)
-        self.state = self.directory.read()
-
-    def rows(
-        self, table: str, columns: tuple[str, ...], chosen: ds.Expression | None = None
-    ) -> Iterator[Row]:
-        """Some columns of all rows."""
-        schema = arrow_schema(table).append(pa.field("day", pa.string()))
-        root = f"{self.directory.root}/{table}"
-        if not self.directory.names(table):
-            return
-        data = ds.dataset(
-            root, schema=schema, format="parquet", filesystem=self.directory.system,
-            partitioning=ds.partitioning(pa.schema([("day", pa.string())]), flavor="hive"),
-        )  # fmt: skip
-        for batch in data.to_batches(columns=list(columns), filter=chosen, batch_size=ROWS):
-            yield from batch.to_pylist()
 
 
 def make_report(path: str, top: int) -> Report:
     """Everything that is shown."""
-    tables = Tables(path)
+    tables = Snapshot(path)
     connections = {
         (row["ring"], row["connection"]): row
         for row in tables.rows(
@@ -133,7 +107,8 @@ class Findings:
             (product, row["peer"]), {"product": product, "peer": row["peer"], **nothing(row)}
         )
         mine = self.connections.setdefault((row["ring"], row["connection"]), nothing(row))
-        day = self.days.setdefault(row["day"], {"day": row["day"], **nothing(row)})
+        when = str(row["day"])
+        day = self.days.setdefault(when, {"day": when, **nothing(row)})
         for each in (rule, known, mine, day):
             each["count"] += 1
             each["example"] = min(each["example"], row, key=gravity)
@@ -196,7 +171,7 @@ def gravity(row: Row) -> tuple[int, str, int]:
 class Links:
     """Stalls by connection, numbers by address and sender, and all latencies."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Snapshot) -> None:
         self.stalls: Counter[Place] = Counter()
         self.longest: dict[Place, Row] = {}
         """The session or link with the longest of them."""
@@ -262,7 +237,7 @@ def idleness(row: Row) -> tuple[int, str, int, str]:
     return -row["deliveries"], row["ring"], row["connection"], row["name"] or ""
 
 
-def slowest(tables: Tables, links: Links, places: Places) -> Report | None:
+def slowest(tables: Snapshot, links: Links, places: Places) -> Report | None:
     """The delivery that took longest to be settled."""
     link = links.slowest
     if link is None:

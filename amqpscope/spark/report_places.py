@@ -18,7 +18,7 @@ from amqpscope.capture.ring import in_order, ring_in
 from amqpscope.spark.files import local_path
 
 if TYPE_CHECKING:
-    from amqpscope.spark.manifest import Done
+    from amqpscope.spark.manifest import Rings
 
 Report = dict[str, Any]
 Row = dict[str, Any]
@@ -31,9 +31,7 @@ LAST = "\U0010ffff"
 class Places:
     """Which capture has a packet of a ring, how to open it, and who talks on a connection."""
 
-    def __init__(
-        self, captures: list[Row], connections: dict[Place, Row], rings: dict[str, Done]
-    ) -> None:
+    def __init__(self, captures: list[Row], connections: dict[Place, Row], rings: Rings) -> None:
         self.connections = connections
         self.rings = rings
         self.files: dict[str, list[tuple[int, int, str]]] = defaultdict(list)

@@ -309,6 +309,14 @@ def arrow_schema(table: str) -> pa.Schema:
     return pa.schema([(c.name, _arrow_type(c.type)) for c in TABLES[table]])
 
 
+@cache
+def table_schema(table: str) -> pa.Schema:
+    """A table's columns for Arrow, with the day."""
+    import pyarrow as pa
+
+    return arrow_schema(table).append(pa.field("day", pa.date32()))
+
+
 def _arrow_type(name: str) -> pa.DataType:
     import pyarrow as pa
 

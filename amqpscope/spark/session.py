@@ -28,7 +28,7 @@ from amqpscope.wording import reason_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NEEDED: Final = ("pyspark", "pyarrow", "pandas", "google.protobuf")
+NEEDED: Final = ("pyspark", "pyarrow", "pandas", "google.protobuf", "deltalake", "duckdb")
 OLDEST: Final = 17
 CONNECT_PORT: Final = 15002
 PATIENCE: Final = 10.0

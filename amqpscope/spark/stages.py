@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from amqpscope.spark.numbering import Keys, Numbers
     from amqpscope.spark.parts import Staged, Written
+    from amqpscope.spark.stored import Stored, Target
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -112,7 +113,9 @@ class Told(NamedTuple):
     staged: list[Staged]
 
 
-def whole_rings(units: list[list[Share]], indexes: dict[str, int], work: Work, parts: str) -> Stage:
+def whole_rings(
+    units: list[list[Share]], indexes: dict[str, int], work: Work, target: Target
+) -> Stage:
     """Replay rings that are one slice each; all rows are written at once."""
 
     def run(batches: Batches) -> Batches:
@@ -120,7 +123,7 @@ def whole_rings(units: list[list[Share]], indexes: dict[str, int], work: Work, p
         from amqpscope.spark.parts import Together, Writer
 
         calm()
-        rules, writer, small = work.choice.rules(), Writer(parts), Together(parts)
+        rules, writer, small = work.choice.rules(), Writer(target), Together(target.staging)
         scans: list[Scan] = []
         for share in (share for number in numbers_in(batches) for share in units[number]):
             for found in replay_whole(share, work, rules):
@@ -135,7 +138,9 @@ def whole_rings(units: list[list[Share]], indexes: dict[str, int], work: Work, p
     return run
 
 
-def followed_rings(shares: list[Share], indexes: dict[str, int], work: Work, parts: str) -> Stage:
+def followed_rings(
+    shares: list[Share], indexes: dict[str, int], work: Work, target: Target
+) -> Stage:
     """Follow the messages of larger rings from connection to connection, each ring in one task."""
 
     def run(batches: Batches) -> Batches:
@@ -143,7 +148,7 @@ def followed_rings(shares: list[Share], indexes: dict[str, int], work: Work, par
         from amqpscope.spark.parts import Together
 
         calm()
-        rules, small = work.choice.rules(), Together(parts)
+        rules, small = work.choice.rules(), Together(target.staging)
         for share in (shares[number] for number in numbers_in(batches)):
             for found in follow_messages(share, work, rules):
                 small.add(indexes[share.ring], found.table, len(found.rows), octets_of(found))
@@ -217,14 +222,14 @@ def ranks(plans: dict[int, list[int]]) -> Stage:
     return run
 
 
-def final_rows(rings: dict[int, Numbers], parts: str) -> Stage:
+def final_rows(rings: dict[int, Numbers], target: Target) -> Stage:
     """Write rows with their final numbers; where these need it, the order comes first."""
 
     def run(batches: Batches) -> Batches:
         from amqpscope.spark.numbering import numbered
         from amqpscope.spark.parts import Writer
 
-        writer = Writer(parts)
+        writer = Writer(target)
         for (ring, place), order, blocks in by_slice(batches):
             for table, data in blocks:
                 writer.add(table, numbered(table, data, rings[ring], place, order))
@@ -233,18 +238,36 @@ def final_rows(rings: dict[int, Numbers], parts: str) -> Stage:
     return run
 
 
-def staged_rows(groups: list[list[Staged]], rings: dict[int, Numbers], parts: str) -> Stage:
+def staged_rows(groups: list[list[Staged]], rings: dict[int, Numbers], target: Target) -> Stage:
     """Write what tasks with whole rings have staged."""
 
     def run(batches: Batches) -> Batches:
         from amqpscope.spark.numbering import no_keys, numbered
         from amqpscope.spark.parts import Writer, staged_blocks
 
-        writer = Writer(parts)
+        writer = Writer(target)
         for staged in (staged for number in numbers_in(batches) for staged in groups[number]):
-            for ring, table, data in staged_blocks(parts, staged):
+            for ring, table, data in staged_blocks(target.staging, staged):
                 writer.add(table, numbered(table, data, rings[ring], 0, no_keys()))
         yield done_batch(writer.close())
+
+    return run
+
+
+def kept_rows(files: list[tuple[str, Stored]], rings: frozenset[str], target: Target) -> Stage:
+    """Write again what files have besides the rows of some rings; which files these replace."""
+
+    def run(batches: Batches) -> Batches:
+        from amqpscope.spark.parts import Writer, rows_without
+
+        writer = Writer(target)
+        replaced = []
+        for table, file in (files[number] for number in numbers_in(batches)):
+            kept = rows_without(target, table, file, rings)
+            if kept is not None:
+                replaced.append((table, file))
+                writer.add(table, kept)
+        yield done_batch((replaced, writer.close()))
 
     return run
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from amqpscope.spark.manifest import NUMBERS
 from amqpscope.spark.numbering import Keys, Numbers, ranked, renumbered, with_file
 from amqpscope.spark.replay import AFTER, SHIFT
 from amqpscope.spark.schema import REFERRING
@@ -23,8 +22,9 @@ from amqpscope.spark.schema import REFERRING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from amqpscope.spark.manifest import Directory
+    from amqpscope.spark.directory import Directory
 
+NUMBERS: Final = "_numbers"
 FRAMES: Final = 0
 CONNECTIONS: Final = 1
 KEPT: Final = 64
@@ -48,14 +48,15 @@ class Batch:
 class Running:
     """The numbers of all rings of a stream."""
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, run: int) -> None:
         self.directory = directory
         self.batches: dict[str, list[Batch]] = {}
         self.files: Files = {}
         self.arrays: dict[tuple[int, str], tuple[Keys, Keys]] = {}
         """Keys of frames and of connections by run and ring, of late."""
         for name in directory.names(NUMBERS):
-            if name.endswith(".json"):
+            # What is there of later runs was written by one that died.
+            if name.endswith(".json") and int(name.removesuffix(".json")) <= run:
                 self._load(json.loads(self._octets(name)))
 
     def _octets(self, name: str) -> bytes:
@@ -78,7 +79,7 @@ class Running:
     def next(
         self, run: int, order: Blobs, accepted: Blobs, packets: dict[str, int], files: Files
     ) -> None:
-        """Take the keys of a batch, and stage them for later ones."""
+        """Take the keys of a batch, and store them for later ones."""
         self._add(files)
         arrays: dict[str, Keys] = {}
         batches: dict[str, tuple[int, ...]] = {}
@@ -97,8 +98,14 @@ class Running:
         sink = io.BytesIO()
         np.savez_compressed(sink, **arrays)  # type: ignore[arg-type]
         document = json.dumps({"batches": batches, "files": files}).encode()
-        self.directory.stage(run, NUMBERS, f"{run:06}.npz", sink.getvalue())
-        self.directory.stage(run, NUMBERS, f"{run:06}.json", document)
+        self._store(f"{run:06}.npz", sink.getvalue())
+        self._store(f"{run:06}.json", document)
+
+    def _store(self, name: str, data: bytes) -> None:
+        directory = self.directory
+        directory.system.create_dir(f"{directory.root}/{NUMBERS}", recursive=True)
+        with directory.system.open_output_stream(f"{directory.root}/{NUMBERS}/{name}") as file:
+            file.write(data)
 
     def _before(self, ring: str, place: int) -> Batch:
         return self.batches[ring][place - 1] if place else Batch(0, 0, (0, 0))

@@ -1,6 +1,5 @@
 """The batch job in a real Spark session."""
 
-import json
 import random
 import shutil
 from functools import partial
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from amqpscope.spark import run_pipeline
+from amqpscope.spark.directory import Directory
 from amqpscope.spark.report import make_report
 from amqpscope.spark.work import Work
 from kit.cutting import cut
@@ -156,31 +156,18 @@ def test_what_cannot_be_read_is_quarantined_and_the_rest_is_done(spark, captures
 
 def test_a_run_that_died_leaves_nothing_and_the_next_one_tidies_up(spark, captures, tmp_path):
     out = tmp_path / "out"
-    left = out / "_staging" / "1" / "findings" / "day=2026-01-01"
-    left.mkdir(parents=True)
-    (left / "part-0.parquet").write_bytes(b"half a file")
+    (out / "_staging" / "1").mkdir(parents=True)
+    left = out / "findings" / "day=2026-01-01" / "run-000001-0.parquet"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half a file")
     run_pipeline(spark, [str(captures[0])], str(out))
     assert list((out / "_staging").iterdir()) == []
+    assert not left.exists()
     assert differences(tables_of(out), str(captures[0].parent), captures[0]) == []
 
 
-def test_a_run_that_died_after_it_counted_is_finished_by_the_next(spark, captures, tmp_path):
+def test_which_files_are_done_is_known(spark, captures, tmp_path):
     out = tmp_path / "out"
     run_pipeline(spark, [str(captures[0])], str(out))
-    before = tables_of(out)
-    staged = out / "_staging" / "1" / "findings"
-    day = next((out / "findings").iterdir())
-    shutil.copytree(day, staged / day.name)
-    shutil.rmtree(out / "findings")
-    for file in (staged / day.name).iterdir():
-        file.rename(file.with_name(file.name.removeprefix("run-000001-")))
-    assert run_pipeline(spark, [str(captures[0])], str(out)).files == 0
-    assert tables_of(out) == before
-
-
-def test_the_manifest_says_which_files_are_done(spark, captures, tmp_path):
-    out = tmp_path / "out"
-    run_pipeline(spark, [str(captures[0])], str(out))
-    document = json.loads((out / "_manifest" / "000001.json").read_text())
-    (ring,) = document["rings"].values()
-    assert ring["files"][0][0] == str(captures[0])
+    (ring,) = Directory(str(out)).read().rings.values()
+    assert ring.files[0].path == str(captures[0])

@@ -1,11 +1,8 @@
 """What a directory of tables knows of its runs."""
 
-import subprocess
-import sys
+import pyarrow as pa
 
-import pytest
-
-from amqpscope.spark.manifest import Directory, Done, ManifestError, State
+from amqpscope.spark.manifest import SCHEMA, Done, Rings, State
 from amqpscope.spark.plan import File, Ring
 from amqpscope.spark.terms import Terms
 
@@ -14,8 +11,13 @@ def files(*names):
     return [File(f"/ring/{name}", 10, 0) for name in names]
 
 
+def rings_of(**rings):
+    rows = [row for name, done in rings.items() for row in done.rows(name.replace("__", "#"))]
+    return Rings(pa.Table.from_pylist(rows[::-1], SCHEMA))
+
+
 def state(**rings):
-    return State(1, {name.replace("__", "#"): Done(found, 1) for name, found in rings.items()})
+    return State(1, rings_of(**{name: Done(found, 1) for name, found in rings.items()}))
 
 
 def todo(known, *names):
@@ -48,49 +50,25 @@ def test_after_files_are_gone_a_ring_goes_on_under_another_name():
     assert todo(known, "4") == [("ring#3", ["4"])]
 
 
-def test_what_was_committed_is_read_back(tmp_path):
-    directory = Directory(str(tmp_path))
-    directory.open()
-    directory.stage(1, "findings/day=2026-11-16", "part-0.parquet", b"rows")
-    directory.commit(State(1, {"ring": Done(files("1"), 1)}, [], {"frames": 7}))
-    assert (tmp_path / "findings/day=2026-11-16/run-000001-part-0.parquet").read_bytes() == b"rows"
-    again = Directory(str(tmp_path)).read()
-    assert again == State(1, {"ring": Done(files("1"), 1)}, [], {"frames": 7})
+def test_a_ring_is_read_back_as_it_was_done():
+    done = Done(files("1", "2", "3"), 7, ["--keylog", "k"], Terms("v", frames=True), [5, 5, 7])
+    rings = rings_of(one=done, other=Done(files("9"), 2))
+    assert (rings["one"], len(rings), rings.count("other")) == (done, 2, 1)
+    assert rings.get("no such ring") is None
 
 
-def test_nothing_is_visible_before_the_commit(tmp_path):
-    directory = Directory(str(tmp_path))
-    directory.open()
-    directory.stage(1, "findings/day=2026-11-16", "part-0.parquet", b"rows")
-    assert not (tmp_path / "findings").exists()
-    directory.close()
-    Directory(str(tmp_path)).open()
-    assert list(tmp_path.rglob("*.parquet")) == []
+def test_files_are_new_in_the_run_that_read_them_first():
+    grown = Done(files("1", "2"), 7, first_runs=[5, 7])
+    known = State(7, rings_of(grown=grown, again=Done(files("3"), 7, first_runs=[2])))
+    assert known.newest() == {("grown", "/ring/2")}
+    assert known.first_runs(Ring("grown", files("2", "3")), 8) == [7, 8]
 
 
-def test_two_runs_do_not_write_at_once_and_a_dead_one_is_no_hindrance(tmp_path):
-    code = (
-        "import sys, time; from amqpscope.spark.manifest import Directory\n"
-        "d = Directory(sys.argv[1]); d.open(); print('open', flush=True); time.sleep(60)"
-    )
-    other = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    assert other.stdout.readline() == "open\n"
-    with pytest.raises(ManifestError, match="another run is writing here"):
-        Directory(str(tmp_path)).open()
-    other.kill()
-    other.wait()
-    Directory(str(tmp_path)).open()
-
-
-def test_a_file_is_no_directory(tmp_path):
-    path = tmp_path / "file"
-    path.touch()
-    with pytest.raises(ManifestError, match="is a file"):
-        Directory(str(path)).open()
-
-
-def test_a_file_system_that_nobody_knows_is_told():
-    with pytest.raises(ManifestError, match="cannot be opened: Arrow has no file system for ftp"):
-        Directory("ftp://127.0.0.1/tables")
+def test_many_files_cost_little_until_they_are_asked_for():
+    count = 200_000
+    columns = {"ring": [f"ring{at}" for at in range(1000)] * 200, "ordinal": range(count),
+               "path": pa.repeat("/ring/file", count)}  # fmt: skip
+    arrays = [pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(count, f.type)
+              for f in SCHEMA]  # fmt: skip
+    rings = Rings(pa.Table.from_arrays(arrays, schema=SCHEMA))
+    assert (len(rings), rings.count("ring7"), len(rings["ring7"].files)) == (1000, 200, 200)

@@ -7,9 +7,9 @@ pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
 
 from amqpscope.spark import parts
-from amqpscope.spark.manifest import Directory, State
 from amqpscope.spark.numbering import table_of, with_day
 from amqpscope.spark.parts import Writer
+from amqpscope.spark.stored import Target
 
 DAY = 86_400_000_000
 
@@ -21,36 +21,23 @@ def quarantine(*days):
 
 
 def test_each_day_has_its_file(tmp_path):
-    writer = Writer(str(tmp_path))
+    writer = Writer(Target(str(tmp_path), 1))
     writer.add("quarantine", quarantine(0, 1, 0))
     writer.add("quarantine", quarantine(1))
-    written = {each.day: each for each in writer.close()}
+    written = {each.file.day: each for each in writer.close()}
     assert {day: each.rows for day, each in written.items()} == {"1970-01-01": 2, "1970-01-02": 2}
-    rows = pq.read_table(tmp_path / written["1970-01-02"].name, partitioning=None).to_pylist()
+    path = tmp_path / "quarantine" / written["1970-01-02"].file.path
+    rows = pq.read_table(path, partitioning=None).to_pylist()
+    assert path.stat().st_size == written["1970-01-02"].file.size
     assert [row["path"] for row in rows] == ["file1", "file1"]
 
 
 def test_few_files_are_open_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "OPEN", 3)
-    writer = Writer(str(tmp_path))
+    writer = Writer(Target(str(tmp_path), 1))
     for day in (*range(8), 0):
         writer.add("quarantine", quarantine(day))
         assert len(writer.files) <= 3
     written = writer.close()
     assert sum(each.rows for each in written) == 9
-    assert len({each.name for each in written}) == len(written)
-
-
-def test_only_files_that_were_told_of_become_visible(tmp_path):
-    directory = Directory(str(tmp_path))
-    directory.open()
-    for _ in range(2):  # a task that was repeated
-        writer = Writer(directory.parts(1))
-        writer.add("quarantine", quarantine(5))
-        written = writer.close()
-    directory.adopt(1, written)
-    assert not (tmp_path / "quarantine").exists()
-    directory.commit(State(1))
-    (found,) = tmp_path.rglob("*.parquet")
-    assert found.parent == tmp_path / "quarantine" / "day=1970-01-06"
-    assert not (tmp_path / "_staging" / "1").exists()
+    assert len({each.file.path for each in written}) == len(written)

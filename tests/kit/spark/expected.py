@@ -117,13 +117,12 @@ def link_of(row):
 
 def tables_of(folder):
     """All rows of all tables of a directory by their ring, read without Spark."""
-    import pyarrow.dataset as ds
+    from deltalake import DeltaTable
+
+    from amqpscope.spark.schema import TABLES
 
     found = {}
-    for table in ("captures", "connections", "sessions", "links", "deliveries", "findings",
-                  "statistics", "quarantine", "frames"):  # fmt: skip
-        if (folder / table).is_dir():
-            data = ds.dataset(folder / table, partitioning="hive", format="parquet")
-            for row in data.to_table().to_pylist():
-                found.setdefault(row["ring"], {}).setdefault(table, []).append(row)
+    for table in TABLES:
+        for row in DeltaTable(folder / table).to_pyarrow_table().to_pylist():
+            found.setdefault(row["ring"], {}).setdefault(table, []).append(row)
     return found
