@@ -17,7 +17,7 @@ from amqpscope.protocols.protocol import HEADER_SIZE, Protocol
 from amqpscope.protocols.registry import PROTOCOLS, by_header, is_header, may_become_header, named
 from amqpscope.protocols.talk import Talk
 from amqpscope.rules.registry import RuleSet
-from amqpscope.stream.framer import Frame
+from amqpscope.stream.framer import UNREAD, Frame
 from amqpscope.stream.types import (
     CLIENT,
     PEERS,
@@ -63,6 +63,8 @@ class Conversation:
         """Room for a sink to keep what it says of units over and over."""
         self.last: list[Frame | None] = [None, None]
         """The newest frame of each peer."""
+        self.counted = False
+        """Its frames are only counted: another process follows them, or nobody asks for them."""
 
     @property
     def protocol(self) -> str:
@@ -145,6 +147,10 @@ class StepSink:
         """Take the Steps of the next piece."""
         raise NotImplementedError
 
+    def is_due(self) -> bool:
+        """Whether something was found that is to be handed over before the next piece."""
+        return False
+
 
 class FaultySteps(StepSink):
     """Keeps the Steps of the units that break a rule."""
@@ -166,6 +172,23 @@ class FaultySteps(StepSink):
         return steps
 
 
+class Share:
+    """The connections of a capture that are followed; of the others frames are only counted."""
+
+    def __init__(self, place: int, count: int, chosen: frozenset[int] | None = None) -> None:
+        self.place = place
+        self.count = count
+        """Every so many connections are this share, from this place on."""
+        self.chosen = chosen
+        """Or just these."""
+
+    def has(self, number: int) -> bool:
+        """Whether a connection is followed."""
+        if self.chosen is not None:
+            return number in self.chosen
+        return (number - 1) % self.count == self.place
+
+
 class Numbering:
     """Counts the frames and connections of a capture.
 
@@ -175,6 +198,7 @@ class Numbering:
     def __init__(self) -> None:
         self.frames = 0
         self.connections = 0
+        self.pieces = 0
 
 
 class Candidate(Analysed):
@@ -214,7 +238,10 @@ class Analyzer:
         rules: RuleSet | None = None,
         until: int = 0,
         numbering: Numbering | None = None,
+        share: Share | None = None,
     ) -> None:
+        self.share = share
+        """The connections to follow; None for all."""
         self.decode_as = decode_as or {}
         """The protocol that is assumed on a port where a connection begins in the middle."""
         self.rules = rules
@@ -259,7 +286,7 @@ class Analyzer:
         It ends with a piece that completes frames, something about an earlier frame, or the end of
         a direction. Frames go to the sink instead where there is one.
         """
-        batch = Batch()
+        batch, due = Batch(), False
         for at in range(start, len(pieces)):
             piece = pieces[at]
             if self.until and self.is_behind(piece):
@@ -267,13 +294,14 @@ class Analyzer:
             batch.pieces += 1
             steps = self.feed(piece)
             if steps:
-                if sink is not None:
-                    sink.take(steps)
-                else:
+                if sink is None:
                     batch.steps = steps
+                else:
+                    sink.take(steps)
+                    due = sink.is_due()
             if not isinstance(piece, Chunk) and self.note(piece, batch):
                 break
-            if batch.steps or self._late:
+            if batch.steps or self._late or due:
                 break
         batch.findings = self.late_findings()
         batch.pause = start + batch.pieces >= len(pieces)
@@ -282,7 +310,7 @@ class Analyzer:
     def note(self, piece: Piece, batch: Batch) -> bool:
         """Put what happens to the TCP of a conversation into a batch; whether something did."""
         conversation = self.conversation_of(piece.connection)
-        if conversation is None:
+        if conversation is None or conversation.counted:
             return False
         if isinstance(piece, End):
             batch.end = StreamEnd(conversation, piece)
@@ -308,6 +336,7 @@ class Analyzer:
 
     def feed(self, piece: Piece) -> list[Step]:
         """Take the next piece; give the Steps of the units that it completed."""
+        self.numbering.pieces += 1
         if self._ended is not None:
             self._ended.analysed = OVER
             self._ended = None
@@ -413,6 +442,9 @@ class Analyzer:
         number = self.numbering.connections
         talk = protocol.talk(number, connection, name, header[4:], candidate.holes)
         conversation = candidate.conversation = Conversation(talk)
+        if self.share is not None and not self.share.has(number):
+            conversation.counted = True
+            talk.count_frames()
         steps: list[Step] = []
         for chunk in held:
             if is_header(chunk.data, False) and not candidate.holes[chunk.sender]:
@@ -471,6 +503,8 @@ class Analyzer:
             )
             if asked is not None:
                 conversation.answer.hear_header(asked)
+            if conversation.counted:
+                conversation.answer.count_frames()
 
     def step(self, conversation: Conversation, talk: Talk, frame: Frame, steps: list[Step]) -> None:
         """Number a frame, let its protocol place it in the model, and give it on."""
@@ -478,8 +512,11 @@ class Analyzer:
         if 0 < self.until <= numbering.frames:
             return
         numbering.frames += 1
-        frame.number = numbering.frames
         conversation.last[frame.sender] = frame
+        if conversation.counted:
+            self.count(conversation, talk, frame)
+            return
+        frame.number = numbering.frames
         event = talk.take(frame, self.rules)
         findings = talk.findings()
         if findings:
@@ -491,11 +528,25 @@ class Analyzer:
         if marks is not None:
             step.faults = marks.take(frame.packet)
         steps.append(step)
+        self.hear(conversation, frame)
+
+    def hear(self, conversation: Conversation, frame: Frame) -> None:
+        """Note what a protocol header says of its connection and its server."""
         if frame.unit.header is not None:
             if frame.sender == SERVER:
                 self.speakers.add(conversation.connection.server)
             elif conversation.asked is None:
                 conversation.asked = frame
+
+    def count(self, conversation: Conversation, talk: Talk, frame: Frame) -> None:
+        """Follow a frame only as far as how the next ones are cut depends on it."""
+        if frame.unit is UNREAD:
+            talk.newest[frame.sender] = frame
+            return
+        frame.number = self.numbering.frames
+        talk.take(frame, None)
+        self.hear(conversation, frame)
+        talk.count_frames()
 
     def gap(self, candidate: Candidate, gap: Gap) -> list[Step]:
         """Octets are missing."""
@@ -538,6 +589,8 @@ class Analyzer:
         begun = talk.end(end)
         if begun is not None:
             self.step(conversation, talk, begun, steps)
+        if conversation.counted:
+            return steps
         talk.finish(end, self.rules)
         self._late.extend(attributed(talk.findings(), conversation.connection))
         return steps

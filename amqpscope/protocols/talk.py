@@ -81,6 +81,17 @@ class Talk:
         """A direction is over; returns the frame that was begun."""
         return self.framers[end.sender].finish(end.packet, end.time, end.reason == "fin")
 
+    @property
+    def is_settled(self) -> bool:
+        """Nothing that frames say can change any more how octets are cut into frames."""
+        return True
+
+    def count_frames(self) -> None:
+        """Only count frames from now on, as far as how octets are cut does not depend on them."""
+        if self.is_settled:
+            for framer in self.framers:
+                framer.counting = True
+
     # frames to events
 
     def take(self, frame: Frame, rules: RuleSet | None) -> Event:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
-from amqpscope.analysis import Analyzer, Batch, StepSink
+from amqpscope.analysis import Analyzer, Batch, Share, StepSink
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
@@ -36,6 +36,8 @@ class Run:
         tap: Callable[[list[Piece]], None] | None = None,
         closed_world: bool = False,
         follow_messages: bool = True,
+        judge_frames: bool = True,
+        share: Share | None = None,
     ) -> None:
         self.input = as_input(given)
         self.selection = selection
@@ -47,7 +49,8 @@ class Run:
         self.tap = tap
         """Called with the pieces, before they are analysed."""
         rules = None if selection is None else selection.rules()
-        self.analyzer = Analyzer(self.input.decode_as, rules, until)
+        judged = rules if judge_frames else None
+        self.analyzer = Analyzer(self.input.decode_as, judged, until, share=share)
         self.journeys: Journeys | None = None
         """What follows messages from one connection to another, for the rules about brokers."""
         if rules is not None and follow_messages:

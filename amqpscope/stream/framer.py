@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.stream.types import Chunk
+from amqpscope.stream.types import CLIENT, SERVER, Chunk
 from dissectors.native import mypyc_attr
-from dissectors.wire import DAMAGED, MORE, Unit
+from dissectors.wire import DAMAGED, MAGIC, MORE, Unit
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -69,6 +69,15 @@ class Frame:
         return "never sent" if self.unsent else "not captured"
 
 
+UNREAD: Final = Unit("unread", 0, 0, 0)
+"""What frames say that are only counted."""
+COUNTED: Final = [
+    Frame(CLIENT, 0, b"", 0, 0, 0, -1, UNREAD),
+    Frame(SERVER, 0, b"", 0, 0, 0, -1, UNREAD),
+]
+"""Stand for all frames of a peer that are only counted."""
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Framer:
     """Cuts one direction."""
@@ -91,6 +100,8 @@ class Framer:
         self.packet = 0
         self.skip: i64 = 0
         """Octets that still belong to a frame already given with a hole in it."""
+        self.counting = False
+        """Frames are only counted, all but protocol headers."""
 
     # what a family says
 
@@ -114,6 +125,14 @@ class Framer:
         return found if found < 0 else SHOWN + found
 
     # what all families share
+
+    def make(
+        self, raw: bytes, offset: int, missing: int, packet: int, time: int, ack: int
+    ) -> Frame:
+        """A frame, decoded unless it is only counted."""
+        if self.counting and raw[:4] != MAGIC:
+            return COUNTED[self.sender]
+        return self.made(raw, offset, missing, packet, time, ack)
 
     def feed(self, chunk: Chunk) -> list[Frame]:
         """Take the next octets and give the frames that are now complete."""
@@ -149,6 +168,10 @@ class Framer:
             elif size == MORE or at + size > end:
                 self.hold(data[at:], size, base + at, ack, chunk.packet)
                 return
+            elif self.counting and data[at] != MAGIC[0]:
+                frames.append(COUNTED[self.sender])
+                self.gap = False
+                at += size
             else:
                 frames.append(self.frame(data[at : at + size], base + at, chunk.packet, chunk, ack))
                 at += size
@@ -156,7 +179,7 @@ class Framer:
 
     def frame(self, raw: bytes, offset: int, packet: int, chunk: Chunk, ack: int) -> Frame:
         """A whole frame, which knows whether frames were lost before it."""
-        frame = self.made(raw, offset, 0, packet, chunk.time, ack)
+        frame = self.make(raw, offset, 0, packet, chunk.time, ack)
         if self.gap:
             frame.lost_before = True
             self.gap = False
@@ -246,7 +269,7 @@ class Framer:
         inside = False
         if self.held and not self.lost and self.need > MORE and self.held >= self.least:
             left = self.need - self.held
-            frame = self.made(b"".join(self.parts), self.offset, left, packet, time, self.ack)
+            frame = self.make(b"".join(self.parts), self.offset, left, packet, time, self.ack)
             frame.lost_before = self.gap
             self.gap = False
             inside = 0 <= size <= left
@@ -266,7 +289,7 @@ class Framer:
         raw = b"".join(self.parts)
         missing = max(self.need - self.held, 0) if self.need > MORE else 0
         self.drop()
-        frame = self.made(raw, self.offset, missing, packet, time, self.ack)
+        frame = self.make(raw, self.offset, missing, packet, time, self.ack)
         frame.lost_before = self.gap
         frame.cut = True
         frame.unsent = unsent

@@ -630,3 +630,7 @@ class FollowingSteps(StepSink):
         """Follow the Steps of the next piece, and hand them on with what was found."""
         self.journeys.follow(steps)
         self.sink.take(steps)
+
+    def is_due(self) -> bool:
+        """Whether something was found about units that were handed over before."""
+        return bool(self.journeys.late)

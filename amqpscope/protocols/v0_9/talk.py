@@ -99,6 +99,11 @@ class Talk(talk.Talk):
             framer.lost = chunk.data[:4] != MAGIC or chunk.data[4:8] not in DIALECT_OF
         return framer.feed(chunk)
 
+    @property
+    def is_settled(self) -> bool:
+        """The dialect is known, and how long the headers of frames are."""
+        return self.spoken.sure and all(cast(Framer, each).head for each in self.framers)
+
     def lose(self, gap: Gap) -> None:
         """What was missed may have said anything."""
         if self.framers[gap.sender].gap:
