@@ -118,3 +118,8 @@ class CaptureResult:
                 return False
         self.findings.append(finding)
         return True
+
+    def sort(self) -> None:
+        """Order the findings by their frames, and by kind those that are only counted."""
+        self.findings.sort(key=lambda found: (found.frame, found.rule))
+        self.more = dict(sorted(self.more.items()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from amqpscope.cli.inputs import Inputs, ReaderOptions, make_selection
-from amqpscope.cli.options import reader_options, ring_options
+from amqpscope.cli.options import jobs_option, reader_options, ring_options
 from amqpscope.cli.output import (
     INTERRUPTED,
     UNREADABLE,
@@ -82,13 +82,7 @@ FORMATS: Final = (*FINDING_FORMATS, "html")
     metavar="FILE",
     help="Instead of the nearest amqpscope.toml or [tool.amqpscope] in pyproject.toml.",
 )
-@click.option(
-    "--jobs",
-    "-j",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Captures checked side by side.  [default: one per processor]",
-)
+@jobs_option
 @ring_options
 @reader_options
 def lint(captures: tuple[str, ...], ring: bool, as_given: bool, **options: Any) -> None:
@@ -224,7 +218,7 @@ class Lint:
     def check(self, sources: list[Input]) -> list[CaptureResult]:
         """Check all captures."""
         from amqpscope.cli.progress import CaptureBar, CapturesBar
-        from amqpscope.runs.lint import CheckSettings, check, check_all
+        from amqpscope.runs.lint import CheckSettings, check_all
 
         options = self.options
         excerpts = options.form == "text" and not options.statistics
@@ -237,8 +231,10 @@ class Lint:
 
             return check_together(sources, settings)
         if len(sources) == 1:
+            from amqpscope.runs.shares_lint import check_on_cores
+
             with CaptureBar(sources[0].name) as bar:
-                return [check(sources[0], settings, bar.update)]
+                return [check_on_cores(sources[0], settings, options.jobs, bar.show)]
         jobs = options.jobs or os.cpu_count() or 1
         with CapturesBar(len(sources)) as bars:
             return check_all(sources, settings, jobs, bars.advance)

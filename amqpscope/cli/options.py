@@ -86,6 +86,17 @@ def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def jobs_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option of how many processes work side by side."""
+    return click.option(
+        "--jobs",
+        "-j",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Processes side by side, also for one large capture.  [default: one per processor]",
+    )(command)
+
+
 def ring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of how several captures are one."""
     decorators: Iterable[Callable[[Callable[..., Any]], Callable[..., Any]]] = (

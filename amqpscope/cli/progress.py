@@ -36,11 +36,15 @@ class CaptureBar:
     def update(self, run: Run) -> None:
         """Show how far a run is."""
         capture = run.pieces.capture
-        if self.hidden or not capture.size or time.monotonic() - self.begun < PATIENCE:
+        self.show(capture.position, capture.size, run.frames)
+
+    def show(self, position: int, size: int, frames: int) -> None:
+        """Show how many octets of how many were read, and the frames in them."""
+        if self.hidden or not size or time.monotonic() - self.begun < PATIENCE:
             return
         if self.bar is None:
-            self.bar = self.start(capture.size)
-        self.bar.update(self.bar.task_ids[0], completed=capture.position, frames=run.frames)
+            self.bar = self.start(size)
+        self.bar.update(self.bar.task_ids[0], completed=position, frames=frames)
 
     def start(self, total: int) -> Any:
         """Show a new bar."""

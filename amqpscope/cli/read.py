@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from amqpscope.cli.inputs import Inputs, ReaderOptions
-from amqpscope.cli.options import reader_options, ring_options, shown_options
+from amqpscope.cli.options import jobs_option, reader_options, ring_options, shown_options
 from amqpscope.cli.output import UNREADABLE, ascii_alone, complain, make_look, printing
 from amqpscope.cli.rings import choose
 
@@ -39,6 +39,7 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
     type=click.Path(file_okay=False, path_type=Path),
     help="Write the bodies of messages to files in DIR, with their content-encoding undone.",
 )
+@jobs_option
 @ring_options
 @reader_options
 def read(
@@ -99,6 +100,7 @@ class ReadOptions(ReaderOptions):
     tree: bool = False
     octets: bool = False
     follow: bool = False
+    jobs: int | None = 1
 
 
 @click.command()
@@ -195,9 +197,13 @@ def print_frames(
     for path in captures:
         if len(captures) > 1 and options.form == "text":
             write_lines(out, [f"{path}:"])
-        printer = FramePrinter(str(path), options.form, look, out, options.where)
+        source = inputs.input(path, follow=options.follow)
         try:
-            print_capture(inputs.input(path, follow=options.follow), printer, inputs)
+            if jobs := jobs_for(source, options):
+                print_on_cores(source, jobs, options.form, look, out, inputs)
+            else:
+                printer = FramePrinter(str(path), options.form, look, out, options.where)
+                print_capture(source, printer, inputs)
         except CaptureError as error:
             inputs.fail(str(error))
         except KeyboardInterrupt:
@@ -219,3 +225,29 @@ def print_capture(source: Input, printer: FramePrinter, inputs: Inputs) -> None:
         for batch in run:
             printer.print(batch)
         inputs.report(run.result())
+
+
+def jobs_for(source: Input, options: ReadOptions) -> int:
+    """How many processes print a capture, where lines do not depend on others; 0: this one."""
+    from amqpscope.report.formats import LINE_FORMATS
+    from amqpscope.runs.processes import cores
+    from amqpscope.runs.shares import is_worth_sharing
+
+    jobs = options.jobs or cores()
+    alone = options.where is None and options.form in LINE_FORMATS
+    return jobs if alone and is_worth_sharing(source, jobs) else 0
+
+
+def print_on_cores(
+    source: Input, jobs: int, form: str, look: Look, out: TextIO, inputs: Inputs
+) -> None:
+    """Print the frames of one capture that several processes read."""
+    from amqpscope.cli.progress import CaptureBar
+    from amqpscope.runs.processes import Died
+    from amqpscope.runs.shares_read import print_in_shares
+
+    with CaptureBar(source.name, hidden=sys.stdout.isatty()) as bar:
+        try:
+            inputs.report(print_in_shares(source, jobs, form, look, out, bar.show))
+        except Died:
+            inputs.fail(f"{source.name}: a process that read it died (out of memory?)")

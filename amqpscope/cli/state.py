@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from amqpscope.cli.inputs import Inputs, ReaderOptions
-from amqpscope.cli.options import reader_options, ring_options
+from amqpscope.cli.options import jobs_option, reader_options, ring_options
 from amqpscope.cli.output import UNREADABLE, complain, printing, terminal_width
 from amqpscope.cli.rings import choose, choose_one
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.check.selection import Selection
     from amqpscope.findings import Finding
-    from amqpscope.insight.statistics import ConnectionNumbers, Histogram
 
 FORM = click.option("--format", "form", type=click.Choice(("text", "json")), default="text",
                     help="json: for programs.")  # fmt: skip
@@ -28,9 +27,17 @@ FORM = click.option("--format", "form", type=click.Choice(("text", "json")), def
 @click.command()
 @click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True)
 @FORM
+@jobs_option
 @ring_options
 @reader_options
-def stats(captures: tuple[str, ...], form: str, ring: bool, as_given: bool, **options: Any) -> None:
+def stats(
+    captures: tuple[str, ...],
+    form: str,
+    jobs: int | None,
+    ring: bool,
+    as_given: bool,
+    **options: Any,
+) -> None:
     """Count frames, bytes, deliveries, outcomes, latencies and stalls.
 
     \b
@@ -44,12 +51,18 @@ def stats(captures: tuple[str, ...], form: str, ring: bool, as_given: bool, **op
     had no credit, or a peer no room in the session window.
     """
     from amqpscope.report.stats import stats_lines, stats_object
+    from amqpscope.runs.shares_stats import measure
 
     documents = []
     found, failed = choose(captures, ring=ring, as_given=as_given)
     inputs = Inputs(ReaderOptions(**options), failed=failed)
     for path in found:
-        numbers, delays = measure(inputs, path)
+        measured = measure(inputs.input(path), jobs)
+        if measured.result is None:
+            inputs.fail(measured.error)
+        else:
+            inputs.report(measured.result)
+        numbers, delays = measured.connections, measured.delays
         if not numbers:
             continue
         if form == "json":
@@ -61,22 +74,6 @@ def stats(captures: tuple[str, ...], form: str, ring: bool, as_given: bool, **op
         with printing():
             click.echo(json.dumps(documents, indent=1))
     sys.exit(inputs.code)
-
-
-def measure(inputs: Inputs, path: Readable) -> tuple[list[ConnectionNumbers], dict[str, Histogram]]:
-    """The numbers of a capture, and how long messages took through the broker, by address."""
-    from amqpscope.insight.delays import Delays
-    from amqpscope.insight.statistics import Statistics
-
-    numbers, delays = Statistics(), Delays()
-    for batch in batches(inputs, path):
-        for step in batch.steps:
-            numbers.take(step)
-            delays.take(step)
-        if batch.end is not None:
-            numbers.end(batch.end.conversation)
-            delays.end(batch.end.conversation)
-    return numbers.finish(), delays.by_address
 
 
 def batches(

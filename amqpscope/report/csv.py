@@ -67,6 +67,11 @@ class CsvLines:
             safe(printable(action)), "",
         )  # fmt: skip
 
+    def add_findings(self, line: str, findings: list[Finding]) -> str:
+        """The row of a unit of which more turns out to be wrong: findings are the last cell."""
+        gap = "" if line.endswith(",") else " "
+        return line + gap + " ".join(map(str, findings))
+
     def line(self, step: Step) -> str:
         """One unit."""
         frame, unit, event, voice = step.frame, step.frame.unit, step.event, step.talk.voice

@@ -42,6 +42,13 @@ class FrameFormat(Protocol):
         """A fault behind the last frame of a connection, on a line of its own."""
 
 
+class LineFormat(FrameFormat, Protocol):
+    """Writes each frame as one line that does not depend on others."""
+
+    def add_findings(self, line: str, findings: list[Finding]) -> str:
+        """The line of a frame of which more turns out to be wrong."""
+
+
 def text_frames(look: Look) -> FrameFormat:
     """A line a frame, for people."""
     from amqpscope.report.text import TextLines
@@ -49,24 +56,27 @@ def text_frames(look: Look) -> FrameFormat:
     return TextLines(look)
 
 
-def jsonl_frames(look: Look) -> FrameFormat:
+def jsonl_frames(look: Look) -> LineFormat:
     """A JSON object a frame."""
     from amqpscope.report.jsonl import JsonLines
 
     return JsonLines(look)
 
 
-def csv_frames(look: Look) -> FrameFormat:
+def csv_frames(look: Look) -> LineFormat:
     """A row a frame."""
     from amqpscope.report.csv import CsvLines
 
     return CsvLines(look)
 
 
-FRAME_FORMATS: Final[dict[str, Callable[[Look], FrameFormat]]] = {
-    "text": text_frames,
+LINE_FORMATS: Final[dict[str, Callable[[Look], LineFormat]]] = {
     "jsonl": jsonl_frames,
     "csv": csv_frames,
+}
+FRAME_FORMATS: Final[dict[str, Callable[[Look], FrameFormat]]] = {
+    "text": text_frames,
+    **LINE_FORMATS,
 }
 
 

@@ -57,6 +57,12 @@ class JsonLines(StepSink):
         found = {"kind": "fault", "connection": connection, "fault": name, "action": action}
         return json.dumps(found)
 
+    def add_findings(self, line: str, findings: list[Finding]) -> str:
+        """The line of a unit of which more turns out to be wrong: findings are the last in it."""
+        known = line.removesuffix("]}")
+        comma = "" if known.endswith("[") else ", "
+        return known + comma + ", ".join([text(found.rule) for found in findings]) + "]}"
+
     def line(self, step: Step) -> str:
         """One unit, without the line's end."""
         out: list[str] = ['{"frame": ']

@@ -17,7 +17,7 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Final
 
-from amqpscope.analysis import FaultySteps, Step
+from amqpscope.analysis import FaultySteps, Share, Step
 from amqpscope.capture.ring import PACKED, SUFFIXES, Readable
 from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.check.result import CaptureResult, Excerpt
@@ -158,7 +158,7 @@ def check(
     try:
         faulty, world = FaultySteps(), settings.closed_world
         with Run(source, settings.selection, sink=faulty, watch=watch, closed_world=world) as run:
-            _read(run, faulty, result, settings)
+            read_run(run, faulty, result, settings)
         check_number(result)
         look_up(source, result, settings)
     except CaptureError as error:
@@ -170,7 +170,7 @@ def check(
     return result
 
 
-def _read(run: Run, faulty: FaultySteps, result: CaptureResult, settings: CheckSettings) -> None:
+def read_run(run: Run, faulty: FaultySteps, result: CaptureResult, settings: CheckSettings) -> None:
     """Let the rules see every frame."""
     adjusted = settings.selection.adjust_all
     try:
@@ -182,7 +182,7 @@ def _read(run: Run, faulty: FaultySteps, result: CaptureResult, settings: CheckS
             keep(result, batch.findings, settings)
     finally:
         run.fill(result)
-        result.findings.sort(key=lambda f: (f.frame, f.rule))
+        result.sort()
 
 
 def check_number(result: CaptureResult) -> None:
@@ -204,11 +204,17 @@ def look_up(source: Input, result: CaptureResult, settings: CheckSettings) -> No
     missing = set().union(*mentioned).difference(result.excerpts)
     if not missing or not settings.excerpts or not source.repeatable:
         return
-    with Run(source, until=max(missing)) as run:
+    connections = frozenset[int]().union(*map(connections_of, result.findings))
+    with Run(source, until=max(missing), share=Share(0, 1, connections)) as run:
         for batch in run:
             for step in batch.steps:
                 if step.frame.number in missing:
                     result.excerpts[step.frame.number] = excerpt(step)
+
+
+def connections_of(finding: Finding) -> tuple[int, ...]:
+    """The connections of the frames that a finding is about."""
+    return finding.connection, *finding.related_connections
 
 
 def excerpt(step: Step, show_secrets: bool = False) -> Excerpt:

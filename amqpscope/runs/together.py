@@ -98,7 +98,7 @@ def check_together(inputs: Sequence[Input], settings: CheckSettings) -> list[Cap
         adjusted = settings.selection.adjust_all([finding], results[place].path)
         keep(results[place], adjusted, settings)
     for source, result in zip(inputs, results, strict=True):
-        result.findings.sort(key=lambda found: (found.frame, found.rule))
+        result.sort()
         if not result.unreadable:
             check_number(result)
             look_up(source, result, settings)

@@ -1,0 +1,132 @@
+"""One capture on all cores: each process follows a share of its connections.
+
+Every process reads the whole capture, which takes an eighth of the time, and counts the frames of
+the connections that it does not follow: so frames, connections and pieces have their final numbers
+in all of them, and what they find is the same as in one process.
+
+Rules about brokers need the messages of all connections in order. One more process follows these,
+and judges no frames: the follower. It waits until another process finds that there is something to
+follow. Where that shows at once, as in most captures with consumers, it takes the place of one of
+the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from amqpscope.analysis import Share, Step, StepSink
+from amqpscope.capture.ring import Ring
+from amqpscope.check.selection import Selection
+from amqpscope.insight.journeys import Journeys
+from amqpscope.insight.journeys.need import Need
+from amqpscope.runs.input import Input
+from amqpscope.runs.processes import Outbox, Worker, can_fork
+from amqpscope.runs.run import Run
+
+WORTH: Final = 4 << 20
+"""Octets of a capture from which on it is shared: below, one process is as fast."""
+PROBED: Final = 4
+"""Blocks at the beginning of a capture that are looked at for something to follow."""
+
+Work = Callable[[Outbox, Share | None], None]
+
+
+class NoSteps(StepSink):
+    """Drops all Steps."""
+
+    def take(self, steps: list[Step]) -> None:
+        """Drop the Steps of the next piece."""
+
+
+class Shares:
+    """The processes that read a capture."""
+
+    def __init__(self, workers: list[Worker], follower: Worker | None, *, followed: bool) -> None:
+        self.workers = workers
+        """Those that judge frames, each those of its connections."""
+        self.follower = follower
+        """The one that follows messages; None where nobody asks for that."""
+        self.followed = followed
+        """It has begun."""
+
+    def follow(self) -> None:
+        """Let messages be followed, now that there is something to follow."""
+        if self.follower is not None and not self.followed:
+            self.followed = True
+            self.follower.start()
+
+    def all(self) -> list[Worker]:
+        """Those that work, the one that follows messages last."""
+        if self.follower is None or not self.followed:
+            return self.workers
+        return [*self.workers, self.follower]
+
+
+def is_worth_sharing(source: Input, jobs: int) -> bool:
+    """Whether a capture is large enough, and can be read by several processes."""
+    if jobs < 2 or source.follow or source.keylogs or not source.repeatable or not can_fork():
+        return False
+    place = source.given if source.place is None else source.place
+    files = place.files if isinstance(place, Ring) else (place,)
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file)) >= WORTH
+
+
+@contextmanager
+def shared(
+    source: Input,
+    jobs: int,
+    judge: Work,
+    follow: Callable[[Outbox], None] | None,
+    *,
+    closed_world: bool = False,
+) -> Iterator[Shares]:
+    """Start the processes that read a capture; they end with the context."""
+    followed = follow is not None and (closed_world or has_messages_to_follow(source))
+    count = jobs - 1 if followed else jobs
+    workers: list[Worker] = []
+    try:
+        for place in range(count):
+            share = Share(place, count) if count > 1 else None
+            workers.append(Worker(lambda outbox, share=share: judge(outbox, share)))  # type: ignore[misc]
+        follower = None
+        if follow is not None:
+            wanted = follow
+            follower = Worker(lambda outbox: begin_later(outbox, wanted))
+            workers.append(follower)
+        shares = Shares(workers[:count], follower, followed=False)
+        if followed:
+            shares.follow()
+        yield shares
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def begin_later(outbox: Outbox, work: Callable[[Outbox], None]) -> None:
+    """Do some work when it is wanted."""
+    outbox.wait()
+    work(outbox)
+
+
+def is_follower_wanted(selection: Selection) -> bool:
+    """Whether a rule about brokers is to be reported."""
+    return Journeys(selection.rules()).is_wanted
+
+
+def has_messages_to_follow(source: Input) -> bool:
+    """Whether the beginning of a capture has something to follow."""
+    need = Need(NoSteps())
+    blocks = 0
+
+    def count(run: Run) -> None:
+        nonlocal blocks
+        blocks += 1
+
+    with Run(source, sink=need, watch=count) as run:
+        for _ in run:
+            if need.found or blocks >= PROBED:
+                break
+    return need.found
