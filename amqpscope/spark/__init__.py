@@ -13,12 +13,13 @@ only numbering, and that is made up for afterwards:
 * packets are counted by a quick scan, so every process knows the true numbers of its packets;
 * frames and connections get order keys that sort like the true numbers, and are ranked in the end.
 
-Modules, in the order in which data flows: `list_spark`, `list_arrow` and `plan` (what is to be
-read), `copies` (what workers cannot open), `records` (octets to segments), `worker` and `replay`
-(segments to Steps), `gather` (Steps to rows), `numbering`, `parts` (rows to Parquet), `stages`
-(these as Spark runs them), `job` (all of it), `stored`, `delta`, `manifest`, `directory` and
-`tables` (where it ends up), `report`; `arrivals`, `state_codec`, `stream_numbering` and `follow` do
-the same for a stream; `source` offers frames to notebooks.
+Modules, in the order in which data flows: `list_spark`, `list_arrow`, `listing` and `plan` (what is
+to be read), `work_items` (as tasks get it), `copies` (what workers cannot open), `records` (octets
+to segments), `worker` and `replay` (segments to Steps), `gather` (Steps to rows), `numbering`,
+`parts` (rows to Parquet), `stages` (these in Spark), `job` (all of it), `stored`, `delta`,
+`manifest`, `directory` and `tables` (where it ends up), `report` and `query`; `arrivals`,
+`state_codec`, `stream_numbering` and `follow` do the same for a stream; `source` offers frames to
+notebooks.
 """
 
 from __future__ import annotations
@@ -53,18 +54,24 @@ def run_pipeline(
     from amqpscope.spark.directory import Directory
     from amqpscope.spark.job import Job
     from amqpscope.spark.list_spark import list_rings, require_known
-    from amqpscope.spark.plan import SLICE
+    from amqpscope.spark.outcome import Outcome
+    from amqpscope.spark.plan import SLICE, waves
+    from amqpscope.spark.terms import terms_of
     from amqpscope.spark.work import Work as DefaultWork
 
     directory = Directory(out)
     require_known(spark, directory.path)
-    state = directory.open()
+    state, work = directory.open(), work or DefaultWork()
     try:
         told("listing", 0)
-        rings = list_rings(spark, tuple(inputs), each=ring == "file")
-        job = Job(
-            spark, directory, state, work or DefaultWork(), size or SLICE, told, limit or LIMIT
-        )
-        return job.run(rings)
+        listing = list_rings(spark, tuple(inputs), each=ring == "file")
+        outcome, begun = Outcome(state.run), state.run + 1
+        for rings in waves(state.todo(listing, terms_of(work))):
+            job = Job(spark, directory, state, work, size or SLICE, told, limit or LIMIT)
+            job.begun = begun
+            outcome.add(job.run(rings))
+            state = state.after(job.run_number, job.versions)
+        outcome.skipped = listing.files - outcome.files
+        return outcome
     finally:
         directory.close()

@@ -181,7 +181,13 @@ def unopened(spark: SparkSession, files: list[File]) -> dict[str, str]:
     for file in files:
         if file.size and local_path(file.path) is None:
             samples.setdefault(system_of(file.path), file.path)
-    found = stages.each(spark, list(samples.values()), trouble)
+    wanted = list(samples.values())
+
+    def run(batches: Batches) -> Batches:
+        for number in stages.numbers_in(batches):
+            yield stages.done_batch(trouble(wanted[number]))
+
+    found = stages.results(spark, len(wanted), run)
     return {system_of(path): reason for path, reason in sorted(found) if reason}
 
 

@@ -186,8 +186,8 @@ class Directory:
         self, run: int, changes: Mapping[str, Change], done: Mapping[str, Done],
         again: Collection[str] = (), batch: int | None = None,
         places: Mapping[str, int] | None = None,
-    ) -> None:  # fmt: skip
-        """Make a run count: its files in all tables, and its captures.
+    ) -> dict[str, int]:  # fmt: skip
+        """Make a run count: its files in all tables, and its captures; versions of the tables.
 
         Captures of the rings `again` are those in `done` from now on; of others, `done` has the
         captures that come after `places` known ones.
@@ -212,6 +212,7 @@ class Directory:
         self.system.delete_dir(f"{self.root}/{STAGING}/{run}")
         if found is not None and len(found.file_uris()) > MANY:
             self.inputs.compact(run)
+        return versions
 
     def _replaced_inputs(
         self, found: DeltaTable | None, again: Collection[str], run: int

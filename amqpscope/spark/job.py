@@ -16,10 +16,11 @@ write    what is staged, by table and day; then commit all files to their tables
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -28,18 +29,20 @@ from amqpscope.spark import stages
 from amqpscope.spark.copies import LIMIT, Copies
 from amqpscope.spark.delta import Change, files_of
 from amqpscope.spark.directory import COPIES, Directory, with_rings
+from amqpscope.spark.files import reason_of
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
 from amqpscope.spark.manifest import Done, ManifestError, State
-from amqpscope.spark.numbering import Numbers, ranked, table_of, with_day
+from amqpscope.spark.numbering import table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows, overlapping
 from amqpscope.spark.parts import Staged, Writer, Written, changed
-from amqpscope.spark.plan import SLICE, File, Ring, Share, packed, slice_up
+from amqpscope.spark.plan import SLICE, File, Ring, Share, is_folder, packed, slice_up
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.stored import Stored, Target
 from amqpscope.spark.terms import terms_of
 from amqpscope.spark.unpickling import loads
 from amqpscope.spark.work import Work
+from amqpscope.spark.work_items import Items, RingNumbers, store_items
 from amqpscope.spark.worker import FileNumbers, RingPlan, Scan, join_pending, names_in, scan
 from amqpscope.wording import plural
 
@@ -55,6 +58,8 @@ SMALLEST: Final = 2 << 20
 SHUFFLED: Final = 64 << 20
 """Octets of captures for one partition of the shuffle."""
 
+Shares = list[tuple[int, Share]]
+"""Slices of larger rings, with the index of each ring."""
 Told = Callable[[str, int], None]
 """Told what begins, and how many tasks it has."""
 
@@ -72,28 +77,24 @@ class Job:
         self.work = work
         self.size = size
         self.told = told
-        self.run_number = state.run + 1
+        self.run_number = self.begun = state.run + 1
         self.copies = Copies(spark, directory.staging(self.run_number, COPIES), limit)
         self.rings: list[Ring] = []
         self.scans: dict[str, list[Scan]] = {}
         self.written: list[Written] = []
         """What tasks have written to the tables so far."""
         self.staged: list[Staged] = []
-        """What they have found for small tables."""
-        self.followed: list[Staged] = []
-        """What messages of larger rings have shown."""
+        """What they have found for small tables, and what messages of larger rings have shown."""
+        self.versions: dict[str, int] = {}
+        """Those that the run has made."""
         self.outcome = Outcome(self.run_number)
         self.terms = terms_of(work)
 
     def run(self, rings: list[Ring]) -> Outcome:
-        """Process rings that are new or changed; nothing is visible before all of it is."""
-        self.rings = self.state.todo(rings, self.terms)
-        known = sum(len(ring.files) for ring in rings)
-        self.outcome.files = sum(len(ring.files) for ring in self.rings)
-        self.outcome.skipped = known - self.outcome.files
-        self.outcome.octets = sum(file.size for ring in self.rings for file in ring.files)
-        if not self.rings:
-            return self.outcome
+        """Process rings; nothing is visible before all of it is."""
+        self.rings = rings
+        self.outcome.files = sum(len(ring.files) for ring in rings)
+        self.outcome.octets = sum(file.size for ring in rings for file in ring.files)
         self.outcome.notes += self._reasons()
         try:
             self.directory.begin(self.run_number)
@@ -123,25 +124,31 @@ class Job:
         larger = [ring for ring in self.rings if len(ring.slices) > 1]
         plans = self._plans(larger)
         self._replay_whole(whole)
-        blocks = self._replay(plans) if plans else None
+        blocks = self._replay(larger, plans) if larger else None
         self._follow_messages(larger)
-        numbers = self._numbers(blocks, plans)
+        numbers = self._numbers(larger, blocks)
         changes = self._write(blocks, numbers)
         done = {}
         for ring in self.rings:
             locked = any(scan.notes for scan in self.scans[ring.name])
+            files = [file for file in ring.files if not is_folder(file)]
             done[ring.name] = Done(
-                ring.files, self.run_number, list(self.work.arguments),
+                files, self.run_number, list(self.work.arguments),
                 replace(self.terms, locked=locked), self.state.first_runs(ring, self.run_number),
+                begun=self.begun,
             )  # fmt: skip
         self.told("committing", 0)
-        self.directory.commit(self.run_number, changes, done, again=self._again())
+        self.versions = self.directory.commit(self.run_number, changes, done, again=self._again())
 
     # Copying, cutting and scanning.
 
     def _copy(self) -> None:
         self.told("copying", 0)
-        self.copies.bring([file for ring in self.rings for file in ring.files])
+        files = [file for ring in self.rings for file in ring.files]
+        for file in files:
+            if is_folder(file):
+                self.copies.parts[file.path] = Part(file.path, problem=refusal_of(file.path))
+        self.copies.bring(files)
         self.outcome.notes += self.copies.notes
 
     def _slice(self) -> None:
@@ -149,16 +156,19 @@ class Job:
         files = [file for ring in self.rings for file in ring.files if file.size > size * 5 // 4]
         large = {file.path: copies.get(file.path) or Part(file.path) for file in files}
         self.told("cutting", len(large))
-        places = stages.places(self.spark, large, size)
+        places = stages.places(self.spark, self._store(large.items()), size)
         for ring in self.rings:
             slice_up(ring, places, size, copies)
 
+    def _store(self, items: Iterable[object]) -> Items:
+        return store_items(self._target().staging, items)
+
     def _scan(self, shares: list[Share]) -> dict[tuple[str, int], Scan]:
         self.told("scanning", len(shares))
-        found = stages.each(self.spark, shares, scan)
+        found = stages.each(self.spark, self._store(shares), scan)
         return {(each.ring, each.slice): each for each in found}
 
-    def _plans(self, rings: list[Ring]) -> dict[str, RingPlan]:
+    def _plans(self, rings: list[Ring]) -> list[RingPlan]:
         """Scan rings of several slices, and find the connections that span these."""
         todo = [Share(r.name, at, pieces) for r in rings for at, pieces in enumerate(r.slices)]
         while todo:
@@ -169,9 +179,9 @@ class Job:
                 scans = [done.get((ring.name, at)) or before[at] for at in range(len(ring.slices))]
                 self.scans[ring.name] = scans
                 todo += join_pending(ring, scans)
-        return {ring.name: self._plan(ring) for ring in rings}
+        return [self._plan(at, ring) for at, ring in enumerate(rings)]
 
-    def _plan(self, ring: Ring) -> RingPlan:
+    def _plan(self, index: int, ring: Ring) -> RingPlan:
         scans = self.scans[ring.name]
         bases, base, end = [], 0, (0, 0)
         speakers: dict[bytes, int] = {}
@@ -186,43 +196,42 @@ class Job:
         distinct, counts = np.unique(names, return_counts=True)
         elsewhere = frozenset(name.tobytes() for name in distinct[counts > 1])
         secrets = [text for found in scans for text in found.secrets]
-        index = self.rings.index(ring)
         return RingPlan(index, ring.name, bases, elsewhere, end, speakers, secrets)
 
     # Replaying.
 
     def _replay_whole(self, rings: list[Ring]) -> None:
         """Let rings of one slice be replayed, each in one process."""
-        indexes = {ring.name: at for at, ring in enumerate(self.rings)}
-        units = self._units(rings)
-        self.told("replaying", len(units))
-        run = stages.whole_rings(units, indexes, self.work, self._target())
-        for told in stages.results(self.spark, len(units), run):
+        units = self._store(self._units(rings))
+        self.told("replaying", units.count)
+        run = stages.whole_rings(units, self.work, self._target())
+        for told in stages.results(self.spark, units.count, run):
             self._take(told.scans)
             self.written += told.written
             self.staged += told.staged
 
     def _follow_messages(self, rings: list[Ring]) -> None:
         """Let messages of larger rings be followed, each ring in one process."""
-        indexes = {ring.name: at for at, ring in enumerate(self.rings)}
-        shares = [Share(ring.name, 0, list(chain.from_iterable(ring.slices))) for ring in rings]
-        self.told("following messages", len(shares))
-        run = stages.followed_rings(shares, indexes, self.work, self._target())
-        self.followed = list(chain.from_iterable(stages.results(self.spark, len(shares), run)))
+        shares = self._store(
+            Share(ring.name, 0, list(chain.from_iterable(ring.slices))) for ring in rings
+        )
+        self.told("following messages", shares.count)
+        run = stages.followed_rings(shares, self.work, self._target())
+        self.staged += chain.from_iterable(stages.results(self.spark, shares.count, run))
 
     def _target(self) -> Target:
         return self.directory.target(self.run_number)
 
-    def _replay(self, plans: dict[str, RingPlan]) -> DataFrame:
+    def _replay(self, rings: list[Ring], plans: list[RingPlan]) -> DataFrame:
         """Replay rings of several slices, and write all blocks to staging; what is there."""
-        inner, outer = self._shares(plans)
+        inner, outer = self._shares(rings, plans)
         self.told("replaying", len(inner) + 2 * len(outer))
-        sources = []
+        stored, sources = self._store(plans), []
         if inner:
-            run = stages.slices(inner, plans, self.work)
+            run = stages.slices(self._store(inner), stored, self.work)
             sources.append(stages.spread(self.spark, len(inner)).mapInArrow(run, stages.BLOCKS))
         if outer:
-            sources.append(self._spanning(outer, plans))
+            sources.append(self._spanning(outer, stored))
         blocks = sources[0].union(sources[1]) if len(sources) > 1 else sources[0]
         path = self.directory.staging(self.run_number, "_blocks")
         blocks.write.partitionBy("table").parquet(path)
@@ -234,34 +243,31 @@ class Job:
         fair = sum(share.size for share in shares) // (TASKS * stages.parallelism(self.spark))
         return packed(shares, min(self.size, max(fair, SMALLEST)))
 
-    def _shares(self, plans: dict[str, RingPlan]) -> tuple[list[Share], list[Share]]:
+    def _shares(self, rings: list[Ring], plans: list[RingPlan]) -> tuple[Shares, Shares]:
         """Slices that have connections of their own, and those that have parts of others."""
-        inner, outer = [], []
-        for ring in self.rings:
-            plan = plans.get(ring.name)
-            if plan is None:
-                continue
+        inner: Shares = []
+        outer: Shares = []
+        for ring, plan in zip(rings, plans, strict=True):
             for at, pieces in enumerate(ring.slices):
                 share = Share(ring.name, at, pieces, plan.bases[at])
                 names = names_in(self.scans[ring.name][at].names)
                 if not names <= plan.elsewhere:
-                    inner.append(share)
+                    inner.append((plan.index, share))
                 if not names.isdisjoint(plan.elsewhere):
-                    outer.append(share)
+                    outer.append((plan.index, share))
         return inner, outer
 
-    def _spanning(self, shares: list[Share], plans: dict[str, RingPlan]) -> DataFrame:
-        by_index = {plan.index: plan for plan in plans.values()}
-        size = sum(share.size for share in shares)
+    def _spanning(self, shares: Shares, plans: Items) -> DataFrame:
+        size = sum(share.size for _, share in shares)
         partitions = max(1, min(size // SHUFFLED + 1, 2000))
         partitions = max(partitions, min(len(shares), stages.parallelism(self.spark)))
         segments = stages.spread(self.spark, len(shares)).mapInArrow(
-            stages.segments(shares, plans), stages.SEGMENTS
+            stages.segments(self._store(shares), plans), stages.SEGMENTS
         )
         return (
             segments.repartition(partitions, "ring", "connection")
             .sortWithinPartitions("ring", "connection", "packet")
-            .mapInArrow(stages.connections(by_index, self.work), stages.BLOCKS)
+            .mapInArrow(stages.connections(plans, self.work), stages.BLOCKS)
         )
 
     def _tasks(self) -> int:
@@ -280,48 +286,35 @@ class Job:
                 known[0].notes += found.notes
             self.outcome.notes += found.notes
 
-    def _numbers(self, blocks: DataFrame | None, plans: dict[str, RingPlan]) -> dict[int, Numbers]:
-        """What the final numbers of each ring follow from."""
+    def _numbers(self, rings: list[Ring], blocks: DataFrame | None) -> RingNumbers:
+        """What the final numbers of larger rings follow from."""
+        frames: dict[tuple[int, int], int] = {}
         if blocks is not None:
             scans = blocks.where(f"table = '{stages.SCAN}'").select("data").collect()
             self._take([loads(row.data, Scan, FileNumbers) for row in scans])
-        numbers = {}
-        for at, ring in enumerate(self.rings):
-            files, _ = self._files(ring)
-            numbers[at] = Numbers(ring.name not in plans, files)
+            self.told("numbering", 0)
+            counts = blocks.where(f"table = '{ORDER}'").groupBy("ring", "slice").sum("rows")
+            frames = {(row[0], row[1]): row[2] for row in counts.collect()}
+        known = []
+        for index, ring in enumerate(rings):
+            places = range(len(ring.slices) + 1)
+            before = [0, *accumulate(frames.get((index, place), 0) for place in places)]
+            known.append((self._files(ring)[0], before))
+        numbers = RingNumbers(self._store(known), f"{self._target().staging}/_keys")
         if blocks is not None:
-            self._number_frames(blocks, plans, numbers)
+            self._number_frames(blocks, numbers)
         return numbers
 
-    def _number_frames(
-        self, blocks: DataFrame, plans: dict[str, RingPlan], numbers: dict[int, Numbers]
-    ) -> None:
-        self.told("numbering", 0)
-        counts = blocks.where(f"table = '{ORDER}'").groupBy("ring", "slice").sum("rows").collect()
-        frames = {(row[0], row[1]): row[2] for row in counts}
-        for plan in plans.values():
-            before = [0]
-            for place in range(len(plan.bases) + 1):
-                before.append(before[-1] + frames.get((plan.index, place), 0))
-            numbers[plan.index].frames_before = before
-        accepted = defaultdict(list)
-        for row in blocks.where(f"table = '{ACCEPTED}'").select("ring", "data").collect():
-            accepted[row.ring].append(row.data)
-        for index, blobs in accepted.items():
-            numbers[index].accepted = ranked(blobs)
+    def _number_frames(self, blocks: DataFrame, numbers: RingNumbers) -> None:
+        """Number the frames that rows refer to, and write these by ring, in tasks."""
         wanted = blocks.where(f"table in ('{ORDER}', '{REFERRED}')")
-        run = stages.ranks(
-            {plan.index: numbers[plan.index].frames_before for plan in plans.values()}
+        referred = in_slices(wanted, self._tasks()).mapInArrow(stages.ranks(numbers), stages.RANKS)
+        accepted = blocks.where(f"table = '{ACCEPTED}'").selectExpr(
+            "ring", "data as keys", "cast(null as binary) as numbers"
         )
-        found = defaultdict(list)
-        for row in in_slices(wanted, self._tasks()).mapInArrow(run, stages.RANKS).collect():
-            found[row.ring].append((row.keys, row.numbers))
-        for index, pairs in found.items():
-            keys = np.frombuffer(b"".join(keys for keys, _ in pairs), dtype=np.int64)
-            ranks = np.frombuffer(b"".join(each for _, each in pairs), dtype=np.int64)
-            order = np.argsort(keys, kind="stable")
-            numbers[index].referred = keys[order]
-            numbers[index].referred_numbers = ranks[order]
+        keys = referred.union(accepted).repartition(self._tasks(), "ring")
+        run = stages.keys_of_rings(numbers.keys)
+        keys.sortWithinPartitions("ring").mapInArrow(run, stages.DONE).collect()
 
     def _files(self, ring: Ring) -> tuple[list[tuple[str, int]], list[FileNumbers]]:
         """The packets before each file of a ring, and what was seen of the files."""
@@ -342,12 +335,10 @@ class Job:
 
     # Writing.
 
-    def _write(self, blocks: DataFrame | None, numbers: dict[int, Numbers]) -> dict[str, Change]:
+    def _write(self, blocks: DataFrame | None, numbers: RingNumbers) -> dict[str, Change]:
         """Write the files of all tables; these, and those that they replace."""
         self.told("writing", 0)
-        written = self.written + self._finished_staged(self.staged, numbers)
-        whole = {ring: replace(each, whole=True) for ring, each in numbers.items()}
-        written += self._finished_staged(self.followed, whole)
+        written = self.written + self._finished_staged(numbers)
         if blocks is not None:
             written += self._finished(blocks, numbers)
         captures, quarantine = self._file_rows()
@@ -365,14 +356,14 @@ class Job:
             changes[table].removed.append(file)
         return changes
 
-    def _finished_staged(self, staged: list[Staged], numbers: dict[int, Numbers]) -> list[Written]:
-        """Write the small tables of whole rings, with enough rows in each file."""
-        few = sum(each.rows for each in staged) // ROWS_A_FILE + 1
-        groups = [group for at in range(few) if (group := staged[at::few])]
+    def _finished_staged(self, numbers: RingNumbers) -> list[Written]:
+        """Write what tasks have staged, with enough rows in each file."""
+        few = sum(each.rows for each in self.staged) // ROWS_A_FILE + 1
+        groups = self._store(group for at in range(few) if (group := self.staged[at::few]))
         run = stages.staged_rows(groups, numbers, self._target())
-        return list(chain.from_iterable(stages.results(self.spark, len(groups), run)))
+        return list(chain.from_iterable(stages.results(self.spark, groups.count, run)))
 
-    def _finished(self, blocks: DataFrame, numbers: dict[int, Numbers]) -> list[Written]:
+    def _finished(self, blocks: DataFrame, numbers: RingNumbers) -> list[Written]:
         """Write the rows of rings of several slices, with their final numbers."""
         counts = blocks.groupBy("table").sum("rows").collect()
         few = sum(row[1] for row in counts if row[0] in TABLES) // ROWS_A_FILE + 1
@@ -407,7 +398,11 @@ class Job:
 
     def _again(self) -> frozenset[str]:
         """Rings of which tables have rows already."""
-        return frozenset(ring.name for ring in self.rings if ring.name in self.state.rings)
+        return frozenset(
+            ring.name
+            for ring in self.rings
+            if ring.name in self.state.rings or any(map(is_folder, ring.files))
+        )
 
     def _replaced(self) -> tuple[list[Written], list[tuple[str, Stored]]]:
         """Take the old rows of rings away: files with what else there was, and the old files."""
@@ -417,11 +412,20 @@ class Job:
             found = self.directory.version(table, self.state)
             if found is not None:
                 files += [(table, file) for file in with_rings(files_of(found), again)]
-        run = stages.kept_rows(files, again, self._target())
+        run = stages.kept_rows(self._store(files), again, self._target())
         results = stages.results(self.spark, len(files), run)
         written = chain.from_iterable(written for _, written in results)
         replaced = chain.from_iterable(replaced for replaced, _ in results)
         return list(written), list(replaced)
+
+
+def refusal_of(folder: str) -> str:
+    """Why a directory cannot be listed."""
+    try:
+        os.listdir(folder)
+    except OSError as error:
+        return f"cannot be listed: {reason_of(error)}"
+    return "could not be listed"
 
 
 def in_slices(blocks: DataFrame, tasks: int) -> DataFrame:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from errno import ENOENT
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
+
+import pyarrow as pa
 
 from amqpscope.capture.ring import is_capture, natural
 from amqpscope.spark.files import (
@@ -23,13 +25,15 @@ from amqpscope.spark.files import (
     system_of,
 )
 from amqpscope.spark.list_arrow import WILD, base_of, hidden, walk
-from amqpscope.spark.plan import File, Ring, rings_of
+from amqpscope.spark.listing import SCHEMA, Listing, columns_of, each_once
+from amqpscope.spark.plan import File, Ring, is_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 UNKNOWN: Final = ("No FileSystem for scheme", "ClassNotFoundException")
 """What Hadoop says of a file system that it has no code for."""
+NONE: Final = SCHEMA.empty_table()
 COLON: Final = "Relative path in absolute URI"
 """What it says of a glob, where a name with a colon is among those that it looks at."""
 
@@ -38,23 +42,23 @@ class ListingError(Exception):
     """An input that is not there, in one line."""
 
 
-def list_rings(spark: SparkSession, inputs: tuple[str, ...], *, each: bool) -> list[Ring]:
+def list_rings(spark: SparkSession, inputs: tuple[str, ...], *, each: bool) -> Listing:
     """The rings of all inputs; one that ends in `.json` names rings and says what they consist of.
 
     `{"edge-1": ["/captures/edge-1/2026-11-*", "/captures/edge-1/today"]}`
     """
-    plain = tuple(given for given in inputs if not given.endswith(".json"))
-    rings = rings_of(list_inputs(spark, plain), each=each)
-    for given in inputs:
-        if given.endswith(".json"):
-            for name, paths in _read_manifest(given).items():
-                ring = Ring(name)
-                for path in paths:
-                    listed = list_inputs(spark, (path,))
-                    listed.sort(key=lambda file: natural(file.path))
-                    ring.files += [file for file in listed if file not in ring.files]
-                rings.append(ring)
-    return rings
+    plain = [given for given in inputs if not given.endswith(".json")]
+    tables = [columns_of(_listed(spark, given)) for given in plain]
+    files = tables[0] if len(tables) == 1 else each_once(pa.concat_tables([NONE, *tables]))
+    named = []
+    for given in (given for given in inputs if given.endswith(".json")):
+        for name, paths in _read_manifest(given).items():
+            ring = Ring(name)
+            for path in paths:
+                listed = sorted(_listed(spark, path), key=lambda file: natural(file.path))
+                ring.files += [file for file in listed if file not in ring.files]
+            named.append(ring)
+    return Listing(files, each=each, named=named)
 
 
 def _read_manifest(path: str) -> dict[str, list[str]]:
@@ -73,29 +77,58 @@ def _read_manifest(path: str) -> dict[str, list[str]]:
     return found
 
 
-def list_inputs(spark: SparkSession, inputs: tuple[str, ...]) -> list[File]:
-    """All captures in directories, matched by globs, or named, each once."""
-    found: dict[str, File] = {}
-    for given in inputs:
-        for file in _listed(spark, given):
-            found[file.path] = file
-    return list(found.values())
-
-
-def _listed(spark: SparkSession, given: str) -> list[File]:
+def _listed(spark: SparkSession, given: str) -> Iterator[File]:
+    """All captures in a directory, matched by a glob, or named."""
     path = absolute(given)
+    local = local_path(path)
     try:
-        files = _listed_by_spark(spark, path)
-        if files is None:
-            files = walk(path)
+        if local is not None and os.path.isdir(local):
+            files: Iterable[File] = walk_local(local)
+        else:
+            found = _listed_by_spark(spark, path)
+            files = walk(path) if found is None else found
+            if len(files) == 1 and files[0].path == (local or path):
+                yield from files
+                return
     except OSError as error:
         raise ListingError(f"{given}: {reason_of(error)}") from error
-    if len(files) == 1 and files[0].path == (local_path(path) or path):
-        return files
-    chosen = [file for file in files if is_capture(file.path)]
-    if not chosen:
+    empty = True
+    for file in files:
+        if is_capture(file.path) or is_folder(file):
+            empty = False
+            yield file
+    if empty:
         raise ListingError(f"{given}: no captures here")
-    return chosen
+
+
+def walk_local(folder: str) -> Iterator[File]:
+    """The files below a local directory, also links that lead nowhere, which have no size.
+
+    A directory that cannot be listed is there like a file, with a slash behind its name.
+    """
+    waiting = [folder.rstrip("/")]
+    while waiting:
+        base = waiting.pop()
+        try:
+            entries = list(os.scandir(base or "/"))
+        except OSError:
+            yield File(f"{base}/", 0, 0)
+            continue
+        for entry in entries:
+            if hidden(entry.name):
+                continue
+            if entry.is_dir():
+                waiting.append(entry.path)
+            elif entry.is_file() or entry.is_symlink():
+                yield _file_of(entry)
+
+
+def _file_of(entry: os.DirEntry[str]) -> File:
+    try:
+        known = entry.stat()
+    except OSError:  # whoever reads it says why
+        return File(entry.path, 0, 0)
+    return File(entry.path, known.st_size, known.st_mtime_ns // 1000)
 
 
 def _listed_by_spark(spark: SparkSession, path: str) -> list[File] | None:
@@ -104,7 +137,7 @@ def _listed_by_spark(spark: SparkSession, path: str) -> list[File] | None:
     for globs in (False, True):
         spelling = as_glob(path) if globs else path
         try:
-            files = _loaded(binary_files(spark, spelling, globs=globs)) + list(broken_links(path))
+            files = _loaded(binary_files(spark, spelling, globs=globs))
             # Of a name with brackets that is not there, Spark says nothing unless it is a glob.
             if files or globs or not WILD.search(path):
                 return files
@@ -159,16 +192,6 @@ def _loaded(listed: DataFrame) -> list[File]:
     names = {local_path(unquote(name)) or unquote(name) for name in listed.inputFiles()}
     known = {file.path for file in files}
     return files + [File(name, 0, 0) for name in sorted(names - known)]
-
-
-def broken_links(folder: str) -> Iterator[File]:
-    """Links below a local directory that lead nowhere: whoever reads them will say so."""
-    for base, inner, names in os.walk(local_path(folder) or ""):
-        inner[:] = [name for name in inner if not hidden(name)]
-        for name in names:
-            path = f"{base}/{name}"
-            if is_capture(name) and os.path.islink(path) and not os.path.exists(path):
-                yield File(path, 0, 0)
 
 
 def require_known(spark: SparkSession, out: str) -> None:

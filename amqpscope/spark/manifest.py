@@ -7,8 +7,8 @@ adds rows, and takes back those of rings that it did again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ SCHEMA: Final = pa.schema(
         ("changed", pa.int64()),
         ("first_run", pa.int64()),  # that has read this file
         ("run", pa.int64()),  # that made the rows which are in the tables
+        ("begun", pa.int64()),  # the first commit of that run, where it has several
         ("arguments", pa.list_(pa.string())),  # with which `read` reads it as this run did
         ("version", pa.string()),
         ("rules", pa.string()),
@@ -57,6 +58,7 @@ class Done:
     first_runs: list[int] = field(default_factory=list)
     """For each file the run that was the first to read it."""
     stamp: str | None = None
+    begun: int = 0
 
     def rows(self, ring: str, place: int = 0) -> Iterator[dict[str, Any]]:
         """Rows of the table, the first of them for this place in the ring."""
@@ -64,6 +66,7 @@ class Done:
         for at, file in enumerate(self.files):
             yield {
                 "ring": ring, "ordinal": place + at, **file._asdict(), "run": self.run,
+                "begun": self.begun or self.run,
                 "first_run": self.first_runs[at] if self.first_runs else self.run,
                 "arguments": self.arguments, "stamp": self.stamp, **terms,
             }  # fmt: skip
@@ -132,16 +135,22 @@ class State:
     def newest(self) -> set[tuple[str, str]]:
         """Ring and path of each file that the newest run was the first to read."""
         rows = self.rings.rows
-        rows = rows.filter(pc.equal(rows["first_run"], self.run))
+        last = rows.filter(pc.equal(rows["run"], self.run))["begun"]
+        begun = last[0].as_py() if len(last) else self.run
+        rows = rows.filter(pc.greater_equal(rows["first_run"], begun))
         return set(zip(rows["ring"].to_pylist(), rows["path"].to_pylist(), strict=True))
 
-    def todo(self, rings: list[Ring], terms: Terms) -> list[Ring]:
+    def after(self, run: int, versions: dict[str, int]) -> State:
+        """The state after a part of a run; the rings of the other parts are other ones."""
+        return replace(self, run=run, versions={**self.versions, **versions})
+
+    def todo(self, rings: Iterable[Ring], terms: Terms) -> Iterator[Ring]:
         """The rings that are new, have changed, or were read on other terms.
 
         A ring that grew is processed again, and its rows replaced. Where files that were done are
         gone that cannot be, so what came after them is a ring of its own: `name#2`.
         """
-        return [found for ring in rings if (found := self._todo(ring, terms)) is not None]
+        return (found for ring in rings if (found := self._todo(ring, terms)) is not None)
 
     def _todo(self, ring: Ring, terms: Terms) -> Ring | None:
         names = [ring.name]

@@ -141,6 +141,18 @@ def octets_of(block: Block) -> bytes:
     return rows.tobytes() if isinstance(rows, array) else encoded(block.table, rows)
 
 
+def octets_in_files(block: Block, numbers: Numbers) -> bytes:
+    """The rows of a block as octets, with the files of their packets."""
+    assert not isinstance(block.rows, array)
+    if block.table != "findings":
+        return encoded(block.table, block.rows)
+    rows = with_file(block.table, table_of(block.table, block.rows), numbers)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(sink.getvalue())
+
+
 def decoded(octets: bytes) -> pa.Table:
     """The rows in octets."""
     with pa.ipc.open_stream(octets) as reader:

@@ -35,6 +35,19 @@ class Outcome:
     """Path and reason, of those that were read in part."""
     notes: list[str] = field(default_factory=list)
 
+    def add(self, other: Outcome) -> None:
+        """Take what a part of the run did."""
+        self.run = other.run
+        self.files += other.files
+        self.octets += other.octets
+        self.packets += other.packets
+        self.connections += other.connections
+        self.frames += other.frames
+        self.findings.update(other.findings)
+        self.quarantined += other.quarantined
+        self.damaged += other.damaged
+        self.notes += other.notes
+
 
 def overlapping(files: list[FileNumbers]) -> bool:
     """Whether a file begins well before the one before it ends."""

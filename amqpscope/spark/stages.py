@@ -2,7 +2,7 @@
 
 Between the stages pass blocks: some rows of one table, encoded, with the ring and the slice that
 they belong to; or files that a task has written, by their names. The functions are made by
-closures, which Spark ships to the workers.
+closures, which Spark ships to the workers; what a task works on, it reads itself (`work_items`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from amqpscope.spark.records import Cut, Part, cuts
 from amqpscope.spark.replay import canonical
 from amqpscope.spark.work import Work
 from amqpscope.spark.worker import (
-    RingPlan,
     Scan,
     chosen,
     follow_messages,
@@ -36,9 +35,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from amqpscope.spark.numbering import Keys, Numbers
-    from amqpscope.spark.parts import Staged, Written
-    from amqpscope.spark.stored import Stored, Target
+    from amqpscope.spark.numbering import Keys
+    from amqpscope.spark.parts import Staged, Together, Written
+    from amqpscope.spark.stored import Target
+    from amqpscope.spark.work_items import Items, RingNumbers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -54,18 +54,20 @@ SEGMENTS: Final = "ring int, connection binary, packet bigint, data binary"
 """Runs of segments of one connection, and the packet of the first."""
 COLLECTED: Final = 500_000
 """New objects after which Python looks for cycles."""
+WHOLE: Final = -1
+"""The ring of blocks whose rows are final."""
 DONE: Final = "done binary"
 RANKS: Final = "ring int, keys binary, numbers binary"
 
 
-def each(spark: SparkSession, items: list[Item], do: Callable[[Item], Result]) -> list[Result]:
+def each(spark: SparkSession, items: Items, do: Callable[[Item], Result]) -> list[Result]:
     """Do something with each item, one task for each; the results in any order."""
 
     def run(batches: Batches) -> Batches:
         for number in numbers_in(batches):
-            yield done_batch(do(items[number]))
+            yield done_batch(do(items.get(number)))
 
-    return results(spark, len(items), run)
+    return results(spark, items.count, run)
 
 
 def results(spark: SparkSession, count: int, run: Stage) -> list[Any]:
@@ -93,16 +95,17 @@ def parallelism(spark: SparkSession) -> int:
         return 8
 
 
-def places(spark: SparkSession, parts: dict[str, Part], size: int) -> dict[str, list[Cut]]:
-    """Where files can be cut, by the names that they go by."""
+def places(spark: SparkSession, parts: Items, size: int) -> dict[str, list[Cut]]:
+    """Where files can be cut, by the names that they go by; items are these names and parts."""
 
-    def walk(path: str) -> tuple[str, list[Cut]]:
+    def walk(item: tuple[str, Part]) -> tuple[str, list[Cut]]:
+        path, part = item
         try:
-            return path, [] if parts[path].problem else cuts(parts[path].path, size)
+            return path, [] if part.problem else cuts(part.path, size)
         except OSError:
             return path, []  # whoever reads it says why
 
-    return dict(each(spark, list(parts), walk))
+    return dict(each(spark, parts, walk))
 
 
 class Told(NamedTuple):
@@ -113,34 +116,45 @@ class Told(NamedTuple):
     staged: list[Staged]
 
 
-def whole_rings(
-    units: list[list[Share]], indexes: dict[str, int], work: Work, target: Target
-) -> Stage:
-    """Replay rings that are one slice each; all rows are written at once."""
+def whole_rings(units: Items, work: Work, target: Target) -> Stage:
+    """Replay rings that are one slice each, some in each task; all rows are written at once."""
 
     def run(batches: Batches) -> Batches:
-        from amqpscope.spark.numbering import octets_of, table_of, with_day
+        from amqpscope.spark.numbering import table_of, with_day
         from amqpscope.spark.parts import Together, Writer
 
         calm()
         rules, writer, small = work.choice.rules(), Writer(target), Together(target.staging)
         scans: list[Scan] = []
-        for share in (share for number in numbers_in(batches) for share in units[number]):
+        for share in (share for number in numbers_in(batches) for share in units.get(number)):
+            waiting: list[Block] = []
             for found in replay_whole(share, work, rules):
                 if isinstance(found, Scan):
                     scans.append(found)
+                    add_blocks(small, waiting, share, found)
                 elif found.table in LARGE and not isinstance(found.rows, array):
                     writer.add(found.table, with_day(table_of(found.table, found.rows)))
                 else:
-                    small.add(indexes[share.ring], found.table, len(found.rows), octets_of(found))
+                    waiting.append(found)
         yield done_batch(Told(scans, writer.close(), small.close()))
 
     return run
 
 
-def followed_rings(
-    shares: list[Share], indexes: dict[str, int], work: Work, target: Target
-) -> Stage:
+def add_blocks(small: Together, blocks: list[Block], share: Share, seen: Scan) -> None:
+    """Stage the rows of a whole ring, of which it is known now which file has which packets."""
+    from amqpscope.spark.numbering import Numbers, octets_in_files
+
+    before, files = 0, []
+    for piece, file in zip(share.pieces, seen.files, strict=True):
+        files.append((piece.name or piece.part.path, before))
+        before += file.packets
+    numbers = Numbers(whole=True, files=files)
+    for block in blocks:
+        small.add(WHOLE, block.table, len(block.rows), octets_in_files(block, numbers))
+
+
+def followed_rings(shares: Items, work: Work, target: Target) -> Stage:
     """Follow the messages of larger rings from connection to connection, each ring in one task."""
 
     def run(batches: Batches) -> Batches:
@@ -149,58 +163,59 @@ def followed_rings(
 
         calm()
         rules, small = work.choice.rules(), Together(target.staging)
-        for share in (shares[number] for number in numbers_in(batches)):
-            for found in follow_messages(share, work, rules):
-                small.add(indexes[share.ring], found.table, len(found.rows), octets_of(found))
+        for number in numbers_in(batches):
+            for found in follow_messages(shares.get(number), work, rules):
+                small.add(number, found.table, len(found.rows), octets_of(found))
         yield done_batch(small.close())
 
     return run
 
 
-def slices(shares: list[Share], plans: dict[str, RingPlan], work: Work) -> Stage:
+def slices(shares: Items, plans: Items, work: Work) -> Stage:
     """Replay what lies whole within a slice of a larger ring."""
 
     def run(batches: Batches) -> Batches:
+        from amqpscope.spark.work_items import plan_of
+
         calm()
         rules = work.choice.rules()
-        for number in numbers_in(batches):
-            share = shares[number]
-            ring = plans[share.ring]
-            for found in replay_slice(share, ring, work, rules):
-                yield block_batch(ring.index, found)
-
-    return run
-
-
-def segments(shares: list[Share], plans: dict[str, RingPlan]) -> Stage:
-    """Give the segments of connections that lie in more than one slice."""
-
-    def run(batches: Batches) -> Batches:
-        for number in numbers_in(batches):
-            share = shares[number]
-            ring = plans[share.ring]
-            for found in chosen(share, ring, spanning=True):
-                yield segment_batch(ring.index, found)
-
-    return run
-
-
-def connections(plans: dict[int, RingPlan], work: Work) -> Stage:
-    """Replay connections from their segments, which come sorted."""
-
-    def run(batches: Batches) -> Batches:
-        calm()
-        rules = work.choice.rules()
-        for (index, _), own in groupby(segments_in(batches), key=lambda each: each[0]):
-            ring = plans[index]
-            stream = (segments for _, segments in own)
-            for found in replay_connection(stream, ring, work, rules):
+        for index, share in (shares.get(number) for number in numbers_in(batches)):
+            for found in replay_slice(share, plan_of(plans, index), work, rules):
                 yield block_batch(index, found)
 
     return run
 
 
-def ranks(plans: dict[int, list[int]]) -> Stage:
+def segments(shares: Items, plans: Items) -> Stage:
+    """Give the segments of connections that lie in more than one slice."""
+
+    def run(batches: Batches) -> Batches:
+        from amqpscope.spark.work_items import plan_of
+
+        for index, share in (shares.get(number) for number in numbers_in(batches)):
+            for found in chosen(share, plan_of(plans, index), spanning=True):
+                yield segment_batch(index, found)
+
+    return run
+
+
+def connections(plans: Items, work: Work) -> Stage:
+    """Replay connections from their segments, which come sorted."""
+
+    def run(batches: Batches) -> Batches:
+        from amqpscope.spark.work_items import plan_of
+
+        calm()
+        rules = work.choice.rules()
+        for (index, _), own in groupby(segments_in(batches), key=lambda each: each[0]):
+            stream = (segments for _, segments in own)
+            for found in replay_connection(stream, plan_of(plans, index), work, rules):
+                yield block_batch(index, found)
+
+    return run
+
+
+def ranks(rings: RingNumbers) -> Stage:
     """Number the frames that findings refer to; blocks come by ring and slice, the order first."""
 
     def run(batches: Batches) -> Batches:
@@ -210,7 +225,7 @@ def ranks(plans: dict[int, list[int]]) -> Stage:
         for (ring, place), order, blocks in by_slice(batches):
             for _, data in blocks:
                 keys = np.unique(np.frombuffer(data, dtype=np.int64))
-                found = np.searchsorted(order, keys) + plans[ring][place] + 1
+                found = np.searchsorted(order, keys) + rings.frames_before(ring, place) + 1
                 yield pa.RecordBatch.from_pydict(
                     {
                         "ring": pa.array([ring], pa.int32()),
@@ -222,7 +237,22 @@ def ranks(plans: dict[int, list[int]]) -> Stage:
     return run
 
 
-def final_rows(rings: dict[int, Numbers], target: Target) -> Stage:
+def keys_of_rings(folder: str) -> Stage:
+    """Write the keys of connections and of numbered frames, which come by ring, a file a ring."""
+
+    def run(batches: Batches) -> Batches:
+        from amqpscope.spark.work_items import store_keys
+
+        columns = ("ring", "keys", "numbers")
+        rows = (row for batch in batches for row in zip(*map(batch.column, columns), strict=True))
+        for ring, own in groupby(rows, key=lambda row: row[0]):
+            store_keys(folder, ring.as_py(), ((keys.as_py(), n.as_py()) for _, keys, n in own))
+        yield done_batch(None)
+
+    return run
+
+
+def final_rows(rings: RingNumbers, target: Target) -> Stage:
     """Write rows with their final numbers; where these need it, the order comes first."""
 
     def run(batches: Batches) -> Batches:
@@ -232,29 +262,32 @@ def final_rows(rings: dict[int, Numbers], target: Target) -> Stage:
         writer = Writer(target)
         for (ring, place), order, blocks in by_slice(batches):
             for table, data in blocks:
-                writer.add(table, numbered(table, data, rings[ring], place, order))
+                writer.add(table, numbered(table, data, rings.of(ring), place, order))
         yield done_batch(writer.close())
 
     return run
 
 
-def staged_rows(groups: list[list[Staged]], rings: dict[int, Numbers], target: Target) -> Stage:
-    """Write what tasks with whole rings have staged."""
+def staged_rows(groups: Items, rings: RingNumbers, target: Target) -> Stage:
+    """Write what tasks have staged: rows of whole rings, which are final, and of messages."""
 
     def run(batches: Batches) -> Batches:
-        from amqpscope.spark.numbering import no_keys, numbered
+        from amqpscope.spark.numbering import decoded, with_day, with_file
         from amqpscope.spark.parts import Writer, staged_blocks
 
         writer = Writer(target)
-        for staged in (staged for number in numbers_in(batches) for staged in groups[number]):
+        for staged in (staged for number in numbers_in(batches) for staged in groups.get(number)):
             for ring, table, data in staged_blocks(target.staging, staged):
-                writer.add(table, numbered(table, data, rings[ring], 0, no_keys()))
+                rows = decoded(data)
+                if ring != WHOLE:
+                    rows = with_file(table, rows, rings.of(ring))
+                writer.add(table, with_day(rows))
         yield done_batch(writer.close())
 
     return run
 
 
-def kept_rows(files: list[tuple[str, Stored]], rings: frozenset[str], target: Target) -> Stage:
+def kept_rows(files: Items, rings: frozenset[str], target: Target) -> Stage:
     """Write again what files have besides the rows of some rings; which files these replace."""
 
     def run(batches: Batches) -> Batches:
@@ -262,7 +295,7 @@ def kept_rows(files: list[tuple[str, Stored]], rings: frozenset[str], target: Ta
 
         writer = Writer(target)
         replaced = []
-        for table, file in (files[number] for number in numbers_in(batches)):
+        for table, file in (files.get(number) for number in numbers_in(batches)):
             kept = rows_without(target, table, file, rings)
             if kept is not None:
                 replaced.append((table, file))
