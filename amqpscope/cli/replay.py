@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -39,7 +41,12 @@ def parse_speed(context: click.Context, parameter: click.Parameter, value: str) 
 @click.command()
 @click.argument("capture", metavar="CAPTURE[#N]")
 @click.option("--to", "-t", "to", metavar="URL", help="Play the clients against this server.")
-@click.option("--listen", "-l", metavar="HOST:PORT", help="Play the server for clients there.")
+@click.option(
+    "--listen",
+    "-l",
+    metavar="HOST:PORT",
+    help="Play the server for clients there, over TCP or WebSocket.",
+)
 @click.option(
     "--connection",
     "-c",
@@ -82,6 +89,7 @@ def parse_speed(context: click.Context, parameter: click.Parameter, value: str) 
 )
 @click.option("--all", "everything", is_flag=True, help="Show every difference, not only ten.")
 @click.option("--write", "-w", metavar="FILE", help="Record what passes, for lint and the others.")
+@click.option("--diff", is_flag=True, help="Compare the whole run with the recording too.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
@@ -111,13 +119,15 @@ def replay(capture: str, **options: Any) -> None:
     amqpscope replay broker.pcapng --listen 127.0.0.1:5673
     amqpscope replay broker.pcapng --listen :5673 --loop 0 --write run.pcapng
     amqpscope replay load.pcapng --to amqp://broker --rate 500 --loop 10
+    amqpscope replay bug.pcapng --to wss://broker/amqp --diff
 
     With --to the recorded clients run again. With --listen the recorded server
     answers clients that run the recorded program again. Numbers, names, credit,
     windows and frame sizes are those of the live peer; what was recorded is sent
     as soon as what came before it has come again and the peer allows it.
 
-    Passwords come from the URL, never from the capture unless asked. Where the
+    Passwords come from the URL, never from the capture unless asked; a server that
+    is to ask for a proof (SCRAM, CRAM-MD5) needs USER:PASSWORD@ too. Where the
     live peer does something else than what was recorded, a line says so with both
     frames. The exit code is 0 when all went as recorded, 1 when something did not,
     and 2 when the capture cannot be played.
@@ -147,6 +157,7 @@ class ReplayOptions(ReaderOptions):
     ignore: tuple[str, ...]
     everything: bool
     write: str | None
+    diff: bool
     timeout: float
     secrets: bool
     cafile: str | None
@@ -161,17 +172,29 @@ class ReplayOptions(ReaderOptions):
 
 def run_replay(capture: str, options: ReplayOptions) -> int:
     """Read, play and report; the exit code."""
+    inputs = Inputs(options)
+    if inputs.failed:
+        return UNREADABLE
+    with ExitStack() as stack:
+        if options.diff and options.write is None:
+            folder = stack.enter_context(TemporaryDirectory(prefix="amqpscope-replay-"))
+            options = replace(options, write=f"{folder}/run.pcapng")
+        code = play_capture(capture, options, inputs)
+        if options.diff and options.write is not None and code != UNREADABLE:
+            print_diff(capture, options, inputs)
+    return code
+
+
+def play_capture(capture: str, options: ReplayOptions, inputs: Inputs) -> int:
+    """Read, play and report how it went; the exit code."""
     from amqpscope.proxy.address import AddressError
     from amqpscope.proxy.tls import TlsError
     from amqpscope.replay.stage import ReplayError, Settings
     from amqpscope.replay.trace import Trace
-    from amqpscope.runs.input import Input
+    from amqpscope.runs.input import Input, split_connection
     from amqpscope.runs.replayed import read_conversations
     from amqpscope.wording import reason_of
 
-    inputs = Inputs(options)
-    if inputs.failed:
-        return UNREADABLE
     try:
         source = Input(capture, inputs.keylogs, options.decode_as)
         settings = Settings(
@@ -193,7 +216,22 @@ def run_replay(capture: str, options: ReplayOptions) -> int:
     finally:
         if "settings" in locals() and settings.trace is not None:
             settings.trace.close()
-    return report(capture, stage.outcomes, everything=options.everything)
+    return report(split_connection(capture)[0], stage.outcomes, everything=options.everything)
+
+
+def print_diff(capture: str, options: ReplayOptions, inputs: Inputs) -> None:
+    """Print what the run did differently, frame by frame, as `diff` does."""
+    from amqpscope.cli.diff import as_text, run_diff
+    from amqpscope.insight.diff.differences import Scope
+    from amqpscope.runs.diff import DiffSettings
+
+    if len(options.connections) == 1:
+        capture = f"{capture}#{options.connections[0]}"
+    settings = DiffSettings(Scope((), options.ignore), show_secrets=options.show_secrets)
+    found = run_diff((capture, options.write or ""), inputs, settings)
+    if found is not None:
+        with printing():
+            click.echo(as_text(found, "text", options.color, None), nl=False)
 
 
 def make_patience(options: ReplayOptions) -> Any:
@@ -207,8 +245,9 @@ def make_choices(options: ReplayOptions) -> Choices:
     """How the parts are played."""
     from amqpscope.protocols.replay import Choices
 
-    parts = urlsplit(options.to if options.to and "://" in options.to else f"//{options.to or ''}")
-    path = parts.path.lstrip("/")
+    url = options.to or options.listen or ""
+    parts = urlsplit(url if "://" in url else f"//{url}")
+    path = parts.path.lstrip("/") if not parts.scheme.startswith("ws") else ""
     return Choices(
         user=None if parts.username is None else unquote(parts.username),
         password=unquote(parts.password or ""),
@@ -239,12 +278,12 @@ async def play(settings: Settings, options: ReplayOptions) -> Stage:
 
 def set_up_client(settings: Settings, options: ReplayOptions, url: str) -> tuple[str, int]:
     """Where to connect, with TLS if the URL says so."""
-    from amqpscope.proxy.address import AddressError, parse_upstream, scheme_of
+    from amqpscope.proxy.address import parse_upstream, scheme_of
     from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
 
-    if scheme_of(url) not in ("amqp", "amqps"):
-        raise AddressError(f"{scheme_of(url)}:// cannot be replayed, expected amqp:// or amqps://")
     upstream = parse_upstream(url)
+    if scheme_of(url) in ("ws", "wss"):
+        settings.websocket = urlsplit(url).path or "/"
     if upstream.tls:
         tls = TlsOptions(
             True, upstream.host, upstream.port, options.cafile, options.client_cert,
@@ -260,7 +299,7 @@ async def listen(stage: Any, options: ReplayOptions) -> None:
     from amqpscope.proxy.address import parse_listen, shown
     from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
 
-    host, port = parse_listen(options.listen or "")
+    host, port = parse_listen((options.listen or "").rpartition("@")[2])
     if options.tls or options.cert:
         policy = TlsPolicy(TlsOptions(cert=options.cert, key=options.key))
         stage.settings.tls = policy.server_context(host)

@@ -418,7 +418,11 @@ class Part:
 
     def lose_peer(self) -> None:
         """The live peer has ended TCP: nothing more comes."""
-        if not self.closed:
+        if not self.ready and self.first_missing() is not None and not self.divergences:
+            who = PEERS[1 - self.side]
+            self.diverge("stuck", None, f"the connection is not set up: the {who} ends it")
+            self.abandon(self.cues, crossed=True)
+        elif not self.closed:
             self.abandon(self.cues)
 
     def first_missing(self) -> Cue | None:

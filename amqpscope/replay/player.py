@@ -12,6 +12,7 @@ from typing import Final
 
 from amqpscope.protocols.replay import UNWRITABLE, Part
 from amqpscope.replay.trace import TracedConnection
+from amqpscope.replay.websocket import Reader, Writer
 
 READ: Final = 1 << 16
 MOST_BUFFERED: Final = 1 << 20
@@ -39,8 +40,8 @@ class Player:
     def __init__(
         self,
         part: Part,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        reader: Reader,
+        writer: Writer,
         *,
         patience: Patience,
         report: Callable[[str], None],

@@ -15,6 +15,13 @@ from amqpscope.replay.outcome import Outcome
 from amqpscope.replay.player import Patience, Player
 from amqpscope.replay.recorded import Recorded
 from amqpscope.replay.trace import Trace, TracedConnection, address_of
+from amqpscope.replay.websocket import (
+    HTTP_REQUEST,
+    Reader,
+    UpgradeError,
+    WebSocketStream,
+    Writer,
+)
 from amqpscope.stream.types import CLIENT, SERVER
 from amqpscope.wording import reason_of
 
@@ -40,6 +47,8 @@ class Settings:
     strict: bool = False
     tls: ssl.SSLContext | None = None
     server_name: str | None = None
+    websocket: str | None = None
+    """The path of a WebSocket to connect to; None: AMQP goes over TCP as it is."""
     trace: Trace | None = None
     loop: int = 1
     """How often all is played; 0: for ever."""
@@ -67,7 +76,7 @@ class Stage:
         """Whether something did not go as recorded."""
         return any(outcome.diverged for outcome in self.outcomes)
 
-    def traced(self, writer: asyncio.StreamWriter, side: int) -> TracedConnection | None:
+    def traced(self, writer: Writer, side: int) -> TracedConnection | None:
         """The record of a connection."""
         trace = self.settings.trace
         if trace is None:
@@ -82,8 +91,8 @@ class Stage:
         self,
         recorded: Recorded,
         side: int,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        reader: Reader,
+        writer: Writer,
     ) -> Player:
         """One conversation, ready to be played."""
         settings = self.settings
@@ -144,24 +153,32 @@ class ClientStage(Stage):
             await asyncio.wait(before)
         elif pause > 0:
             await asyncio.sleep(pause)
-        settings = self.settings
         self.prepare(recorded, CLIENT)
         try:
-            reader, writer = await asyncio.wait_for(
-                asyncio.open_connection(
-                    self.host, self.port, ssl=settings.tls, server_hostname=settings.server_name
-                ),
-                FIRST,
-            )
+            reader, writer = await asyncio.wait_for(self.connect(), FIRST)
         except TimeoutError:
             raise ReplayError(f"{self.host}:{self.port}: no answer within {FIRST:.0f} s") from None
         except ssl.SSLError as error:
             raise ReplayError(f"{self.host}:{self.port}: TLS: {error.reason or error}") from None
+        except UpgradeError as error:
+            raise ReplayError(f"{self.host}:{self.port}: {error}") from None
         except OSError as error:
             raise ReplayError(f"{self.host}:{self.port}: {plain_reason(error)}") from None
         player = self.player(recorded, CLIENT, reader, writer)
         await player.run()
         self.outcomes.append(Outcome.of(recorded.number, player.part))
+
+    async def connect(self) -> tuple[Reader, Writer]:
+        """A connection to the server."""
+        settings = self.settings
+        reader, writer = await asyncio.open_connection(
+            self.host, self.port, ssl=settings.tls, server_hostname=settings.server_name
+        )
+        if settings.websocket is None:
+            return reader, writer
+        stream = WebSocketStream(reader, writer, serves=False)
+        await stream.ask(f"{self.host}:{self.port}", settings.websocket)
+        return stream, stream
 
 
 class ServerStage(Stage):
@@ -216,7 +233,7 @@ class ServerStage(Stage):
         assert task is not None
         self.playing.add(task)
         try:
-            await self.serve(reader, writer)
+            await self.greet(reader, writer)
         except (OSError, asyncio.CancelledError):
             writer.transport.abort()
         finally:
@@ -224,13 +241,22 @@ class ServerStage(Stage):
             if not self.free and not self.playing:
                 self.done.set()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Play the conversation that a client means."""
+    async def greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """See what a client begins with: AMQP, or a WebSocket around it."""
         try:
             first = await asyncio.wait_for(reader.readexactly(HEADER_SIZE), FIRST)
-        except (TimeoutError, asyncio.IncompleteReadError):
+            if not first.startswith(HTTP_REQUEST):
+                await self.serve(first, reader, writer)
+                return
+            stream = WebSocketStream(reader, writer, serves=True)
+            await asyncio.wait_for(stream.answer(first), FIRST)
+            first = await asyncio.wait_for(stream.readexactly(HEADER_SIZE), FIRST)
+            await self.serve(first, stream, stream)
+        except (TimeoutError, asyncio.IncompleteReadError, UpgradeError):
             writer.close()
-            return
+
+    async def serve(self, first: bytes, reader: Reader, writer: Writer) -> None:
+        """Play the conversation that a client means by its header."""
         recorded = self.choose(first)
         if recorded is None:
             where = "connection: all that were recorded have been played"

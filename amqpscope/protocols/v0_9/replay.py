@@ -364,7 +364,9 @@ class Part09(Part):
         for live in list(self.channels.values()):
             if self.closes[0]:
                 break
-            if live.closed == [False, True] and not self.answers_close(live):
+            if live.closed == [False, True] and not (
+                live.script and self.has_act("channel.close-ok", live.script)
+            ):
                 self.emit("channel.close-ok", live.number)
                 self.channels.pop(live.number, None)
         if self.closes == [False, True]:
@@ -380,11 +382,13 @@ class Part09(Part):
         elif self.side == CLIENT:
             self.finish_politely()
 
-    def answers_close(self, live: LiveChannel) -> bool:
-        """Whether the script is about to answer that a channel is closed."""
-        channel = live.script
-        acts = () if channel is None else self.lanes.get((channel.place,), ())
-        return any(act.kind == "channel.close-ok" for act in acts)
+    def has_act(self, kind: str, channel: Channel | None = None) -> bool:
+        """Whether the script is about to send such a method, on a channel or on the connection."""
+        return any(
+            act.kind == kind and isinstance(act.about, Send) and act.about.channel is channel
+            for acts in self.lanes.values()
+            for act in acts
+        )
 
     def finish_politely(self) -> None:
         """Close the connection."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_KINDS: Final = 2
 """Kinds of methods that one change of a program leaves out."""
+UPDATE: Final = "connection.update-secret"
 NEAR: Final = 16
 """Recorded methods ahead among which one is looked for that does not come in its turn."""
 UNTOLD: Final = frozenset((
@@ -100,8 +101,8 @@ class Receiver:
             part.over = "fin"
         elif unit.name in ("connection.blocked", "connection.unblocked"):
             part.blocked = unit.name == "connection.blocked"
-        elif unit.name == "connection.update-secret":
-            part.emit("connection.update-secret-ok")
+        elif unit.name == UPDATE and not part.has_act(f"{UPDATE}-ok"):
+            part.emit(f"{UPDATE}-ok")
 
     def open(self, raw: bytes, unit: Unit) -> None:
         """The live client opens a channel."""
@@ -182,7 +183,8 @@ class Receiver:
             live.confirms = True
         elif name == "channel.flow":
             live.stopped = not method.get("active")
-            self.part.emit("channel.flow-ok", live.number, active=bool(method.get("active")))
+            if not self.part.has_act("channel.flow-ok", live.script):
+                self.part.emit("channel.flow-ok", live.number, active=bool(method.get("active")))
         elif name == "basic.recover":
             for consumer in live.consumers.values():
                 consumer.unanswered.clear()

@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.replay import FieldDifference
+from amqpscope.protocols.sasl_login import (
+    WITH_PASSWORD,
+    CramServer,
+    Login,
+    LoginError,
+    ScramServer,
+    choose_login,
+    server_login,
+)
 from amqpscope.protocols.v0_9.peers_edit import rebuild
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
@@ -29,6 +38,10 @@ class Setup:
     def __init__(self, part: Part09) -> None:
         self.part = part
         self.recorded = part.script.setup
+        self.login: Login | None = None
+        """How we log in."""
+        self.asking: ScramServer | CramServer | None = None
+        """How the live client has to prove itself."""
 
     def start(self) -> None:
         """A client begins; a server waits."""
@@ -55,6 +68,8 @@ class Setup:
         take = {
             "connection.start": self.take_start,
             "connection.start-ok": self.take_start_ok,
+            "connection.secure": self.take_secure,
+            "connection.secure-ok": self.take_secure_ok,
             "connection.tune": self.take_tune,
             "connection.tune-ok": self.take_tune_ok,
             "connection.open": self.take_open,
@@ -97,21 +112,32 @@ class Setup:
             self.part.over = self.part.ending or "fin"
             return
         offered = text_of(recorded.method.get("mechanisms"))
-        played = " ".join(name for name in offered.split() if name in PLAYED) or "PLAIN"
+        known = self.part.choices.user is not None
+        played = " ".join(
+            name for name in offered.split() if name in PLAYED or (known and name in WITH_PASSWORD)
+        )
+        if "PLAIN" not in played.split():
+            played = f"{played} PLAIN".lstrip()
         self.send(rebuild(recorded, {"mechanisms": played}))
 
     def take_start(self, raw: bytes, method: Method) -> None:
         """Log in with what the user gave."""
         recorded, choices = self.recorded.get("connection.start-ok"), self.part.choices
+        asked = None if recorded is None else recorded.method
         offered = text_of(method.get("mechanisms"))
+        mechanism = "" if asked is None else text_of(asked.get("mechanism"))
         login: dict[str, Value] | None = None
-        if choices.user is not None and "PLAIN" in offered.split():
-            secret = f"\0{choices.user}\0{choices.password}"
-            login = {"mechanism": "PLAIN", "response": secret}
-        elif choices.user is None and choices.secrets and recorded is not None:
+        if (
+            choices.user is None
+            and choices.secrets
+            and (mechanism in offered.split() or choices.exact)
+        ):
             login = {}
-        elif choices.user is None and "ANONYMOUS" in offered.split():
-            login = {"mechanism": "ANONYMOUS", "response": ""}
+        else:
+            self.login = choose_login(offered.split(), mechanism, choices.user, choices.password)
+            if self.login is not None:
+                first = self.login.first or b""
+                login = {"mechanism": self.login.mechanism, "response": first}
         if login is None:
             self.refuse(
                 f"the server offers {offered or 'nothing'}: put user:password@ into the URL"
@@ -123,7 +149,51 @@ class Setup:
                 "connection.start-ok", client_properties=Table(), locale="en_US", **login
             )
 
+    def take_secure(self, raw: bytes, method: Method) -> None:
+        """Answer what the server asks of us."""
+        if self.login is None:
+            self.refuse("the server asks for more than what was recorded")
+            return
+        try:
+            answer = self.login.respond(octets_of(method.get("challenge")))
+        except (LoginError, ValueError) as error:
+            self.refuse(str(error))
+            return
+        self.part.emit("connection.secure-ok", response=answer or b"")
+
     def take_start_ok(self, raw: bytes, method: Method) -> None:
+        """Take what a client says to log in."""
+        choices = self.part.choices
+        mechanism = text_of(method.get("mechanism"))
+        self.asking = server_login(mechanism, choices.user, choices.password)
+        self.take_proof(octets_of(method.get("response")))
+
+    def take_secure_ok(self, raw: bytes, method: Method) -> None:
+        """Take what a client answers to a challenge."""
+        if self.asking is not None and self.asking.known:
+            self.let_in()
+        else:
+            self.take_proof(octets_of(method.get("response")))
+
+    def take_proof(self, said: bytes) -> None:
+        """Let a client in that proves itself, where its mechanism asks for that."""
+        asking = self.asking
+        if asking is None:
+            self.let_in()
+            return
+        try:
+            answer = asking.respond(said)
+        except (LoginError, ValueError) as error:
+            self.refuse(f"the login of the client: {error}")
+            return
+        if answer is not None:
+            self.part.emit("connection.secure", challenge=answer)
+        elif asking.known:
+            self.let_in()
+        else:
+            self.refuse("the client does not prove that it knows the password")
+
+    def let_in(self) -> None:
         """Let a client in, unless the recorded one was not."""
         recorded = self.recorded.get("connection.tune")
         if recorded is not None:
@@ -200,3 +270,8 @@ class Setup:
 def text_of(value: Value) -> str:
     """A long string as text."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+
+
+def octets_of(value: Value) -> bytes:
+    """A long string as octets."""
+    return value if isinstance(value, bytes) else text_of(value).encode()

@@ -92,8 +92,19 @@ def properties_of(payload: bytes) -> Properties | None:
     return None
 
 
-def compare_ids(recorded: bytes, live: bytes, values: Values) -> dict[str, tuple[str, str]]:
-    """Learn the ids and addresses of a live message; those that differ on purpose, by name."""
+def ids_of(payload: bytes) -> set[Value]:
+    """The ids and addresses that a message names."""
+    found = properties_of(payload)
+    return set() if found is None else {found.part_named(name) for name in (*IDS, *ADDRESSES)}
+
+
+def compare_ids(
+    recorded: bytes, live: bytes, values: Values, own: set[Value]
+) -> dict[str, tuple[str, str]]:
+    """Learn the ids and addresses of a live message; those that differ on purpose, by name.
+
+    Those that our own messages name are not learned: they stay what they are.
+    """
     one, other = properties_of(recorded), properties_of(live)
     differing: dict[str, tuple[str, str]] = {}
     for name in (*IDS, *ADDRESSES):
@@ -105,7 +116,8 @@ def compare_ids(recorded: bytes, live: bytes, values: Values) -> dict[str, tuple
         if old is not None and new is not None:
             if known != new and not looks_alike(old, new):
                 differing[name] = (text_value(old), text_value(new))
-            values[old] = new
+            if old not in own:
+                values[old] = new
         else:
             differing[name] = (text_value(old), text_value(new))
     return differing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.replay import Cue
 from amqpscope.protocols.v1_0.replay_live import LiveDelivery, LiveLink, LiveSession
-from amqpscope.protocols.v1_0.replay_message import bare_message, compare_ids, describe
+from amqpscope.protocols.v1_0.replay_message import bare_message, compare_ids, describe, ids_of
 from amqpscope.protocols.v1_0.replay_script import Delivery, Link, Session, address_of, state_name
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v1_0.bodies import (
@@ -59,6 +59,7 @@ class Receiver:
         """What it began, by its channel."""
         self.closed_by_peer: dict[int, bool] = {}
         """Links whose detach closes them, by the identity of the link."""
+        self._own_ids: set[Value] | None = None
 
     def receive(self, raw: bytes, unit: Unit) -> None:
         """Take the next frame."""
@@ -424,6 +425,15 @@ class Receiver:
             return turn - 1
         return turn
 
+    def own_ids(self) -> set[Value]:
+        """The ids that our own peer has made up, where that is the client."""
+        if self._own_ids is None:
+            links = [link for session in self.script.sessions for link in session.links]
+            ours = [link for link in links if link.sender == self.part.side == CLIENT]
+            sent = [ids_of(each.payload) for link in ours for each in link.deliveries]
+            self._own_ids = set().union(*sent)
+        return self._own_ids
+
     def contrast(
         self, link: Link, delivery: Delivery, coming: LiveDelivery
     ) -> tuple[dict[str, str], dict[str, str]]:
@@ -440,7 +450,9 @@ class Receiver:
         annotated = self.part.side == SERVER
         expected.update(describe(recorded, annotated=annotated))
         seen.update(describe(live, annotated=annotated))
-        for name, (old, new) in compare_ids(recorded, live, self.part.values).items():
+        for name, (old, new) in compare_ids(
+            recorded, live, self.part.values, self.own_ids()
+        ).items():
             expected[name], seen[name] = old, new
         return expected, seen
 

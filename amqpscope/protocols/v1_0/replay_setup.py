@@ -9,9 +9,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.replay import FieldDifference
+from amqpscope.protocols.sasl_login import (
+    WITH_PASSWORD,
+    CramServer,
+    Login,
+    LoginError,
+    Scram,
+    ScramServer,
+    choose_login,
+    server_login,
+)
 from amqpscope.protocols.v1_0.replay_script import SASL
 from amqpscope.stream.types import CLIENT
-from dissectors.v1_0.bodies import SaslInit, SaslMechanisms, SaslOutcome
+from dissectors.v1_0.bodies import (
+    SaslChallenge,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+    SaslResponse,
+)
 from dissectors.v1_0.encode import encode_frame, encode_header
 from dissectors.v1_0.framing import Unit
 from dissectors.v1_0.values import Array, Symbol, Value
@@ -33,6 +49,10 @@ class Setup:
         self.by_sasl = self.script.uses_sasl or part.choices.user is not None
         self.sent = [False, False]
         """Our headers, by layer: AMQP, SASL."""
+        self.login: Login | None = None
+        """How we log in."""
+        self.asking: ScramServer | CramServer | None = None
+        """How the live client has to prove itself."""
 
     def start(self) -> None:
         """A client begins; a server waits."""
@@ -62,11 +82,15 @@ class Setup:
         elif isinstance(unit.body, SaslMechanisms):
             self.log_in(unit.body)
         elif isinstance(unit.body, SaslInit):
-            self.answer_login()
+            mechanism, choices = str(unit.body.mechanism), self.part.choices
+            self.asking = server_login(mechanism, choices.user, choices.password)
+            self.take_proof(unit.body.initial_response)
+        elif isinstance(unit.body, SaslResponse):
+            self.take_proof(unit.body.response)
+        elif isinstance(unit.body, SaslChallenge):
+            self.respond(unit.body.challenge)
         elif isinstance(unit.body, SaslOutcome):
             self.take_outcome(unit.body)
-        else:
-            self.refuse("a SASL challenge, which cannot be replayed")
 
     def refuse(self, what: str) -> None:
         """End a connection that cannot be set up."""
@@ -100,20 +124,42 @@ class Setup:
             self.part.ready = True
 
     def offered(self) -> list[str]:
-        """The recorded mechanisms that can be played."""
-        recorded = self.script.mechanisms
+        """The recorded mechanisms that can be played, and what clients can do instead."""
+        recorded, init = self.script.mechanisms, self.script.init
         names = [] if recorded is None else symbols(recorded.sasl_server_mechanisms)
-        played = [name for name in names if name in PLAYED]
-        return played or ["ANONYMOUS", "PLAIN"]
+        known = self.part.choices.user is not None
+        played = [name for name in names if name in PLAYED or (known and name in WITH_PASSWORD)]
+        if init is None or str(init.mechanism) not in played:
+            played += [name for name in ("ANONYMOUS", "PLAIN") if name not in played]
+        return played
 
-    def answer_login(self) -> None:
+    def take_proof(self, said: bytes | None) -> None:
+        """Take what a client says to log in, and ask for more where its mechanism needs it."""
+        asking = self.asking
+        if asking is None:
+            self.answer_login(None)
+            return
+        try:
+            answer = asking.respond(said or b"")
+        except (LoginError, ValueError) as error:
+            self.refuse(f"the login of the client: {error}")
+            return
+        if asking.known:
+            self.answer_login(answer)
+        elif answer is not None:
+            self.send(encode_frame(SaslChallenge(answer)))
+        else:
+            self.send(encode_frame(SaslOutcome(1)))
+            self.refuse("the client does not prove that it knows the password")
+
+    def answer_login(self, proof: bytes | None) -> None:
         """Let a client in, unless the recorded one was not."""
         outcome = self.script.outcome
         if outcome is None and self.script.init is not None:
             self.part.over = self.part.ending or "fin"
             return
         code = 0 if outcome is None else outcome.code or 0
-        self.send(encode_frame(SaslOutcome(code)))
+        self.send(encode_frame(SaslOutcome(code, proof)))
         if code:
             self.part.over = "fin"
 
@@ -132,15 +178,27 @@ class Setup:
     def choose(self, offered: list[str]) -> SaslInit | None:
         """What to answer to the mechanisms that a server offers; None where nothing fits."""
         choices, recorded = self.part.choices, self.script.init
-        if choices.user is not None:
-            secret = f"\0{choices.user}\0{choices.password}".encode()
-            return SaslInit(Symbol("PLAIN"), secret) if "PLAIN" in offered else None
-        if choices.secrets and recorded is not None and not self.script.challenged:
+        mechanism = "" if recorded is None else str(recorded.mechanism)
+        as_recorded = choices.user is None and choices.secrets and not self.script.challenged
+        if as_recorded and (mechanism in offered or choices.exact):
             return recorded
-        for name in ("ANONYMOUS", "EXTERNAL"):
-            if name in offered:
-                return SaslInit(Symbol(name), b"anonymous" if name == "ANONYMOUS" else b"")
-        return None
+        login = self.login = choose_login(offered, mechanism, choices.user, choices.password)
+        if login is None:
+            return None
+        host = choices.host if recorded is not None and recorded.hostname else None
+        return SaslInit(Symbol(login.mechanism), login.first, host)
+
+    def respond(self, challenge: bytes | None) -> None:
+        """Answer what the server asks of us."""
+        if self.login is None:
+            self.refuse("the server asks for more than what was recorded")
+            return
+        try:
+            answer = self.login.respond(challenge or b"")
+        except (LoginError, ValueError) as error:
+            self.refuse(str(error))
+            return
+        self.send(encode_frame(SaslResponse(answer or b"")))
 
     def take_outcome(self, body: SaslOutcome) -> None:
         """Go on behind a login; one that fails is the end, as recorded or not."""
@@ -152,8 +210,14 @@ class Setup:
             self.part.diverge("changed", None, "sasl-outcome", fields=[difference])
         if code:
             self.part.over = "fin"
-        else:
-            self.send_header(AMQP)
+            return
+        if body.additional_data and isinstance(self.login, Scram):
+            try:
+                self.login.respond(body.additional_data)
+            except (LoginError, ValueError) as error:
+                self.refuse(str(error))
+                return
+        self.send_header(AMQP)
 
 
 def symbols(value: Value) -> list[str]:
