@@ -520,7 +520,7 @@ class Analyzer:
         event = talk.take(frame, self.rules)
         findings = talk.findings()
         if findings:
-            findings = attributed(findings, conversation.connection)
+            findings = attributed(findings, conversation.connection, frame.packet)
             self._late.extend([found for found in findings if found.frame != frame.number])
             findings = [found for found in findings if found.frame == frame.number]
         step = Step(conversation, talk, event, findings)
@@ -592,7 +592,8 @@ class Analyzer:
         if conversation.counted:
             return steps
         talk.finish(end, self.rules)
-        self._late.extend(attributed(talk.findings(), conversation.connection))
+        found = attributed(talk.findings(), conversation.connection, end.packet)
+        self._late.extend(found)
         return steps
 
     def cut_short(self, candidate: Candidate, end: End) -> list[Step]:
@@ -613,8 +614,11 @@ class Analyzer:
         return steps + self.end(candidate, end)
 
 
-def attributed(findings: list[Finding], connection: Connection) -> list[Finding]:
-    """Findings with the fault of a proxy that they rest on; without those that it only copied."""
+def attributed(findings: list[Finding], connection: Connection, packet: int) -> list[Finding]:
+    """Findings with the fault of a proxy that they rest on; without those that it only copied.
+
+    `packet` is the one that brought them up.
+    """
     marks = connection.marks
     if marks is None:
         return findings
@@ -622,6 +626,7 @@ def attributed(findings: list[Finding], connection: Connection) -> list[Finding]
     for finding in findings:
         if finding.packet > marks.copied:
             fault = marks.fault_behind(finding.packet, PEERS.index(finding.peer))
+            fault = fault or marks.fault_between(finding.packet, packet)
             own.append(replace(finding, fault=fault) if fault else finding)
     return own
 

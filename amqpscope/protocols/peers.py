@@ -109,6 +109,15 @@ class PeerView:
         """Put in a frame beside another, or in its place."""
         return [Output(to, written.octets, forged=True)]
 
+    def replace(self, frame: Frame, written: Written) -> list[Output]:
+        """Put in a frame in the place of another."""
+        passed = self.withhold(frame)
+        try:
+            return [*passed, *self.write(frame, written, 1 - frame.sender)]
+        except CannotApplyError as error:
+            outputs = [*passed, Output(1 - frame.sender, frame.raw)]
+            raise CannotApplyError(str(error), outputs) from None
+
     def settle(self, frame: Frame, action: Action) -> list[Output]:
         """Answer a message in its receiver's place instead of passing it on."""
         raise CannotApplyError(f"{action.kind} is for a message, and this frame is part of none")

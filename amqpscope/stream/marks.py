@@ -69,3 +69,15 @@ class Marks:
             if peer == self.proxy or not legal:
                 found = name
         return found
+
+    def fault_between(self, packet: int, later: int) -> str:
+        """The fault that is behind what is found later about an earlier packet; empty for none.
+
+        That is what the later packet itself was forged by, or the newest between the two after
+        which a peer may be expected to do anything.
+        """
+        found = ""
+        for first, name, legal in self.faults:
+            if first == later or (packet < first < later and not legal):
+                found = name
+        return found

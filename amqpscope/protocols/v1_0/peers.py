@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
 from amqpscope.protocols.peers import Action, CannotApplyError, Output, Written
-from amqpscope.protocols.v1_0.peers_counts import U32
+from amqpscope.protocols.v1_0.peers_counts import insert_delivery, renumber
 from amqpscope.protocols.v1_0.peers_edit import (
+    NULL,
     encoded_fields,
     field_changes,
     read_settings,
@@ -18,9 +19,11 @@ from amqpscope.protocols.v1_0.peers_passing import PassingPeers
 from amqpscope.protocols.v1_0.peers_sessions import Link, Session
 from amqpscope.stream.framer import Frame
 from dissectors.notation_scanner import NotationError
-from dissectors.v1_0.bodies import Transfer
-from dissectors.v1_0.encode import encode_frame
+from dissectors.v1_0.bodies import Body, Flow, Transfer
 from dissectors.v1_0.framing import Unit, decode_unit
+
+OF_LINKS: Final = frozenset(("attach", "transfer", "detach"))
+"""Performatives, beside flow, that name a link by its handle."""
 
 
 class Peers(PassingPeers):
@@ -44,49 +47,45 @@ class Peers(PassingPeers):
         return session, link, body
 
     def withhold(self, frame: Frame) -> list[Output]:
-        """Do not pass a frame on; a delivery that is one frame is missing in no count."""
+        """Do not pass a frame on.
+
+        The first transfer of a delivery takes the others with it, and is missing in no count; in
+        the place of the last one the receiver is told to forget the delivery.
+        """
         body = cast(Unit, frame.unit).body
-        if isinstance(body, Transfer) and not body.more:
-            try:
-                _, link, _ = self.transfer_of(frame, "drop")
-            except CannotApplyError:
-                return []
-            if link.delivery is None:
-                link.withheld = True
+        if not isinstance(body, Transfer):
+            return [each for each in self.translate(frame) if each.forged]
+        try:
+            session, link, _ = self.transfer_of(frame, "drop")
+        except CannotApplyError:
+            return []
+        if link.delivery is None:
+            link.withheld = True
+        elif not link.withheld and not body.more:
+            aborted = self.abort(frame, link, body)
+            self.translate(frame)
+            return [aborted]
+        elif not link.withheld:
+            session.hidden[frame.sender] += 1
         return [each for each in self.translate(frame) if each.forged]
 
-    def duplicate(self, frame: Frame) -> list[Output]:
-        """Pass a frame on twice; a delivery that is one frame as two deliveries."""
-        body = cast(Unit, frame.unit).body
-        if not isinstance(body, Transfer) or body.more:
-            return super().duplicate(frame)
-        session, link, _ = self.transfer_of(frame, "duplicate")
-        if link.delivery is not None:
-            return super().duplicate(frame)
-        require_credit(link, 2)
-        passed = self.translate(frame)
-        tag = (body.delivery_tag or b"")[:30] + b"\xffd"
-        changes = field_changes(body, {"delivery-tag": tag})
-        copy = rebuild(frame.raw, cast(Unit, frame.unit), changes)
-        return [*passed, *self.insert_transfer(session, link, copy)]
+    def abort(self, frame: Frame, link: Link, body: Transfer) -> Output:
+        """A transfer that ends a delivery whose beginning has passed: the receiver forgets it."""
+        raw = renumber(link.session, frame.sender, frame.raw, cast(Unit, frame.unit), body)
+        changes = field_changes(body, {"more": False, "aborted": True})
+        octets = rebuild(raw, decode_unit(raw), changes, payload=False)
+        return Output(link.receiver, octets, forged=True)
 
-    def insert_transfer(self, session: Session, link: Link, raw: bytes) -> list[Output]:
-        """Put in a delivery of our own, under the next number that is legal."""
-        sender = link.sender
-        if link.delivery is not None:
-            raise CannotApplyError("a delivery is under way on this link")
-        require_credit(link, 1)
-        number = session.maps[sender].insert(session.next_delivery(sender))
-        unit = decode_unit(raw)
-        body = cast(Transfer, unit.body)
-        changes = field_changes(body, {"delivery-id": number % U32})
-        session.hidden[sender] -= 1
-        link.hidden -= 1
-        flow = encode_frame(session.flow_for(link), session.channels[link.receiver] or 0)
-        return [
-            Output(link.receiver, rebuild(raw, unit, changes), forged=True),
-            Output(sender, flow, forged=True),
-        ]
+    def duplicate(self, frame: Frame) -> list[Output]:
+        """Pass a frame on twice; a transfer stands for its delivery, which comes as two."""
+        if not isinstance(cast(Unit, frame.unit).body, Transfer):
+            return super().duplicate(frame)
+        _, link, _ = self.transfer_of(frame, "duplicate")
+        if link.withheld or (link.delivery is not None and not link.parts):
+            raise CannotApplyError("the delivery is not passed on, or too large to be copied")
+        require_credit(link, 2)
+        link.copied = True
+        return self.translate(frame)
 
     def change(self, frame: Frame, notation: str) -> list[Output]:
         """Pass a frame on with other values in its fields."""
@@ -130,60 +129,82 @@ class Peers(PassingPeers):
         if body is None or "frame" not in body.row.provides or unit.header is not None:
             return [Output(to, raw, forged=True)]
         session = self.session_of(frame.sender, frame.unit.channel)
+        if session is None or body.row.name in ("open", "close"):
+            return [Output(to, raw, forged=True)]
         speaker = 1 - to
-        if body.row.name in ("open", "close"):
-            return [Output(to, raw, forged=True)]
-        if session is not None and not written.channelled:
+        if not written.channelled:
             raw = with_channel(raw, session.channels[speaker] or 0)
-        matched = cast(Unit, frame.unit).body
-        places = [field.name for field in body.row.fields]
-        if session is None or matched is None or "handle" not in places:
-            return [Output(to, raw, forged=True)]
-        handle = getattr(matched, "handle", None)
-        named = body[places.index("handle")]
-        link = session.link_of(frame.sender, handle)
-        if named is not None:
-            link = session.link_of(speaker, named)
-        elif link is not None:
-            changes = field_changes(body, {"handle": link.handles[speaker]})
-            raw = rebuild(raw, decode_unit(raw), changes)
+        link = self.link_for(session, frame, body, speaker)
         if isinstance(body, Transfer) and body.delivery_id is None and link is not None:
-            return self.write_transfer(session, link, raw, speaker)
+            return self.write_transfer(link, raw, speaker)
+        if isinstance(body, Flow):
+            about = None if is_of_session(body) else link
+            raw = fill(raw, encoded_fields(session.flow_from(speaker, about)))
+        elif link is not None and body.row.name in OF_LINKS:
+            raw = fill(raw, field_changes(body, {"handle": link.handles[speaker]}))
         return [Output(to, raw, forged=True)]
 
-    def write_transfer(
-        self, session: Session, link: Link, raw: bytes, speaker: int
-    ) -> list[Output]:
+    def link_for(self, session: Session, frame: Frame, body: Body, speaker: int) -> Link | None:
+        """The link that a written frame names, or else that of the matched frame."""
+        named = getattr(body, "handle", None)
+        if named is not None:
+            return session.link_of(speaker, named)
+        return session.link_of(frame.sender, getattr(cast(Unit, frame.unit).body, "handle", None))
+
+    def write_transfer(self, link: Link, raw: bytes, speaker: int) -> list[Output]:
         """Put in a transfer that does not name its delivery-id."""
         if link.sender != speaker:
             raise CannotApplyError("the peer that would send this transfer is its link's receiver")
-        unit = decode_unit(raw)
-        body = cast(Transfer, unit.body)
-        needed: dict[str, bytes | int] = {}
-        if body.delivery_tag is None:
+        if link.delivery is not None:
+            raise CannotApplyError("a delivery is under way on this link")
+        require_credit(link, 1)
+        body = cast(Transfer, decode_unit(raw).body)
+        tag = body.delivery_tag
+        if tag is None:
             self.inserted += 1
-            needed["delivery-tag"] = b"amqpscope-%d" % self.inserted
-        if body.message_format is None:
-            # A delivery that does not say what it holds is not read by every client.
-            needed["message-format"] = 0
-        if needed:
-            raw = rebuild(raw, unit, field_changes(body, needed))
-        return self.insert_transfer(session, link, raw)
+            tag = b"amqpscope-%d" % self.inserted
+        # A delivery that does not say what it holds is not read by every client.
+        needed = {"handle": link.handles[speaker], "message-format": 0}
+        return insert_delivery(link, [fill(raw, field_changes(body, needed))], tag)
+
+    def replace(self, frame: Frame, written: Written) -> list[Output]:
+        """Send a message in the place of another, under its numbers: its answers are those."""
+        raw, matched = written.octets, cast(Unit, frame.unit).body
+        body = decode_unit(raw).body if written.family == "v1_0" else None
+        if not isinstance(body, Transfer) or not isinstance(matched, Transfer):
+            return super().replace(frame, written)
+        _, link, _ = self.transfer_of(frame, "replace")
+        if body.delivery_id is not None or link.delivery is not None or link.withheld:
+            return super().replace(frame, written)
+        outputs = self.translate(frame)
+        if not outputs:
+            return outputs
+        passed = outputs[0]
+        unit = decode_unit(passed.octets)
+        kept = ("handle", "delivery-id", "delivery-tag", "message-format")
+        places = [place for place, field in enumerate(body.row.fields) if field.name in kept]
+        fields = encoded_fields(unit.body)
+        raw = fill(raw, {place: fields[place] for place in places if place in fields})
+        if not written.channelled:
+            raw = with_channel(raw, unit.channel)
+        # What follows of the first message has nothing left to belong to.
+        link.withheld = bool(matched.more) and not body.more
+        return [Output(passed.to, raw, forged=True), *outputs[1:]]
 
     def settle(self, frame: Frame, action: Action) -> list[Output]:
         """Answer a delivery in its receiver's place; what passed of it already is aborted."""
         session, link, body = self.transfer_of(frame, action.kind)
         if link.withheld:
             return [each for each in self.translate(frame) if each.forged]
+        answer = outcome(action)
+        if link.outcomes and answer.row.symbol not in link.outcomes:
+            raise CannotApplyError(f"link {link.name!r} has no outcome {answer.row.name}")
         outputs = []
         if link.delivery is not None:
-            # Its beginning has passed: the receiver has to forget it, and counts it as we do.
-            unit = cast(Unit, frame.unit)
-            changes = field_changes(body, {"more": False, "aborted": True})
-            octets = rebuild(frame.raw, unit, changes, payload=False)
-            outputs.append(Output(link.receiver, octets, forged=True))
+            # Its beginning has passed; the receiver counts it as we do.
+            outputs.append(self.abort(frame, link, body))
             session.hidden[frame.sender] -= 1
-        link.withheld, link.owes_answer, link.answer = True, True, outcome(action)
+        link.withheld, link.owes_answer, link.answer = True, True, answer
         return [*outputs, *[each for each in self.translate(frame) if each.forged]]
 
     def end(self, frame: Frame, action: Action) -> list[Output]:
@@ -217,6 +238,24 @@ class Peers(PassingPeers):
     def refuse_end(self, action: Action, what: str, passed: list[Output]) -> list[Output]:
         """A frame that was passed on belongs to nothing that could be ended."""
         raise CannotApplyError(f"{action.kind}: this frame belongs to no {what}", passed)
+
+
+def is_of_session(body: Flow) -> bool:
+    """Whether a flow says nothing of a link."""
+    about_link = (body.handle, body.delivery_count, body.link_credit, body.available, body.drain)
+    return all(value is None for value in about_link)
+
+
+def fill(raw: bytes, defaults: dict[int, bytes]) -> bytes:
+    """A frame with defaults in the fields that it leaves out."""
+    unit = decode_unit(raw)
+    given = encoded_fields(unit.body)
+    missing = {
+        place: octets
+        for place, octets in defaults.items()
+        if given.get(place, NULL) == NULL != octets
+    }
+    return rebuild(raw, unit, missing) if missing else raw
 
 
 def require_credit(link: Link, messages: int) -> None:

@@ -6,17 +6,22 @@ delivery-counts and transfer-ids of all that follows are translated, here and in
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from amqpscope.protocols.peers import Output
 from amqpscope.protocols.v1_0.peers_edit import field_changes, rebuild
-from amqpscope.protocols.v1_0.peers_sessions import Link, Session
+from amqpscope.protocols.v1_0.peers_sessions import Link, Session, distance
 from amqpscope.stream.framer import Frame
 from dissectors.v1_0.bodies import Disposition, Flow, Transfer
 from dissectors.v1_0.encode import encode_frame
-from dissectors.v1_0.framing import Unit
+from dissectors.v1_0.framing import Unit, decode_unit
+from dissectors.v1_0.values import Value
 
 U32: Final = 1 << 32
+MOST_COPIED: Final = 16 << 20
+"""Octets of a delivery in several transfers that can be copied."""
+LONGER: Final = 8
+"""Octets by which a transfer may grow when it is to be continued."""
 
 
 def translate_flow(
@@ -25,25 +30,48 @@ def translate_flow(
     """Translate what a flow counts."""
     session.windows[side] = body.incoming_window or 0, body.outgoing_window or 0
     changed: dict[str, int | bool | None] = {}
-    if session.hidden[1 - side] and body.next_incoming_id is not None:
-        changed["next-incoming-id"] = (body.next_incoming_id + session.hidden[1 - side]) % U32
+    if body.next_incoming_id is not None:
+        session.received[side] = body.next_incoming_id
+        if session.hidden[1 - side] or session.forged[side]:
+            first, window = session.window_for(side)
+            changed["next-incoming-id"], changed["incoming-window"] = first, window
+        else:
+            session.told[side] = body.next_incoming_id
     if session.hidden[side] and body.next_outgoing_id is not None:
         changed["next-outgoing-id"] = (body.next_outgoing_id - session.hidden[side]) % U32
     link = session.link_of(side, body.handle)
     if link is not None and link.gone[side]:
         gone = ("handle", "delivery-count", "link-credit", "available", "drain", "properties")
         changed |= dict.fromkeys(gone)
+    elif link is not None and side == link.receiver:
+        changed |= translate_credit(link, body)
     elif link is not None and body.delivery_count is not None:
-        shift = link.hidden if side == link.receiver else -link.hidden
-        if side == link.receiver and body.link_credit is not None:
-            link.credit = body.delivery_count, body.link_credit
-        if shift:
-            changed["delivery-count"] = (body.delivery_count + shift) % U32
-    elif link is not None and side == link.receiver and body.link_credit is not None:
-        link.credit = link.count - link.hidden, body.link_credit
+        link.count = body.delivery_count  # a sender that drains its credit counts it as used
+        if link.hidden:
+            changed["delivery-count"] = (body.delivery_count - link.hidden) % U32
+    changed = {name: value for name, value in changed.items() if value != flow_field(body, name)}
     if not changed:
         return [Output(1 - side, frame.raw)]
     return [Output(1 - side, rebuild(frame.raw, unit, field_changes(body, changed)))]
+
+
+def flow_field(body: Flow, name: str) -> Value:
+    """A field of a flow."""
+    return cast(Value, getattr(body, name.replace("-", "_")))
+
+
+def translate_credit(link: Link, body: Flow) -> dict[str, int | bool | None]:
+    """The credit of a flow, counted from where the sender was last told that it is."""
+    count, credit = body.delivery_count, body.link_credit
+    if credit is not None:
+        link.credit = link.count - link.hidden if count is None else count, credit
+    if count is None:
+        return {}
+    count = (count + link.hidden) % U32
+    if link.told is not None and credit is not None and distance(link.told, count) < 0:
+        credit = max(0, credit + distance(link.told, count))
+        count = link.told
+    return {"delivery-count": count, "link-credit": credit}
 
 
 def translate_transfer(
@@ -57,18 +85,45 @@ def translate_transfer(
     first = link.delivery is None
     if first and body.delivery_id is not None:
         link.delivery = session.serials[side].meet(body.delivery_id)
-    withheld = link.withheld or link.gone[side]
     outputs: list[Output] = []
-    if withheld:
+    if link.withheld or link.gone[side]:
         session.hidden[side] += 1
         if first and link.delivery is not None:
             session.maps[side].hide(link.delivery)
             link.hidden += 1
     else:
-        outputs = [Output(1 - side, renumber(session, side, frame.raw, unit, body))]
+        keep_part(link, frame.raw, first, bool(body.more))
+        raw = renumber(session, side, frame.raw, unit, body)
+        outputs = [Output(1 - side, each) for each in fit(session, side, raw)]
     if not body.more or body.aborted:
         outputs += finish_delivery(link, body)
     return outputs
+
+
+def keep_part(link: Link, raw: bytes, first: bool, more: bool) -> None:
+    """Keep a transfer of a delivery that may be copied when it is whole."""
+    if first and (more or link.copied):
+        link.parts, link.parts_size = [raw], len(raw)
+    elif link.parts:
+        link.parts.append(raw)
+        link.parts_size += len(raw)
+        if link.parts_size > MOST_COPIED:
+            link.parts = []
+
+
+def fit(session: Session, side: int, raw: bytes) -> list[bytes]:
+    """A transfer that new numbers have made longer than its receiver takes, as two."""
+    over = len(raw) - session.sizes[1 - side]
+    if over <= 0:
+        return [raw]
+    unit = decode_unit(raw)
+    body, cut = cast(Transfer, unit.body), len(raw) - over - LONGER
+    if cut <= unit.payload:
+        return [raw]
+    session.hidden[side] -= 1
+    first = rebuild(raw[:cut], unit, field_changes(body, {"more": True}))
+    rest = Transfer(handle=body.handle, settled=body.settled, more=body.more)
+    return [first, encode_frame(rest, unit.channel, raw[cut:])]
 
 
 def renumber(session: Session, side: int, raw: bytes, unit: Unit, body: Transfer) -> bytes:
@@ -83,22 +138,49 @@ def renumber(session: Session, side: int, raw: bytes, unit: Unit, body: Transfer
 
 
 def finish_delivery(link: Link, body: Transfer) -> list[Output]:
-    """The sender has sent all of a delivery: answer it, where the receiver does not get it."""
+    """The sender has sent all of a delivery: answer or copy it, where a fault asks for that."""
     outputs: list[Output] = []
     session, sender = link.session, link.sender
     link.count += 1
-    number, withheld = link.delivery, link.withheld
-    if withheld and not link.gone[sender]:
+    number, parts, copied = link.delivery, link.parts, link.copied and not body.aborted
+    if link.withheld and not link.gone[sender]:
         channel = session.channels[link.receiver] or 0
         if link.owes_answer and not body.settled and number is not None:
             answer = Disposition(True, number % U32, number % U32, True, link.answer)
             outputs.append(Output(sender, encode_frame(answer, channel), forged=True))
         if link.credit is not None:
-            flow = encode_frame(session.flow_for(link), channel)
+            flow = encode_frame(session.flow_from(link.receiver, link), channel)
             outputs.append(Output(sender, flow, forged=True))
-    link.delivery, link.withheld = None, False
-    link.answer, link.owes_answer = None, False
+    link.delivery, link.withheld, link.answer = None, False, None
+    link.owes_answer, link.copied, link.parts = False, False, []
+    if copied and parts and link.remaining and not link.gone[sender]:
+        outputs += insert_delivery(link, parts, copied_tag(parts[0]))
     return outputs
+
+
+def copied_tag(raw: bytes) -> bytes:
+    """The delivery-tag of a copy, which its sender is not likely to use itself."""
+    body = cast(Transfer, decode_unit(raw).body)
+    return (body.delivery_tag or b"")[:30] + b"\xffd"
+
+
+def insert_delivery(link: Link, parts: list[bytes], tag: bytes) -> list[Output]:
+    """Put in a delivery of our own, under the next number that is legal."""
+    session, sender = link.session, link.sender
+    number = session.maps[sender].insert(session.next_delivery(sender))
+    outputs = []
+    for at, raw in enumerate(parts):
+        unit = decode_unit(raw)
+        ids: dict[str, Value] = {"delivery-id": None if at else number % U32}
+        ids["delivery-tag"] = None if at else tag
+        octets = rebuild(raw, unit, field_changes(cast(Transfer, unit.body), ids))
+        fitting = fit(session, sender, octets)
+        outputs += [Output(link.receiver, each, forged=True) for each in fitting]
+    session.hidden[sender] -= len(parts)
+    link.hidden -= 1
+    channel = session.channels[link.receiver] or 0
+    flow = encode_frame(session.flow_from(link.receiver, link), channel)
+    return [*outputs, Output(sender, flow, forged=True)]
 
 
 def translate_disposition(

@@ -6,7 +6,7 @@ before it knew, goes no further.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
 from amqpscope.protocols.peers import Output, PeerView
 from amqpscope.protocols.v1_0.peers_counts import (
@@ -32,6 +32,9 @@ from dissectors.v1_0.bodies import (
 from dissectors.v1_0.encode import encode_frame
 from dissectors.v1_0.framing import Unit
 
+UNLIMITED: Final = 1 << 32
+"""Octets of a frame for a peer that has named no limit."""
+
 
 class PassingPeers(PeerView):
     """Both peers of one connection, as far as frames pass between them."""
@@ -43,10 +46,15 @@ class PassingPeers(PeerView):
         self.closed = False
         """The proxy has closed the connection."""
         self.opened = [False, False]
+        self.sizes = [UNLIMITED, UNLIMITED]
+        """The longest frame that each peer takes."""
         self.idle_time_out = [0, 0]
         """Milliseconds, as each peer announced them."""
         self.pending: Error | None = None
         """The error with which the connection is closed as soon as both peers have opened it."""
+        self.parked: dict[tuple[int, int], list[Frame]] = {}
+        """By peer and channel: what it sends there after a session that the proxy has ended, while
+        its partner has not answered that."""
 
     @property
     def is_over(self) -> bool:
@@ -79,23 +87,38 @@ class PassingPeers(PeerView):
             return []
         if body is None or unit.faults:
             return [Output(1 - side, frame.raw)]
+        if self.parks(side, unit.channel, body):
+            self.parked.setdefault((side, unit.channel), []).append(frame)
+            return []
         if isinstance(body, Begin):
             return self.begin(side, frame, unit, body)
         session = self.session_of(side, unit.channel)
         if session is None:
             return self.pass_connection_frame(side, frame, body)
         if session.gone[side]:
-            if isinstance(body, End):
-                session.gone[side] = False
-                self.end_side(session, side)
-            return []
+            if not isinstance(body, End):
+                return []
+            session.gone[side] = False
+            self.end_side(session, side)
+            parked = self.parked.pop((1 - side, session.channels[1 - side] or 0), [])
+            return [output for frame in parked for output in self.translate(frame)]
         return self.pass_session_frame(session, side, frame, unit, body)
+
+    def parks(self, side: int, channel: int, body: Body) -> bool:
+        """Whether a frame has to wait: its channel is in use for the partner's session still."""
+        if (side, channel) in self.parked:
+            return True
+        return isinstance(body, Begin) and any(
+            session.gone[1 - side] and session.channels[side] == channel
+            for session in self.sessions
+        )
 
     def pass_connection_frame(self, side: int, frame: Frame, body: Body) -> list[Output]:
         """A frame that belongs to no session."""
         passed = [Output(1 - side, frame.raw)]
         if isinstance(body, Open):
             self.opened[side] = True
+            self.sizes[side] = UNLIMITED if body.max_frame_size is None else body.max_frame_size
             self.idle_time_out[side] = body.idle_time_out or 0
             if self.pending is not None and all(self.opened):
                 return [*passed, *self.close_both(self.pending)]
@@ -143,10 +166,10 @@ class PassingPeers(PeerView):
         if body.remote_channel is not None:
             session = self.session_of(1 - side, body.remote_channel)
         if session is None:
-            session = Session()
+            session = Session(self.sizes)
             self.sessions.append(session)
         session.channels[side] = unit.channel
-        session.next_outgoing[side] = body.next_outgoing_id or 0
+        session.first_outgoing[side] = session.next_outgoing[side] = body.next_outgoing_id or 0
         session.windows[side] = body.incoming_window or 0, body.outgoing_window or 0
         passed = [Output(1 - side, frame.raw)]
         if session.pending is not None and session.begun:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from amqpscope.protocols.peers_numbers import WRAP, NumberMap, Serial
 from amqpscope.stream.framer import Frame
-from dissectors.v1_0.bodies import Attach, Body, Flow
-from dissectors.v1_0.values import Value
+from dissectors.v1_0.bodies import Attach, Body, Flow, Source
+from dissectors.v1_0.values import Array, Symbol, Value
 
 
 class Link:
@@ -23,14 +23,23 @@ class Link:
         """Which peers have sent a detach that was passed on."""
         self.pending: Value = None
         """The error with which it is to be ended as soon as both peers have attached."""
+        self.outcomes: list[str] = []
+        """What deliveries may end in, by symbol; none: in anything."""
         self.count = 0
         """The delivery-count of the sender."""
         self.hidden = 0
         """By how much it is ahead of what the receiver counts."""
         self.credit: tuple[int, int] | None = None
         """The receiver's newest delivery-count and link-credit."""
+        self.told: int | None = None
+        """The newest delivery-count that the proxy has named to the sender in a flow of its own."""
         self.delivery: int | None = None
         """The delivery-id of the message that is being sent."""
+        self.parts: list[bytes] = []
+        """... its transfers so far, unless it is all in one, or too large to be copied."""
+        self.parts_size = 0
+        self.copied = False
+        """... which the receiver is to get twice."""
         self.withheld = False
         """... which the receiver is not to get the rest of."""
         self.answer: Body | None = None
@@ -52,8 +61,7 @@ class Link:
         """Messages that the receiver takes at present."""
         if self.credit is None:
             return 0
-        # Delivery-counts are serial numbers (RFC 1982): the nearest way between them counts.
-        ahead = (self.credit[0] - self.count + self.hidden + WRAP // 2) % WRAP - WRAP // 2
+        ahead = distance(self.count - self.hidden, self.credit[0])
         return min(max(0, ahead + self.credit[1]), WRAP - 1)
 
     def attach(self, side: int, body: Attach) -> None:
@@ -62,6 +70,9 @@ class Link:
         if not body.role:
             self.sender = side
             self.count = body.initial_delivery_count or 0
+            outcomes = body.source.outcomes if isinstance(body.source, Source) else None
+            several = outcomes if isinstance(outcomes, Array) else [outcomes]
+            self.outcomes = [str(each) for each in several if isinstance(each, Symbol)]
         else:
             self.sender = 1 - side
 
@@ -69,7 +80,9 @@ class Link:
 class Session:
     """One session; lists have the client's value first."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes = sizes
+        """The longest frame that each peer takes."""
         self.channels: list[int | None] = [None, None]
         self.gone = [False, False]
         """Which peers the proxy has sent an end, and has not been answered by."""
@@ -82,10 +95,18 @@ class Session:
         """The same numbers without an end."""
         self.hidden = [0, 0]
         """How many transfers of each peer the other has not seen."""
+        self.first_outgoing = [0, 0]
+        """The first transfer-id of each peer."""
         self.next_outgoing = [0, 0]
         """The next transfer-id of each peer, as it counts itself."""
         self.windows = [(0, 0), (0, 0)]
         """The incoming and outgoing windows that each peer announced last."""
+        self.received: list[int | None] = [None, None]
+        """The next-incoming-id that each peer announced with its window, as it counts."""
+        self.told: list[int | None] = [None, None]
+        """The newest next-incoming-id that each peer's partner was told, as the partner counts."""
+        self.forged = [False, False]
+        """Whose windows the proxy has named in a flow of its own."""
         self.links: list[Link] = []
         self.parked: list[list[Frame]] = [[], []]
         """What each peer sends while the other has not answered a detach of the same link."""
@@ -128,16 +149,42 @@ class Session:
         newest = self.serials[side].newest
         return 0 if newest is None else newest + 1
 
-    def flow_for(self, link: Link) -> Flow:
-        """What the receiver would say to the sender now: nothing is in flight from its view."""
-        sender, receiver = link.sender, link.receiver
-        incoming, outgoing = self.windows[receiver]
+    def window_for(self, side: int) -> tuple[int, int]:
+        """The next-incoming-id and incoming-window of a peer, as its partner counts.
+
+        What the proxy has told the partner before is not taken back.
+        """
+        sender = 1 - side
+        received, window = self.received[side], self.windows[side][0]
+        if received is None:
+            received = self.first_outgoing[sender]
+        first, told = received + self.hidden[sender], self.told[side]
+        told = self.first_outgoing[sender] if told is None else told
+        if distance(told, first) < 0:
+            window = max(0, window + distance(told, first))
+            first = told
+        self.told[side] = first % WRAP
+        return first % WRAP, window
+
+    def flow_from(self, side: int, link: Link | None) -> Flow:
+        """What a peer would say now of its windows, and of a link, as far as the proxy knows."""
+        self.forged[side] = True
+        first, window = self.window_for(side)
+        flow: list[int | None] = [None, None, None]
+        if link is not None:
+            count = link.count if side == link.receiver else link.count - link.hidden
+            flow = [link.handles[side], count % WRAP, link.remaining]
+            if side == link.receiver:
+                link.told = link.count % WRAP
         return Flow(
-            next_incoming_id=self.next_outgoing[sender] % WRAP,
-            incoming_window=incoming,
-            next_outgoing_id=(self.next_outgoing[receiver] - self.hidden[receiver]) % WRAP,
-            outgoing_window=outgoing,
-            handle=link.handles[receiver],
-            delivery_count=link.count % WRAP,
-            link_credit=link.remaining,
+            first,
+            window,
+            (self.next_outgoing[side] - self.hidden[side]) % WRAP,
+            self.windows[side][1],
+            *flow,
         )
+
+
+def distance(first: int, second: int) -> int:
+    """How far it is from one serial number (RFC 1982) to another, by the nearest way."""
+    return (second - first + WRAP // 2) % WRAP - WRAP // 2

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.protocols.peers import CannotApplyError, Output, PeerView
+from amqpscope.protocols.peers import CannotApplyError, Output, PeerView, Written
 from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.lane import FOR_EVER
 from amqpscope.proxy.faults.notation import read_frames
@@ -49,27 +49,29 @@ def change(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
     layer.send_all(frame, view(layer).change(frame, fault.action.notation), comment)
 
 
-def write(layer: FaultLayer, fault: Fault, frame: Frame, to: int) -> list[Output]:
+def read(layer: FaultLayer, fault: Fault) -> list[Written]:
     """The frames of a fault's notation."""
-    outputs: list[Output] = []
-    peers = view(layer)
+    dialect = view(layer).dialect
     try:
-        written = read_frames(fault.action.notation, peers.dialect)
+        return read_frames(fault.action.notation, dialect)
     except NotationError as error:
-        raise CannotApplyError(f"{peers.dialect or DEFAULT}: {error.reason}") from error
-    for each in written:
-        outputs += peers.write(frame, each, to)
-    return outputs
+        raise CannotApplyError(f"{dialect or DEFAULT}: {error.reason}") from error
+
+
+def write(layer: FaultLayer, frame: Frame, written: list[Written], to: int) -> list[Output]:
+    """Frames to be put in beside another."""
+    return [output for each in written for output in view(layer).write(frame, each, to)]
 
 
 def replace(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
     """Send other frames in the place of a frame."""
-    passed = view(layer).withhold(frame)
+    first, *others = read(layer, fault)
+    outputs = view(layer).replace(frame, first)
     try:
-        written = write(layer, fault, frame, 1 - frame.sender)
+        outputs += write(layer, frame, others, 1 - frame.sender)
     except CannotApplyError as error:
-        raise CannotApplyError(str(error), [*passed, Output(1 - frame.sender, frame.raw)]) from None
-    layer.send_all(frame, [*passed, *written], comment)
+        raise CannotApplyError(str(error), outputs) from None
+    layer.send_all(frame, outputs, comment)
 
 
 def inject(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
@@ -77,12 +79,13 @@ def inject(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
     action = fault.action
     to = PEERS.index(action.to) if action.to else 1 - frame.sender
     if action.when == "before":
-        layer.send_all(frame, write(layer, fault, frame, to), comment)
+        layer.send_all(frame, write(layer, frame, read(layer, fault), to), comment)
         layer.send_all(frame, view(layer).translate(frame), "")
         return
+    frames = read(layer, fault)
     passed = view(layer).translate(frame)
     try:
-        written = write(layer, fault, frame, to)
+        written = write(layer, frame, frames, to)
     except CannotApplyError as error:
         raise CannotApplyError(str(error), passed) from None
     layer.send_all(frame, passed, "")

@@ -22,7 +22,8 @@ COMMENT: Final = "#"
 
 def check_notation(text: str) -> None:
     """Raise NotationError where a text is not frames, one a line."""
-    read_frames(text, DEFAULT)
+    if not read_frames(text, DEFAULT):
+        raise NotationError(1, 1, "expected a frame")
 
 
 def check_length(text: str) -> None:

@@ -228,7 +228,8 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
     """A delivery that announces more transfers is continued or aborted.
 
     The receiver holds what it has of it and cannot take the next message of the link. A producer
-    that streams may be slow, so this is a note after ten seconds, or when the link goes.
+    that streams may be slow, so this is a note after ten seconds, or when it detaches the link; a
+    receiver that detaches it wants no more.
 
     Bad (sending):
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
@@ -238,11 +239,16 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
     Good (sent settled=true more=true):
         @2s client: transfer[0] handle=0 | data(b"1")
         @12s client: END
+
+    Good (sent settled=true more=true):
+        server: detach[0] handle=0 closed=true
+        client: detach[0] handle=0 closed=true
     """
     leaving = event.link
     held = None if leaving is None else leaving.sending.open_delivery
     if isinstance(event.body, Detach) and leaving is not None and held is not None:
-        if leaving.role is SENDER and placed(event) is not None:
+        answers = leaving.pair is not None and leaving.pair.is_detached
+        if leaving.role is SENDER and placed(event) is not None and not answers:
             report_unfinished(event, report, held, "when its link was detached")
         return
     if not event.kinds & (TICK | FINISHED):
