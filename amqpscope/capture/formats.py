@@ -10,7 +10,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.capture.packets import Packets
-from amqpscope.stream.marks import COPY, FAULT
+from amqpscope.stream.marks import CARRIER, COPY, FAULT
 from amqpscope.stream.types import INSIDE_TLS, MARKED, Segment
 
 if TYPE_CHECKING:
@@ -296,12 +296,12 @@ class Pcapng(Format):
             self._comment(data, behind, end, out[count])
 
     def _comment(self, data: bytes, at: int, end: int, segment: Segment) -> None:
-        """What a proxy of ours has noted about a packet; comments of others say nothing to us."""
+        """What we have noted about a packet; comments of others say nothing to us."""
         code, length = self._pair.unpack_from(data, at)
         if code != COMMENT or length > end - at - 4 or data[at + 4 : at + 14] != OUR_COMMENT:
             return
         text = data[at + 4 : at + 4 + length].decode("utf-8", "replace")
-        if text == COPY or text.startswith(FAULT):
+        if text == COPY or text.startswith(FAULT) or text.startswith(CARRIER):
             segment.comment = text
             segment.flags |= MARKED
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import IO, Final
 
 from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.stream.carrier import read_carrier
 from amqpscope.stream.types import ACK, BEYOND, PEERS, Chunk, Connection, End, Gap, Piece
 
 FIN: Final = "fin"
@@ -53,6 +54,8 @@ class Exchange:
     """Whether it begins with a handshake."""
     opened: int = 0
     """When the handshake was; 0: with the first octets."""
+    carrier: str = ""
+    """What was around it, as a comment, see `stream.carrier`."""
 
     @property
     def start(self) -> int:
@@ -121,6 +124,8 @@ def connection_of(exchange: Exchange) -> Connection:
     """The connection that pieces of an exchange belong to."""
     connection = Connection(exchange.client, exchange.server, exchange.complete)
     connection.opened = exchange.start if exchange.complete else 0
+    if exchange.carrier:
+        read_carrier(connection, exchange.carrier)
     return connection
 
 
@@ -166,6 +171,7 @@ def write_exchanges(exchanges: Sequence[Exchange], file: IO[bytes]) -> int:
     talks = [Conversation(writer, each.client, each.server) for each in exchanges]
     streams = _streams(exchanges)
     begun: set[int] = set()
+    carriers = {place: each.carrier for place, each in enumerate(exchanges)}
     for place, each in in_order(exchanges):
         talk, stream = talks[place], streams[place]
         if place not in begun:
@@ -179,6 +185,8 @@ def write_exchanges(exchanges: Sequence[Exchange], file: IO[bytes]) -> int:
             talk.segment(each.sender, each.time, ACK, b"", talk.seq[1 - each.sender])
             unseen = passed
         stream.advance(each)
+        if each.octets:
+            writer.comment = carriers.pop(place, "")
         talk.data(each.sender, each.time, each.octets, unseen)
         talk.seq[each.sender] += each.lost
         if each.end == FIN:

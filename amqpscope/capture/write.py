@@ -30,16 +30,27 @@ class CaptureWriter:
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
         self.packets = 0
+        self.comment = ""
+        """What is noted about the next packet."""
         file.write(_SECTION.pack(0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28))
         file.write(_INTERFACE.pack(1, 32, _ETHERNET, 0, 0, 9, 1, _NANOSECONDS, 0, 0, 32))
 
-    def packet(self, time: int, data: bytes) -> None:
+    def packet(self, time: int, data: bytes, missing: int = 0) -> None:
         """One packet; the time in nanoseconds since the Unix epoch."""
         padding = -len(data) % 4
-        size = 32 + len(data) + padding
-        head = _PACKET.pack(6, size, 0, time >> 32, time & 0xFFFFFFFF, len(data), len(data))
-        self.file.write(b"".join((head, data, bytes(padding), struct.pack("<I", size))))
+        options = _comment(self.comment) if self.comment else b""
+        self.comment = ""
+        size = 32 + len(data) + padding + len(options)
+        high, low, length = time >> 32, time & 0xFFFFFFFF, len(data)
+        head = _PACKET.pack(6, size, 0, high, low, length, length + missing)
+        self.file.write(b"".join((head, data, bytes(padding), options, struct.pack("<I", size))))
         self.packets += 1
+
+
+def _comment(text: str) -> bytes:
+    """The options of a packet with a comment."""
+    words = text.encode()
+    return struct.pack("<HH", 1, len(words)) + words + bytes(-len(words) % 4) + bytes(4)
 
 
 class Conversation:
@@ -53,6 +64,7 @@ class Conversation:
         self.addresses = (packed(client[0]), packed(server[0]))
         self.seq = [1000, 2000]
         """Each peer's next sequence number."""
+        self.window = 65535
 
     def open(self, time: int) -> None:
         """The handshake."""
@@ -64,7 +76,10 @@ class Conversation:
 
     def data(self, sender: int, time: int, octets: bytes, unseen: int = 0) -> None:
         """Octets; `unseen` of the partner's newest had not arrived at the sender."""
-        acknowledged = self.seq[1 - sender] - unseen
+        self.send(sender, time, octets, self.seq[1 - sender] - unseen)
+
+    def send(self, sender: int, time: int, octets: bytes, acknowledged: int) -> None:
+        """Octets, with what their sender acknowledges."""
         for at in range(0, len(octets), SEGMENT):
             part = octets[at : at + SEGMENT]
             self.segment(sender, time, ACK | _PSH, part, acknowledged)
@@ -79,8 +94,10 @@ class Conversation:
         """This peer resets the connection."""
         self.segment(sender, time, RST | ACK, b"", self.seq[1 - sender])
 
-    def segment(self, sender: int, time: int, flags: int, payload: bytes, ack: int) -> None:
-        """One packet."""
+    def segment(
+        self, sender: int, time: int, flags: int, payload: bytes, ack: int, missing: int = 0
+    ) -> None:
+        """One packet, of which the capture does not have the last octets where some are missing."""
         source, target = (0, 1) if sender == CLIENT else (1, 0)
         tcp = struct.pack(
             ">HHIIHHHH",
@@ -89,14 +106,15 @@ class Conversation:
             self.seq[sender] & 0xFFFFFFFF,
             ack & 0xFFFFFFFF,
             0x5000 | flags,
-            65535,
+            self.window,
             0,
             0,
         )
-        head = ip_header(self.addresses[source], self.addresses[target], len(tcp) + len(payload))
+        length = len(tcp) + len(payload) + missing
+        head = ip_header(self.addresses[source], self.addresses[target], length)
         kind = 0x0800 if len(self.addresses[0]) == 4 else 0x86DD
         ethernet = _MACS[sender] + struct.pack(">H", kind)
-        self.writer.packet(time, b"".join((ethernet, head, tcp, payload)))
+        self.writer.packet(time, b"".join((ethernet, head, tcp, payload)), missing)
 
 
 def packed(address: str) -> bytes:

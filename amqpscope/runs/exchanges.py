@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Final
 
 from amqpscope.analysis import Batch, Conversation
-from amqpscope.capture.synthetic import ENDS, Exchange, Sent
+from amqpscope.capture.synthetic import ENDS, UNKNOWN, Exchange, Sent
+from amqpscope.stream.carrier import note_carrier
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import BEYOND, Chunk, Connection, Gap, Piece
 
-UNKNOWN_LOSS: Final = 100
+UNKNOWN_LOSS: Final = 1_000_000
 """Octets that stand for a loss whose size is not known."""
 
 
@@ -116,7 +117,7 @@ class Exchanges:
         sent.sort(key=lambda each: each[0].order)
         return Exchange(
             connection.client, connection.server, tuple(_with_knowledge(sent)),
-            connection.complete, connection.opened,
+            connection.complete, connection.opened, note_carrier(connection),
         )  # fmt: skip
 
     def _before(
@@ -138,8 +139,8 @@ class Exchanges:
         time = sent[-1][0].time if sent else 0
         order = sent[-1][0].order if sent else 0
         for sender, each in enumerate(octets):
-            stop = each.stop
-            if each.base >= 0 and stop > reached[sender]:
+            stop = max(each.stop, *(hole + size for hole, size in each.holes), 0)
+            if each.base >= 0:
                 for data, lost in each.between(reached[sender], stop):
                     yield Sent(sender, time, data, lost=lost, order=order + 1), stop, -1
 
@@ -160,5 +161,5 @@ def _with_knowledge(sent: list[tuple[Sent, int, int]]) -> Iterator[Sent]:
             reading[partner] = count
             yield replace(each, read=count)
         else:
-            yield replace(each, read=passed[partner])
+            yield replace(each, read=UNKNOWN if ack >= BEYOND else passed[partner])
         passed[each.sender] += 1

@@ -11,6 +11,8 @@ from typing import Final
 
 FAULT: Final = "amqpscope fault "
 COPY: Final = "amqpscope copy"
+CARRIER: Final = "amqpscope carrier "
+"""What was around a connection that is written without it, see `carrier`."""
 LEGAL: Final = frozenset((
     "accept", "cancel", "channel.close", "close", "delay", "detach", "duplicate", "end", "hold",
     "modify", "nack", "rate", "reject", "release", "resume", "return", "slice", "stall",

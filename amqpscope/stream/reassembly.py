@@ -14,9 +14,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from amqpscope.stream.carrier import read_carrier
 from amqpscope.stream.causality import pass_on, release_all, settle
 from amqpscope.stream.flow import SEQ_HALF, SEQ_MASK, Flow, distance
-from amqpscope.stream.marks import Marks
+from amqpscope.stream.marks import CARRIER, Marks
 from amqpscope.stream.ordering import MAX_WAITING, Order
 from amqpscope.stream.roles import (
     LATE_SYN,
@@ -155,8 +156,11 @@ class Reassembler:
             flow.seq = (flow.seq + size) & SEQ_MASK
 
     def _mark(self, flow: Flow, segment: Segment) -> None:
-        """Keep what a proxy noted about a packet."""
+        """Keep what was noted about a packet."""
         connection = flow.connection
+        if segment.comment.startswith(CARRIER):
+            read_carrier(connection, segment.comment)
+            return
         if connection.marks is None:
             connection.marks = Marks()
         connection.marks.add(segment.packet, flow.sender, segment.comment)
