@@ -48,6 +48,12 @@ ELSEWHERE = (
     ("amqpscope/protocols/v1_0", "bodies", "amqpscope/tui/test_fields.py"),
     ("amqpscope/protocols/**", "comparison", "amqpscope/runs/test_diff.py"),
     ("amqpscope/protocols/**", "simpler", "amqpscope/runs/test_minimise.py"),
+    (
+        "amqpscope/protocols/**",
+        "media_types prose scrub scrub_words",
+        "amqpscope/runs/test_scrub.py",
+    ),
+    ("amqpscope/report", "scrub", "amqpscope/cli/test_scrub.py"),
     ("amqpscope/protocols", "ending_words", "amqpscope/report/test_endings.py"),
     (
         "amqpscope/protocols/**",

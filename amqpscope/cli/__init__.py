@@ -29,6 +29,7 @@ from amqpscope.cli.proxy import proxy
 from amqpscope.cli.read import demo, read
 from amqpscope.cli.replay import replay
 from amqpscope.cli.rules import explain, rules
+from amqpscope.cli.scrub import scrub
 from amqpscope.cli.state import state, stats
 from amqpscope.cli.stuck import stuck
 from amqpscope.cli.trace import trace
@@ -118,7 +119,7 @@ def cli() -> None:
 
 
 for command in (
-    read, proxy, faults, replay, demo, lint, broker, trace, diff, minimise, convert, stuck, ladder,
-    state, stats, explain, rules, ca, pipeline,
+    read, proxy, faults, replay, demo, lint, broker, trace, diff, minimise, scrub, convert, stuck,
+    ladder, state, stats, explain, rules, ca, pipeline,
 ):  # fmt: skip
     cli.add_command(command)

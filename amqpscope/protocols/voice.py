@@ -12,6 +12,7 @@ from amqpscope.protocols.broker import BrokerView
 from amqpscope.protocols.comparison import Comparison
 from amqpscope.protocols.json import masked_fields, put_damage
 from amqpscope.protocols.names import Fact, Kind, Known, Said, add_name
+from amqpscope.protocols.scrub import Marker
 from amqpscope.protocols.shapes import NOTHING, Shape
 from amqpscope.protocols.simpler import Simplifier
 from amqpscope.protocols.words import escaped, printable
@@ -72,6 +73,8 @@ class Voice:
         """What may differ between two conversations."""
         self.simplifier = Simplifier()
         """What makes simpler frames of frames."""
+        self.marker = Marker()
+        """What marks the octets that belong to users."""
 
     def frame_names(self) -> list[str]:
         """What `name` may be of its frames."""

@@ -13,6 +13,7 @@ from amqpscope.protocols.v0_9 import filter_names, ladder, tree
 from amqpscope.protocols.v0_9.broker import View
 from amqpscope.protocols.v0_9.comparison import Comparison
 from amqpscope.protocols.v0_9.json import put_content
+from amqpscope.protocols.v0_9.scrub import Marker
 from amqpscope.protocols.v0_9.simpler import Simplifier
 from amqpscope.protocols.v0_9.summary import colour, summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
@@ -121,3 +122,4 @@ VOICE: Final = Voice(LONG_NAME, filter_names.KINDS)
 VOICE.broker = View()
 VOICE.comparison = Comparison()
 VOICE.simplifier = Simplifier()
+VOICE.marker = Marker()

@@ -16,6 +16,7 @@ from amqpscope.protocols.v1_0.comparison import Comparison
 from amqpscope.protocols.v1_0.facts import FACTS, OWN_FACTS
 from amqpscope.protocols.v1_0.filter_help import HELP
 from amqpscope.protocols.v1_0.json import full_name, put_content
+from amqpscope.protocols.v1_0.scrub import Marker
 from amqpscope.protocols.v1_0.simpler import Simplifier
 from amqpscope.protocols.v1_0.summary import summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
@@ -148,3 +149,4 @@ VOICE: Final = Voice(kinds=filter_names.KINDS)
 VOICE.broker = View()
 VOICE.comparison = Comparison()
 VOICE.simplifier = Simplifier()
+VOICE.marker = Marker()
