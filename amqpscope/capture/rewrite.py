@@ -10,6 +10,7 @@ from typing import IO, Final
 
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.stream.carrier import note_carrier
+from amqpscope.stream.marks import COPY, FAULT
 from amqpscope.stream.types import (
     ACK,
     BEYOND,
@@ -63,6 +64,9 @@ class _Talk:
         """Where octets of an unknown number are missing."""
         self.windows = [OPEN, OPEN]
         self.comment = note_carrier(connection)
+        self.marks = connection.marks
+        self.noted = 0
+        """How many of a proxy's faults are written."""
         self.reset = False
         time = connection.opened or first.time
         if connection.anchored[CLIENT]:
@@ -73,6 +77,7 @@ class _Talk:
             self._segment(CLIENT, time, ACK, 0, 0)
 
     def write(self, piece: Piece) -> None:
+        self._note_faults(piece)
         if isinstance(piece, Chunk):
             self._data(piece)
         elif isinstance(piece, Gap):
@@ -84,6 +89,18 @@ class _Talk:
         elif isinstance(piece, End):
             self._end(piece)
 
+    def _note_faults(self, piece: Piece) -> None:
+        """Say again what a proxy did up to here: which fault acted, and how, without details."""
+        marks = self.marks
+        if marks is None:
+            return
+        while self.noted < len(marks.faults) and marks.faults[self.noted][0] <= piece.packet:
+            kind = marks.actions[self.noted].partition(" ")[0]
+            self.talk.writer.comment = f"{FAULT}{marks.faults[self.noted][1]}: {kind}"
+            sender = marks.proxy
+            self._segment(sender, piece.time, ACK, self.passed[sender], self.passed[1 - sender])
+            self.noted += 1
+
     def _data(self, chunk: Chunk) -> None:
         sender, passed = chunk.sender, self.passed[1 - chunk.sender]
         if chunk.ack >= BEYOND:
@@ -92,6 +109,8 @@ class _Talk:
             self.talk.window = self.windows[sender]
             self.talk.seq[sender] = self._number(sender, chunk.offset)
             self.talk.segment(sender, chunk.time, ACK, b"", number)
+        if self.marks is not None and chunk.packet <= self.marks.copied:
+            self.comment = COPY
         ack = 0 if chunk.ack >= BEYOND else chunk.ack
         self._segment(sender, chunk.time, ACK, chunk.offset, ack, chunk.data)
         self.passed[sender] = chunk.offset + len(chunk.data)

@@ -84,6 +84,11 @@ def parse_rotate(
     "--keep", metavar="N", type=click.IntRange(1), help="Of rotated files keep the newest N."
 )
 @click.option(
+    "--scrub",
+    is_flag=True,
+    help="Write the recording once more at the end, as `scrub` does: FILE.scrubbed.pcapng.",
+)
+@click.option(
     "--exit-when-idle",
     metavar="SECONDS",
     type=click.FloatRange(0, min_open=True),
@@ -342,4 +347,5 @@ def make_output(options: dict[str, Any]) -> ProxyOutput:
         command=bool(options["command"]),
         path=options["output"] or "",
         metrics=bool(options["metrics"]),
+        scrub=options["scrub"],
     )

@@ -18,10 +18,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TextIO
 
+from amqpscope.capture.ring import Ring
 from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, try_to_complain
 from amqpscope.cli.proxy_command import TO_END, Command
-from amqpscope.cli.proxy_report import analyse, standard
+from amqpscope.cli.proxy_report import analyse, files_of, standard
 from amqpscope.cli.proxy_screen import Terminal, show_screen
+from amqpscope.cli.scrub import SALT, scrub_one
 from amqpscope.proxy.connection import IN
 from amqpscope.proxy.control import Channel, Watch
 from amqpscope.proxy.control_socket import ControlSocket
@@ -29,6 +31,7 @@ from amqpscope.proxy.files import NEVER
 from amqpscope.proxy.process import Settings, StartError, exposed, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
 from amqpscope.runs.gate import lost_packets
+from amqpscope.runs.input import Input
 from amqpscope.runs.live import ProxyOutput
 from amqpscope.wording import plural, reason_of
 
@@ -104,6 +107,8 @@ class ProxyRun:
             complain(line)
         relay.recording.files.reading(NEVER)  # what waited for the analysis may go
         self.tell_recording(relay)
+        if self.output.scrub and relay.recording.packets:
+            verdict = verdict or scrub_recording(relay.recording.files.first)
         return code or self.command.finish() or verdict
 
     # The child
@@ -287,6 +292,15 @@ class ProxyRun:
         if files.dropped:
             told += f" ({plural(files.dropped, 'packet')} before them removed by --keep)"
         complain(told)
+
+
+def scrub_recording(first: str) -> int:
+    """Write the recording once more, without secrets, bodies and names; 2 where that fails."""
+    files = files_of(first)
+    given = Input(Ring(first, files) if files else first)
+    path = f"{first.removesuffix('.pcapng')}.scrubbed.pcapng"
+    done = scrub_one(given, path, os.urandom(SALT), complain)
+    return done if done == UNREADABLE else 0
 
 
 def open_output(path: str) -> TextIO:

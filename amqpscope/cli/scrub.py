@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,10 +18,12 @@ from amqpscope.wording import plural, reason_of
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
+    from amqpscope.runs.input import Input
     from amqpscope.runs.scrub import Scrubbed, Scrubber
 
 DIFFERENT: Final = 1
 SUFFIX: Final = ".pcapng"
+UNFINISHED: Final = ".part"
 SALT: Final = 16
 """Octets of a salt that nobody has chosen."""
 
@@ -67,13 +69,11 @@ def scrub(
     inputs = Inputs(ReaderOptions(**options), failed=failed)
     key = os.urandom(SALT) if salt is None else salt.encode()
     code = inputs.code
-    for capture, path in outputs(found, output):
-        try:
-            code = max(code, scrub_one(capture, path, key, keep_bodies, inputs))
-        except OSError as error:
-            complain(f"{path}: cannot be written: {reason_of(error)}")
-            code = UNREADABLE
-    sys.exit(max(code, inputs.code))
+    with printing():
+        for capture, path in outputs(found, output):
+            done = scrub_one(inputs.input(capture), path, key, click.echo, keep_bodies=keep_bodies)
+            code = max(code, done)
+    sys.exit(code)
 
 
 def outputs(captures: Sequence[Readable], output: str) -> list[tuple[Readable, str]]:
@@ -90,48 +90,46 @@ def plain_name(path: str) -> str:
 
 
 def scrub_one(
-    capture: Readable, path: str, salt: bytes, keep_bodies: bool, inputs: Inputs
-) -> int:  # fmt: skip
+    given: Input, path: str, salt: bytes, say: Callable[[str], None], *, keep_bodies: bool = False
+) -> int:
     """Read, replace, write and check one capture; the exit code."""
     from amqpscope.capture.source import CaptureError
     from amqpscope.runs.input import repeatable
     from amqpscope.runs.scrub import Scrubber
 
-    unfinished = f"{path}.part"
+    unfinished = f"{path}{UNFINISHED}"
     try:
-        with repeatable(inputs.input(capture)) as given:
-            scrubber = Scrubber(given, salt, keep_bodies=keep_bodies)
+        with repeatable(given) as again:
+            scrubber = Scrubber(again, salt, keep_bodies=keep_bodies)
             frames = scrubber.read()
         for line in scrubber.notes:
-            complain(f"{capture}: {line}")
+            complain(f"{given.name}: {line}")
         if not frames:
-            complain(f"{capture}: no AMQP in it, so that nothing is written")
+            complain(f"{given.name}: no AMQP in it, so that nothing is written")
             return UNREADABLE
-        return settle(scrubber, scrubber.scrub(unfinished), path, inputs)
+        return settle(scrubber, scrubber.scrub(unfinished), path, say)
     except CaptureError as error:
         complain(str(error))
-        return UNREADABLE
+    except OSError as error:
+        complain(f"{path}: cannot be written: {reason_of(error)}")
     finally:
         Path(unfinished).unlink(missing_ok=True)
+    return UNREADABLE
 
 
-def settle(scrubber: Scrubber, done: Scrubbed, path: str, inputs: Inputs) -> int:
+def settle(scrubber: Scrubber, done: Scrubbed, path: str, say: Callable[[str], None]) -> int:
     """Leave what is good behind, and report on it."""
     from amqpscope.report.scrub import doubt_lines, finding_lines, replaced_line
 
     if done.leaks:
-        shown = f": {', '.join(done.leaks[:5])}" if inputs.options.show_secrets else ""
-        complain(
-            f"{path}: {plural(len(done.leaks), 'original value')} would still be in it{shown};"
-            " it is not written"
-        )
+        left = plural(len(done.leaks), "original value")
+        complain(f"{path}: {left} would still be in it, so that it is not written")
         return UNREADABLE
-    os.replace(f"{path}.part", path)
-    with printing():
-        click.echo(f"{path}: {plural(done.frames, 'frame')} in {plural(done.packets, 'packet')}")
-        click.echo(replaced_line(done.replaced, done.hosts))
-        for line in finding_lines(done.missing, done.extra, len(scrubber.findings)):
-            click.echo(line)
-        for line in doubt_lines(done.short, done.shared, done.kept):
-            click.echo(line)
+    os.replace(f"{path}{UNFINISHED}", path)
+    say(f"{path}: {plural(done.frames, 'frame')} in {plural(done.packets, 'packet')}")
+    say(replaced_line(done.replaced, done.hosts))
+    for line in finding_lines(done.missing, done.extra, len(scrubber.findings)):
+        say(line)
+    for line in doubt_lines(done.short, done.shared, done.kept):
+        say(line)
     return DIFFERENT if done.missing or done.extra else 0

@@ -26,6 +26,7 @@ from amqpscope.runs.input import Input
 from amqpscope.runs.leaks import find_leaks, is_telling
 from amqpscope.runs.pseudonyms import Pseudonyms
 from amqpscope.runs.run import Run
+from amqpscope.stream.marks import Marks
 from amqpscope.stream.types import Certificate, Chunk, Connection, Gap, Piece, Tls
 
 NAMES: Final = frozenset((Kind.ADDRESS, Kind.NAME, Kind.HOST, Kind.CREDENTIAL, Kind.PROPERTY))
@@ -353,8 +354,19 @@ def _renamed(connection: Connection, words: Pseudonyms) -> Connection:
     made.anchored, made.opened = list(connection.anchored), connection.opened
     made.disordered, made.unseen = connection.disordered, list(connection.unseen)
     made.encrypted, made.websocket = connection.encrypted, connection.websocket
+    made.marks = _renamed_faults(connection.marks)
     if connection.tls is not None:
         made.tls = _renamed_tls(connection.tls, words)
+    return made
+
+
+def _renamed_faults(marks: Marks | None) -> Marks | None:
+    """What a proxy noted, with numbers for the names of faults."""
+    if marks is None:
+        return None
+    made = copy(marks)
+    names = {name: f"fault-{number}" for number, (_, name, _) in enumerate(marks.faults, 1)}
+    made.faults = [(packet, names[name], legal) for packet, name, legal in marks.faults]
     return made
 
 

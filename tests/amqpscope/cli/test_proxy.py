@@ -88,6 +88,15 @@ def test_frames_come_as_they_pass(proxy, talk):
     assert run.said[-1] == "amqpscope: 13 packets recorded: run.pcapng"
 
 
+def test_the_recording_is_written_once_more_without_names(proxy, talk, tmp_path):
+    there, hold = talk(GOOD)
+    run = proxy(there, "--write", "run.pcapng", "--scrub")
+    hold(run.address)
+    assert run.end() == 0
+    assert "amqpscope: run.scrubbed.pcapng: " in "\n".join(run.said)
+    assert (tmp_path / "run.scrubbed.pcapng").stat().st_size > 0
+
+
 def test_what_is_shown_live_is_what_the_recording_shows(proxy, talk, amqpscope, tmp_path):
     there, hold = talk(BAD)
     run = proxy(there, "--write", "run.pcapng", "--format", "jsonl")

@@ -109,6 +109,16 @@ def test_the_list_of_frames_shows_where_faults_acted(acted, amqpscope):
     ]
 
 
+def test_a_scrubbed_recording_still_shows_where_faults_acted(acted, amqpscope, tmp_path):
+    out = tmp_path / "scrubbed.pcapng"
+    done = amqpscope("scrub", acted, "-o", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert b"message-format=7" not in out.read_bytes()
+    shown = amqpscope("read", out).stdout
+    assert "[fault fault-1: set] " in shown
+    assert shown.count("fault fault-2: disconnect, connection") == 2
+
+
 def test_json_lines_name_the_faults(acted, amqpscope):
     lines = amqpscope("read", "-T", "jsonl", acted).stdout.splitlines()
     found = [json.loads(line) for line in lines]
