@@ -14,6 +14,7 @@ import click
 from amqpscope.cli.inputs import Inputs, ReaderOptions, make_selection
 from amqpscope.cli.options import reader_options
 from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing, terminal_width
+from amqpscope.cli.pipeline_compare import compare
 from amqpscope.cli.pipeline_tables import compact, sql, vacuum
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ def pipeline() -> None:
     amqpscope pipeline report tables
     amqpscope pipeline report tables --format html -o report.html
     amqpscope pipeline sql "SELECT rule, count(*) FROM findings GROUP BY rule" tables
+    amqpscope pipeline compare last-week this-week
     """
 
 
-for _command in (sql, compact, vacuum):
+for _command in (sql, compare, compact, vacuum):
     pipeline.add_command(_command)
 
 
@@ -132,9 +134,9 @@ def run(inputs: tuple[str, ...], **options: Any) -> None:
     What workers cannot open themselves, Spark reads and copies for the time of the run: files
     of up to --copy-limit, as it holds them in memory.
 
-    The tables (Delta Lake, by day): captures, connections, sessions, links, deliveries, findings,
-    statistics, quarantine; with --frames also frames. What was processed before is left out;
-    a run that is interrupted leaves nothing behind.
+    The tables (Delta Lake, by day): captures, connections, sessions, links, deliveries,
+    messages, hops, findings, statistics, quarantine; with --frames also frames. What was
+    processed before is left out; a run that is interrupted leaves nothing behind.
 
     The exit code is 0 when nothing is found at or above --fail-on, 1 when something is, and 2
     when a capture could not be read or the command line is wrong.

@@ -240,13 +240,13 @@ class Gatherer:
         person = self.persons.get(finding.connection)
         peer = PEERS.index(finding.peer)
         event = None if step is None or step.frame.number != finding.frame else step.event
-        delivery = None if event is None else delivery_of(event)
-        link = None
-        if person is not None:
-            place = None if step is None or event is None else step.talk.voice.counted_at(event)
+        delivery, place, address = None, None, ""
+        if step is not None and event is not None:
+            delivery, place = delivery_of(event), step.talk.voice.counted_at(event)
+            address = step.talk.voice.address(event)
             if place is None and delivery is not None:
                 place = delivery.place
-            link = self.link_of(finding, place, person)
+        link = None if person is None else self.link_of(finding, place, person)
         session = None if link is None else link.session
         row = (
             self.ring, finding.connection, finding.frame, finding.packet, finding.time // 1000,
@@ -255,7 +255,7 @@ class Gatherer:
             None if person is None else person.versions[peer], finding.message,
             finding.channel, None if session is None else session.ordinal,
             None if link is None else link.ordinal, finding.link or None,
-            None if link is None else clean_name(link.address) or None,
+            clean_name(address if link is None else link.address) or None,
             None if delivery is None else self.referred(delivery.mark.frame),
             finding.path or None, finding.section, related_rows(finding), None, None,
         )  # fmt: skip

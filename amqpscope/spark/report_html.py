@@ -37,12 +37,16 @@ POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 def report_html(report: Report) -> str:
     """The whole page."""
-    body = "\n".join(parts(report))
+    return page(report["directory"], "\n".join(parts(report)))
+
+
+def page(title: str, body: str) -> str:
+    """A page that loads nothing."""
     return (
         "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
         f'<meta http-equiv=Content-Security-Policy content="{POLICY}">\n'
         '<meta name=viewport content="width=device-width">\n'
-        f"<title>amqpscope: {escape(report['directory'])}</title>\n<style>{STYLE}</style>\n"
+        f"<title>amqpscope: {escape(title)}</title>\n<style>{STYLE}</style>\n"
         f"</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 

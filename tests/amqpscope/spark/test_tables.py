@@ -6,7 +6,9 @@ import pytest
 
 from amqpscope.insight.counters import Histogram
 from amqpscope.rules.broker import history
+from amqpscope.spark.schema import TABLES, arrow_schema
 from kit.spark.known_messages import KnownMessages
+from kit.spark.questions import answered
 from kit.spark.same import (
     begun_in_rows,
     begun_in_units,
@@ -19,7 +21,7 @@ from kit.spark.same import (
 )
 from kit.spark.without_spark import tables
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 
 SLICE = 4000
 """Octets of a slice: most captures have several, and connections that span them."""
@@ -197,3 +199,16 @@ def test_keys_join_without_fan_out(messages):
                 found = deliveries.get(row["delivery_id"])
                 assert row["delivery_id"] is None or found["connection"] == row["connection"]
         assert all(row["link_id"] is not None for row in rows["deliveries"] + rows["hops"])
+
+
+def test_each_question_of_the_page_has_the_answer_that_is_printed_there(both, root):
+    """As `pipeline run` of the captures that the page names would fill the tables."""
+    rows = defaultdict(list)
+    for name, (found, *_) in both.items():
+        if name.startswith(("v", "mixed")):
+            for table, own in found.items():
+                rows[table] += [{**row, "ring": name} for row in own]
+    known = {name: pa.Table.from_pylist(rows[name], arrow_schema(name)) for name in TABLES}
+    page = (root / "amqpscope" / "spark" / "QUESTIONS.md").read_text()
+    assert page.count("```sql") >= 10
+    assert answered(page, known).splitlines() == page.splitlines()
