@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from amqpscope.spark.outcome import Outcome
     from amqpscope.spark.work import Work
 
+UNFOLLOWED = (
+    "with --follow, each connection is judged by itself: findings about brokers, and the tables"
+    " messages and hops, are left to a run without it"
+)
+
 
 @click.group()
 def pipeline() -> None:
@@ -96,6 +101,11 @@ for _command in (sql, compare, compact, vacuum):
     help="Largest file that Spark copies, where workers cannot open it.",
 )
 @click.option("--frames", is_flag=True, help="Write the table of all frames too.")
+@click.option(
+    "--no-messages",
+    is_flag=True,
+    help="Follow no messages: no tables of them, no rules of brokers.",
+)
 @click.option("--log", metavar="FILE", default="", help="What Spark says.  [default: a new file]")
 @click.option(
     "--conf",
@@ -167,8 +177,9 @@ def run_pipeline(inputs: tuple[str, ...], options: dict[str, Any]) -> int:
 
     reader = Inputs(ReaderOptions(keylog=options["keylog"], decode_as=options["decode_as"]))
     work = Work(
-        selection, reader.keylogs, options["decode_as"], options["frames"], tuple(reading(options))
-    )
+        selection, reader.keylogs, options["decode_as"], options["frames"],
+        tuple(reading(options)), messages=not options["no_messages"],
+    )  # fmt: skip
     code = Run(where, options, work).run(inputs)
     return reader.code or code
 
@@ -243,6 +254,8 @@ class Run:
             from amqpscope.spark.follow import follow
 
             progress.close()
+            if self.work.messages:
+                complain(UNFOLLOWED)
             follow(
                 spark, inputs, options["out"], self.work, self.batch,
                 options["idle"], options["patience"],

@@ -145,7 +145,7 @@ class Stall:
                 self._spread = time
         elif not stalled and self.since:
             self.spread(time)
-            self.add(time - self.since)
+            self.add(max(time - self.since, 0))  # clocks may step back
             self.since = 0
 
     def finish(self, time: int) -> None:

@@ -212,6 +212,8 @@ class Job:
 
     def _follow_messages(self, rings: list[Ring]) -> None:
         """Let messages of larger rings be followed, each ring in one process."""
+        if not self.work.messages:
+            return
         shares = self._store(
             Share(ring.name, 0, list(chain.from_iterable(ring.slices))) for ring in rings
         )

@@ -99,7 +99,7 @@ class Replay:
         )
         self.journeys: Journeys | None = None
         """What follows messages from one connection to another, where all connections are here."""
-        if slices is None:
+        if slices is None and work.messages:
             self.journeys = Journeys(rules, collects=True)
         of_key = None if slices is None else slices.of_key
         where = compile_filter(work.where) if work.where else None

@@ -15,7 +15,7 @@ class Terms:
 
     version: str = ""
     rules: str = ""
-    """A digest of which rules were wanted, and with which severity."""
+    """A digest of which rules were wanted, with which severity, and whether with messages."""
     ports: str = ""
     keys: str = ""
     """A digest of the key logs."""
@@ -42,6 +42,8 @@ def terms_of(work: Work) -> Terms:
     ports = ",".join(f"{port}={name}" for port, name in sorted(work.decode_as.items()))
     selection = work.choice
     wanted = [getattr(selection, each.name) for each in fields(selection)]
+    if not work.messages:
+        wanted.append("messages are not followed")
     return Terms(
         f"{__version__} ({build()})", digest(repr(wanted).encode()), ports, digest(*work.keylogs),
         work.frames,

@@ -23,3 +23,5 @@ class Work:
     """With which `read` reads captures like this."""
     where: str = ""
     """A display filter on the table of frames; empty: all frames."""
+    messages: bool = True
+    """Whether messages are followed from one connection to another."""

@@ -80,14 +80,36 @@ def test_rings_read_by_lint_and_stats_give_what_their_tables_say(tables, rings, 
     assert wrong == []
 
 
-def test_captures_that_are_no_rings_give_the_same(spark, captures, tmp_path):
-    out, folder = tmp_path / "out", tmp_path / "captures"
-    folder.mkdir()
-    copies = [Path(shutil.copy(path, folder)) for path in captures]
+@pytest.fixture(scope="module")
+def alone(spark, captures, tmp_path_factory):
+    """The tables of captures that are no rings."""
+    out, folder = tmp_path_factory.mktemp("alone") / "out", tmp_path_factory.mktemp("captures")
+    for path in captures:
+        shutil.copy(path, folder)
     run_pipeline(spark, [str(folder)], str(out), ring="file")
-    found = tables_of(out)
-    wrong = [each for path in copies for each in differences(found, str(path), path)]
+    return {Path(ring).name: rows for ring, rows in tables_of(out).items()}
+
+
+def test_captures_that_are_no_rings_give_the_same(alone, captures):
+    wrong = [each for path in captures for each in differences(alone, path.name, path)]
     assert wrong == []
+
+
+def test_messages_of_rotated_captures_are_those_of_the_originals(tables, alone, rings, captures):
+    found, count, wrong = tables_of(tables), 0, []
+    for path in captures:
+        rotated, whole = found[ring_of(rings, path)], alone[path.name]
+        for table in ("messages", "hops"):
+            pair = [without_ring(rows.get(table, [])) for rows in (rotated, whole)]
+            count += len(pair[0])
+            if pair[0] != pair[1]:
+                wrong.append(f"{path.name}: {table}")
+    assert count > 1000
+    assert wrong == []
+
+
+def without_ring(rows):
+    return sorted(repr({**row, "ring": ""}) for row in rows)
 
 
 def test_each_finding_names_a_packet_in_a_file(tables):
