@@ -121,7 +121,11 @@ ELSEWHERE = (
     ("amqpscope/spark", "__init__ outcome stages", "amqpscope/spark/test_job.py"),
     ("amqpscope/spark", "stream_numbering", "amqpscope/spark/test_follow.py"),
     ("amqpscope/spark", "delta", "amqpscope/spark/test_directory.py"),
-    ("amqpscope/spark", "deliveries gather messages minutes", "amqpscope/spark/test_tables.py"),
+    (
+        "amqpscope/spark",
+        "cells deliveries gather messages minutes",
+        "amqpscope/spark/test_tables.py",
+    ),
     ("amqpscope/spark", "numbering", "amqpscope/spark/test_parts.py"),
     ("amqpscope/spark", "records replay", "amqpscope/spark/test_shares.py"),
     ("amqpscope/spark", "state_classes work worker", "amqpscope/spark/test_unpickling.py"),

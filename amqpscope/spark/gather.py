@@ -21,6 +21,7 @@ from amqpscope.model.broker.journey import Leg
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.place import Place
+from amqpscope.spark.cells import Cells
 from amqpscope.spark.deliveries import (
     ABORTED,
     COMPLETE,
@@ -30,7 +31,6 @@ from amqpscope.spark.deliveries import (
     REDELIVERED,
     Deliveries,
 )
-from amqpscope.spark.messages import MessageRows
 from amqpscope.spark.minutes import Minutes
 from amqpscope.stream.types import PEERS, SERVER
 from dissectors.secrets import clean_name
@@ -52,7 +52,7 @@ class Block(NamedTuple):
 
     table: str
     slice: int
-    rows: list[Row] | array[int] | Deliveries
+    rows: list[Row] | array[int] | Deliveries | Cells
 
 
 class Person:
@@ -299,14 +299,6 @@ class Gatherer:
         """What a passage of a message is counted by."""
         person, place = self.persons.get(leg.lane.connection), leg.place
         return None if person is None or place is None else person.links.get(place)
-
-    def add_messages(self, found: MessageRows) -> None:
-        """Take the rows of messages."""
-        for table, rows in (("messages", found.messages), ("hops", found.hops)):
-            if rows:
-                self.rows.setdefault((table, 0), []).extend(rows)
-                self.count += len(rows)
-                rows.clear()
 
     def finish(self) -> None:
         """The replay is over: what is left becomes rows too."""

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from amqpscope.spark.cells import NONE, Cells
 from amqpscope.spark.deliveries import (
     ABORTED,
     COMPLETE,
@@ -80,11 +81,13 @@ class Numbers:
         return path, packet - before
 
 
-def table_of(table: str, rows: list[Row] | Deliveries) -> pa.Table:
+def table_of(table: str, rows: list[Row] | Deliveries | Cells) -> pa.Table:
     """Rows for Arrow."""
     schema = arrow_schema(table)
     if isinstance(rows, Deliveries):
         arrays = _columns_of(rows, schema)
+    elif isinstance(rows, Cells):
+        arrays = _columns_of_cells(rows, schema)
     else:
         columns = zip(*rows, strict=True)
         arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
@@ -123,11 +126,25 @@ def _columns_of(rows: Deliveries, schema: pa.Schema) -> list[pa.Array]:
     ]
 
 
+def _columns_of_cells(rows: Cells, schema: pa.Schema) -> list[pa.Array]:
+    """The columns of rows that are numbers."""
+    cells = np.fromiter(rows.cells, np.int64, len(rows.cells)).reshape(len(rows), -1).T
+    words = pa.array(list(rows.words), pa.string())
+    found = [pa.repeat(rows.ring, len(rows))]
+    for column, kind in zip(cells, schema.types[1:], strict=True):
+        if kind == pa.bool_():
+            found.append(pa.array(column != 0))
+        else:
+            known = pa.array(column, mask=column == NONE)
+            found.append(words.take(known) if kind == pa.string() else known.cast(kind))
+    return found
+
+
 def _known(values: Keys, where: Keys) -> pa.Array:
     return pa.array(values, mask=where == NOTHING)
 
 
-def encoded(table: str, rows: list[Row] | Deliveries) -> bytes:
+def encoded(table: str, rows: list[Row] | Deliveries | Cells) -> bytes:
     """Rows as octets, as they pass between stages."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, arrow_schema(table)) as writer:

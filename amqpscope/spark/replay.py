@@ -126,9 +126,8 @@ class Replay:
         self.take_late()
         if self.messages is not None:
             self.messages.take_gone()
-            self.gatherer.add_messages(self.messages)
         if self.gatherer.count >= ROWS:
-            yield from self.gatherer.blocks()
+            yield from self.blocks()
 
     def feed_one(self, segment: Segment, met: dict[bytes, int]) -> None:
         """Take one segment and key what it completes by its packet."""
@@ -205,10 +204,16 @@ class Replay:
                 self.gatherer.finding(finding)
         if self.messages is not None:
             self.messages.finish(self.now)
-            self.gatherer.add_messages(self.messages)
         self.gatherer.finish()
         self.decryptor.close()
+        yield from self.blocks()
+
+    def blocks(self) -> Iterator[Block]:
+        """Hand out the rows so far."""
         yield from self.gatherer.blocks()
+        if self.messages is not None:
+            for table, rows in self.messages.take():
+                yield Block(table, 0, rows)
 
     def finish_each(self, pieces: list[Piece], met: dict[bytes, int]) -> None:
         """Key what the end completes by when its connection was met."""
