@@ -25,6 +25,8 @@ Frames and where they belong
   ip, port, client.ip, server.port, protocol-header.major,
   link (its name), link.address, link.handle, link.role,
   delivery (a transfer's, or all of a disposition), delivery.tag, delivery.size,
+  transaction (declare, commit or rollback, and their answers: declared, committed,
+  "rolled back"),
   finding (its rule), finding.name, .severity, .certainty, .peer, .message, .path,
   fault, fault.kind, fault.path   what is malformed
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from amqpscope.filter.view import View
 from amqpscope.insight.message_states import KNOWN_AT_ONCE
+from amqpscope.model.transactions import STEPS
 from amqpscope.protocols import names
 from amqpscope.protocols.names import Fact, Getter, one_or_all
 from amqpscope.protocols.registry import PROTOCOLS
@@ -33,6 +34,7 @@ _ID: Final = Shape(NUMBER.holds, tuple((name, code) for code, name in PROTOCOL_I
 _DAMAGE: Final = one_of(*(kind.value for kind in Damage))
 _SEVERITY: Final = one_of("error", "warning", "info")
 _STATE: Final = one_of(*KNOWN_AT_ONCE)
+_TRANSACTION: Final = one_of(*STEPS)
 _CERTAINTY: Final = one_of("sure", "suspect")
 
 
@@ -241,6 +243,12 @@ FACTS: Final = (
     of_messages("message.deliveries", "deliveries of it so far", NUMBER, deliveries_of),
     of_messages("message.latency", "from publish to delivery", DURATION, latency_of),
     of_messages("message.settle", "from delivery until settled", DURATION, settle_of),
+    fact(
+        "transaction",
+        "declare, commit, rollback, committed, ...",
+        _TRANSACTION,
+        lambda v: v.event.transacts or None,
+    ),
     fact("fault", "what is malformed", TEXT, faults),
     fact("fault.kind", "kind of damage", _DAMAGE, fault("kind")),
     fact("fault.path", "damaged field", TEXT, fault("path")),

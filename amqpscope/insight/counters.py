@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from amqpscope.model.ending import Ending
+from amqpscope.model.transactions import NO_TRANSACTIONS, TransactionCounts
 
 WIDTH: Final = math.log(1.04)
 PERCENTILES: Final = (50, 90, 99)
@@ -274,6 +275,7 @@ class ConnectionNumbers:
     """How it ended; None while it goes on, or where the capture ends first."""
     sessions: list[SessionNumbers] = field(default_factory=list)
     links: list[LinkNumbers] = field(default_factory=list)
+    transactions: TransactionCounts = NO_TRANSACTIONS
 
     @property
     def until(self) -> int:

@@ -96,12 +96,20 @@ def explained(ending: Ending, findings: Iterable[Finding]) -> Explained | None:
         elif (
             finding.peer == guilty
             and is_cause(finding, ending, last)
-            and (cause is None or finding.frame >= cause.frame)
+            and (cause is None or is_nearer(finding, cause))
         ):
             cause = finding
     if cause is not None:
         return Explained(cause, True)
     return None if manner is None else Explained(manner, False)
+
+
+def is_nearer(finding: Finding, cause: Finding) -> bool:
+    """Whether a finding is a likelier cause than one that was found before it.
+
+    Of those in one frame that is the first of the catalogue, which goes from form to contents.
+    """
+    return (-finding.frame, finding.rule) < (-cause.frame, cause.rule)
 
 
 def is_cause(finding: Finding, ending: Ending, last: int) -> bool:

@@ -9,10 +9,12 @@ from amqpscope.findings import Finding
 from amqpscope.insight.endings import explained, explained_words
 from amqpscope.model.constraint import RESTS, WAITS
 from amqpscope.model.ending import Ending
+from amqpscope.model.refusal import ROLLED_BACK
 from amqpscope.protocols.ending_words import brief_words, full_words
 from amqpscope.protocols.stuck import Bound, Held, Refused, meaning
 from amqpscope.protocols.words import printable, seconds
 from amqpscope.stream.types import PEERS
+from amqpscope.wording import plural
 
 WARNING: Final = "warning"
 STRONG: Final = "strong"
@@ -64,7 +66,7 @@ def brief(held: Held, now: int) -> Brief:
     waits = "" if bound.waits_for is None else PEERS[bound.waits_for]
     duration = max(now - bound.time, 0) if bound.time else 0
     if refused is not None and held.was_refused:
-        over = refused.messages or bound.ending is not None
+        over = refused.counted or bound.ending is not None
         return Brief(refused.brief, 0 if over else duration, waits)
     if bound.ending is not None:
         return Brief(brief_words(bound.ending), 0, "")
@@ -111,8 +113,9 @@ def ended(
 def refusal(refused: Refused) -> Iterator[Statement]:
     """What was refused, by whom, and what that means."""
     who, text = PEERS[refused.peer], refused.refusal.full
-    if refused.messages:
-        count = f"{refused.times:,} message{'' if refused.times == 1 else 's'}"
+    if refused.counted:
+        undone = refused.refusal.what == ROLLED_BACK
+        count = plural(refused.times, "transaction" if undone else "message")
         last = "" if refused.times == 1 else "; the last time"
         words = " ".join(filter(None, (refused.refusal.reason, refused.refusal.text)))
         text = f"{count} {refused.refusal.what} by the {who}{last}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.model.refusal import MESSAGES, Refusal
+from amqpscope.model.refusal import COUNTED, Refusal
 from amqpscope.protocols.stuck import Held, Refused
 from amqpscope.protocols.words import printable
 
@@ -54,20 +55,23 @@ def shown(refusal: Refusal) -> Refusal:
 
 
 class RefusedMessages:
-    """Counts them as they pass."""
+    """Counts refused messages, and transactions that are rolled back, as they pass."""
 
     def __init__(self) -> None:
         self.known: dict[Key, Refused] = {}
+        """The newest of each."""
+        self.times: Counter[tuple[Key, str]] = Counter()
+        """By what was done to them: messages are not counted with transactions."""
 
     def take(self, step: Step) -> None:
         """One more unit."""
         found = refusal(step)
-        if found is None or found.what not in MESSAGES:
+        if found is None or found.what not in COUNTED:
             return
         frame = step.frame
         for key in places(step):
-            before = self.known.get(key)
-            count = 1 if before is None else before.times + 1
+            self.times[key, found.what] += 1
+            count = self.times[key, found.what]
             self.known[key] = Refused(found, frame.number, frame.time, frame.sender, count)
 
     def added(self, held: Held) -> Held:
@@ -79,7 +83,9 @@ class RefusedMessages:
 def places(step: Step) -> Iterator[Key]:
     """Where the messages of a unit belong, one for each."""
     number, event = step.conversation.number, step.event
-    lanes = [delivery.lane for delivery in event.covers] or [event.lane]
+    carried = event.carries
+    own = event.lane if carried is None else carried.lane
+    lanes = [delivery.lane for delivery in event.covers] or [own]
     for lane in lanes:
         if lane is not None:
             yield number, lane.kind, lane.name, lane.sender

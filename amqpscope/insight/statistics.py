@@ -234,6 +234,7 @@ class Statistics:
             return
         numbers.ending, numbers.over_at = talk_ending(conversation), talk_over_at(conversation)
         talk = conversation.current
+        numbers.transactions = talk.transactions()
         # After a FIN of one peer the other may still send.
         if all(end.finished for end in talk.ends):
             places = self.places[conversation.number]

@@ -109,6 +109,11 @@ class Event:
         return None
 
     @property
+    def transacts(self) -> str:
+        """What this frame does to a transaction, one of `transactions.STEPS`; empty: nothing."""
+        return ""
+
+    @property
     def identifies(self) -> Identity | None:
         """Who the sender says it is, in this frame."""
         return None

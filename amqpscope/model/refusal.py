@@ -12,8 +12,12 @@ LOGIN: Final = "login refused"
 REJECTED: Final = "rejected"
 NACKED: Final = "nacked"
 RETURNED: Final = "returned"
+ROLLED_BACK: Final = "rolled back"
 MESSAGES: Final = frozenset((REJECTED, NACKED, RETURNED))
 """What is refused of messages, and not of what carries them."""
+COUNTED: Final = MESSAGES | {ROLLED_BACK}
+"""What may happen often on a link or channel, which goes on after it."""
+UNDONE: Final = "What was sent and settled in the transaction is undone."
 
 
 class Refusal(NamedTuple):

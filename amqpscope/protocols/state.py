@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from amqpscope.model.constraint import Constraint
 from amqpscope.model.ending import Ending
+from amqpscope.model.transactions import TransactionCounts
 from amqpscope.protocols.ending_words import brief_words, rest_words, waiting, who_words
 from amqpscope.protocols.words import printable
 
@@ -74,6 +75,13 @@ class StateNode(StateRow):
     def nodes(self) -> list[StateNode]:
         """The nodes below it, without the rows that say more of itself."""
         return [child for child in self.children if isinstance(child, StateNode)]
+
+
+def transaction_row(counts: TransactionCounts, children: tuple[StateRow, ...]) -> list[StateRow]:
+    """What became of transactions; nothing where there was none."""
+    if not any(counts):
+        return []
+    return [StateRow("transactions", "transactions", counts.words(), children=children)]
 
 
 KnownNodes = dict[tuple[int, int, str, int], tuple[object, StateNode]]

@@ -17,7 +17,7 @@ from amqpscope.model.constraint import (
     Meaning,
 )
 from amqpscope.model.ending import Ending
-from amqpscope.model.refusal import MESSAGES, Refusal
+from amqpscope.model.refusal import COUNTED, Refusal
 
 ZERO_WINDOW: Final = "TCP window closed"
 WAITING_PEER: Final = "opening not finished"
@@ -76,19 +76,19 @@ class Refused(NamedTuple):
     peer: int
     """Who refused."""
     times: int = 1
-    """How many messages; 1 for anything else."""
+    """How many messages, or transactions; 1 for anything else."""
     thief: int = 0
     """Of a link that was stolen: the attach that took it away; 0: not known."""
 
     @property
     def brief(self) -> str:
         """In a few words."""
-        return f"{self.times:,} {self.refusal.what}" if self.messages else self.refusal.brief
+        return f"{self.times:,} {self.refusal.what}" if self.counted else self.refusal.brief
 
     @property
-    def messages(self) -> bool:
-        """It is about messages."""
-        return self.refusal.what in MESSAGES
+    def counted(self) -> bool:
+        """It is about messages or transactions, and what carries them went on."""
+        return self.refusal.what in COUNTED
 
 
 class Held(NamedTuple):

@@ -12,6 +12,7 @@ from amqpscope.model.ending import CONNECTION, Ending, finished_at, tcp_ending, 
 from amqpscope.model.event import Event
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Ended, Level, Login, Place
+from amqpscope.model.transactions import NO_TRANSACTIONS, TransactionCounts
 from amqpscope.protocols.ending_words import ended_words
 from amqpscope.protocols.peers import PeerView
 from amqpscope.protocols.state import ENDED, TITLE, KnownNodes, StateNode, StateRow, ended_row
@@ -210,6 +211,10 @@ class Talk:
     def opening(self) -> tuple[Bound, Refused | None]:
         """How far a connection came that has neither link nor channel, and what was refused."""
         return Bound(NO_LINK, 0, 0, 0, ""), None
+
+    def transactions(self) -> TransactionCounts:
+        """What became of the transactions of the connection."""
+        return NO_TRANSACTIONS
 
     def levels(self, event: Event) -> list[Level]:
         """The places of which an event may have changed how much can be sent."""

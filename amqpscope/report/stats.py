@@ -91,6 +91,8 @@ def connection_lines(numbers: ConnectionNumbers, start: int) -> Iterator[str]:
         yield f"  ended: {full_words(numbers.ending, start, own=CONNECTION)}"
     common = ", ".join(f"{name} {count}" for name, count in numbers.names.most_common())
     yield f"  {common}"
+    if any(numbers.transactions):
+        yield f"  transactions: {numbers.transactions.words()}"
     for session in numbers.sessions:
         yield from session_lines(session)
     for link in numbers.links:
@@ -209,6 +211,7 @@ def connection_object(numbers: ConnectionNumbers) -> dict[str, Any]:
         "last": numbers.last / 1e9,
         "until": numbers.until / 1e9,
         "ended": ended_object(numbers.ending),
+        "transactions": numbers.transactions._asdict(),
         "sessions": [
             {
                 "peer": session.peer,

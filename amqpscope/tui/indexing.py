@@ -164,7 +164,7 @@ class Indexer:
         flags = flags_of(frame, event)
         if step.talk.voice.redelivers(event):
             flags |= REDELIVERED
-        clue = self.clue(step)
+        clue = None if step.event.transacts else self.clue(step)
         if clue is None:
             flags |= LINE
             clue = self.write_line(step)
@@ -218,6 +218,8 @@ class Indexer:
         unit = step.frame.unit
         colour = "malformed" if unit.faults else voice.colour(event)
         text = voice.summary(event, self.show_secrets)
+        if event.transacts:  # which is behind what a narrow list can show
+            text = f"{event.transacts}: {text}" if text else event.transacts
         line = json.dumps([voice.name(event), colour, voice.place(event), text]).encode()
         found = self.position
         self.pieces.append(line)

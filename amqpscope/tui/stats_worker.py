@@ -143,6 +143,9 @@ class StatsWorker:
         counted = deepcopy(list(self.statistics.connections.values()))
         for numbers in counted:
             numbers.over_at = numbers.over_at or time
+            talk = self.run.watch.talks.get(numbers.number)
+            if talk is not None:
+                numbers.transactions = talk.current.transactions()
         finished(counted)
         held = self.run.watch.held()
         ends = self.run.time > step.frame.time

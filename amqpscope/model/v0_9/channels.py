@@ -103,6 +103,10 @@ def close_ok(event: Event, channel: Channel) -> None:
 
 def remember(connection: Connection, channel: Channel) -> None:
     """Keep a channel that is over, for a while, without what takes room."""
+    if channel.transaction is not None:
+        lost, doubtful = channel.transaction.abandon()
+        connection.transacted[1] += lost
+        connection.transacted[2] += doubtful
     channel.release()
     closed = connection.closed
     closed.pop(channel.number, None)

@@ -8,6 +8,7 @@ from amqpscope.model.fault import MAX_FAULTS, Breaches, Fault
 from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.peer import PeerEnd
+from amqpscope.model.transactions import TransactionCounts
 from amqpscope.model.v0_9.channel import Channel, Closed
 from amqpscope.model.v0_9.declared import Declared
 from amqpscope.model.v0_9.publishes import Publish
@@ -178,6 +179,8 @@ class Connection(Subject):
         self.channels: dict[int, Channel] = {}
         self.closed: dict[int, Channel] = {}
         """The last channel of each number that is closed."""
+        self.transacted = [0, 0, 0]
+        """Transactions that were committed, rolled back, and ended in doubt."""
         self.start: Method | None = None
         self.start_mark: Mark | None = None
         self.start_ok: Method | None = None
@@ -211,6 +214,20 @@ class Connection(Subject):
     def rabbit(self) -> bool:
         """The server is RabbitMQ, or one that behaves as it does."""
         return self.ends[1].product in RABBITS
+
+    def transactions(self, over: bool) -> TransactionCounts:
+        """What became of transactions; what was open is rolled back when the connection is over."""
+        committed, rolled_back, in_doubt = self.transacted
+        waiting = 0
+        for channel in self.channels.values():
+            if channel.transaction is not None:
+                lost, doubtful = channel.transaction.unfinished()
+                if over:
+                    rolled_back += lost
+                    in_doubt += doubtful
+                else:
+                    waiting += lost + doubtful
+        return TransactionCounts(committed, rolled_back, in_doubt, waiting)
 
     @property
     def heartbeat(self) -> int:

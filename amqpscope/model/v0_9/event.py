@@ -15,6 +15,7 @@ from amqpscope.model.knowledge import EVERYTHING
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import Identity, Place
 from amqpscope.model.refusal import Refusal
+from amqpscope.model.transactions import COMMIT, COMMITTED, ROLLBACK, ROLLED_BACK
 from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.connection import Connection, ConnectionEnd
 from amqpscope.model.v0_9.content import Assembly, Content, Tangle
@@ -299,15 +300,22 @@ class Event(shared.Event):
 
     @property
     def lane(self) -> Place | None:
-        """The channel, of what the server says about publishes on it."""
+        """The channel, of what the server says about publishes on it, and of a rollback."""
         channel = self.channel
-        return None if channel is None or self.peer == CLIENT else channel.places.publishing()
+        if channel is None or (self.peer == CLIENT and self.method_name != "tx.rollback"):
+            return None
+        return channel.places.publishing()
 
     @property
     def refuses(self) -> Refusal | None:
         """A close with an error, a return, or a message that is not taken."""
         method = self.unit.method
         return None if method is None else refused_by(self.method_name, method, self.peer)
+
+    @property
+    def transacts(self) -> str:
+        """What a method of the class tx does."""
+        return TRANSACTING.get(self.method_name, "")
 
     @property
     def identifies(self) -> Identity | None:
@@ -324,4 +332,10 @@ ADDRESSES: Final = ("queue", "exchange", "destination")
 TRUSTED: Final = 3
 """Frames in a row that were sound prove that we are in step where the start was not seen."""
 INTRODUCTIONS: Final = ("connection.start", "connection.start-ok")
+TRANSACTING: Final = {
+    "tx.commit": COMMIT,
+    "tx.commit-ok": COMMITTED,
+    "tx.rollback": ROLLBACK,
+    "tx.rollback-ok": ROLLED_BACK,
+}
 """Methods in which a peer says who it is."""

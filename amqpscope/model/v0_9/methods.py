@@ -321,6 +321,7 @@ def tx_ended(event: Event, channel: Channel, method: Method) -> None:
     if transaction is None or not transaction.ending:
         return
     ending = transaction.ending.pop(0)
+    event.connection.transacted[1 if ending.rollback else 0] += 1
     for delivery in ending.acked:
         delivery.transaction = False
     if ending.rollback:

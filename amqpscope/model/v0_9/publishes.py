@@ -148,6 +148,17 @@ class Transaction:
         if self.first_mark is None:
             self.first_mark = mark
 
+    def unfinished(self) -> tuple[int, int]:
+        """How many are rolled back, and how many in doubt, if the channel ends now."""
+        commits = sum(1 for ending in self.ending if not ending.rollback)
+        return len(self.ending) - commits + (self.first_mark is not None), commits
+
+    def abandon(self) -> tuple[int, int]:
+        """The channel ends; how many are rolled back by that, and how many in doubt."""
+        found = self.unfinished()
+        self.ending, self.first_mark = [], None
+        return found
+
     def end(self, mark: Mark, rollback: bool) -> None:
         """The client commits or rolls back: what comes next is of the next transaction."""
         self.ending.append(Ending(mark, rollback, self.publishes, self.acked))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.refusal import NACKED, REJECTED, RETURNED, Refusal
+from amqpscope.model.refusal import NACKED, REJECTED, RETURNED, ROLLED_BACK, UNDONE, Refusal
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
 
@@ -25,6 +25,8 @@ def refused_by(name: str, method: Method, peer: int) -> Refusal | None:
         return closed(what, code if isinstance(code, int) else 0, str(text or ""))
     if name == "basic.reject" or name == "basic.nack":
         return Refusal(REJECTED if peer == CLIENT else NACKED, "", "")
+    if name == "tx.rollback":
+        return Refusal(ROLLED_BACK, "", "", UNDONE)
     return None
 
 

@@ -56,11 +56,12 @@ def flow_constraint(
     if left is None:
         grant = receiver.receiving.credit.latest()
         if grant is None and receiver.attach is not None:
-            return Constraint(NO_CREDIT, receiver.mark, partner, "none was granted yet")
+            detail = f"none was granted yet{waiting(sender)}"
+            return Constraint(NO_CREDIT, receiver.mark, partner, detail)
         return Constraint(UNKNOWN, sender.mark, partner, "the capture does not tell the credit")
     if left <= 0:
         since = later(receiver.flow_mark or receiver.mark, sender.sending.last_mark)
-        detail = f"after {sender.sending.delivery_total} deliveries"
+        detail = f"after {sender.sending.delivery_total} deliveries{waiting(sender)}"
         return Constraint(NO_CREDIT, since, partner, detail)
     room = window_left(session)
     if room is not None and room <= 0:
@@ -74,6 +75,12 @@ def flow_constraint(
         detail = f"{len(sender.sending.unsettled)} unsettled, credit {left}"
         return Constraint(UNSETTLED, oldest.mark, partner, detail)
     return Constraint(IDLE, since, 1 - partner, f"credit {left}")
+
+
+def waiting(sender: LinkEnd) -> str:
+    """How many messages the sender last said to have for the link; empty: none, or not said."""
+    available = sender.sending.available
+    return f", {available} more available" if available else ""
 
 
 def later(one: Mark, other: Mark | None) -> Mark:

@@ -19,7 +19,8 @@ from amqpscope.model.v1_0.delivery import NO_PARTS, Delivery
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.refusal import refused_by
 from amqpscope.model.v1_0.session import SessionEnd
-from dissectors.v1_0.bodies import Body, Open
+from amqpscope.model.v1_0.transaction import rolled_back, step_of
+from dissectors.v1_0.bodies import Body, Open, Transfer
 from dissectors.v1_0.framing import Unit
 from dissectors.v1_0.values import Map
 
@@ -260,7 +261,15 @@ class Event(shared.Event):
     @property
     def refuses(self) -> Refusal | None:
         """A refused login or message, or the error with which something was ended."""
-        return refused_by(self.unit.body)
+        body = self.unit.body
+        if isinstance(body, Transfer):
+            return rolled_back(self) if self.connection.transactions.active else None
+        return refused_by(body)
+
+    @property
+    def transacts(self) -> str:
+        """What a control message asks for, or what the answer to one says."""
+        return step_of(self) if self.connection.transactions.active else ""
 
     @property
     def identifies(self) -> Identity | None:

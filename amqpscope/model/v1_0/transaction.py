@@ -10,9 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.model import transactions
 from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
+from amqpscope.model.refusal import ROLLED_BACK as UNDONE_WORD
+from amqpscope.model.refusal import UNDONE, Refusal
+from amqpscope.model.transactions import TransactionCounts
 from dissectors.v1_0.bodies import (
+    Accepted,
     Attach,
     Coordinator,
     Declare,
@@ -22,6 +27,7 @@ from dissectors.v1_0.bodies import (
     Disposition,
     End,
     Flow,
+    Rejected,
     TransactionalState,
     Transfer,
 )
@@ -169,6 +175,23 @@ class Transactions:
         """Ids may have been declared out of sight, or forgotten here."""
         self.frame = 0
         self.message: ControlMessage | None = None
+        self.totals = [0, 0, 0]
+        """How many were committed, rolled back, and ended in doubt."""
+
+    def finish(self, transaction: Transaction, state: int, mark: Mark) -> None:
+        """A transaction is over, and counted."""
+        doubtful = state == GONE and transaction.discharge is not None
+        self.totals[0 if state == COMMITTED else 2 if doubtful else 1] += 1
+        transaction.end(state, mark)
+
+    def counts(self, over: bool) -> TransactionCounts:
+        """What became of all of them; what was open is rolled back when the connection is over."""
+        committed, rolled_back, in_doubt = self.totals
+        states = [each.state for each in self.known.values()]
+        live, discharging = states.count(LIVE), states.count(DISCHARGING)
+        if over:
+            return TransactionCounts(committed, rolled_back + live, in_doubt + discharging)
+        return TransactionCounts(committed, rolled_back, in_doubt, live + discharging)
 
     def control(self, event: Event) -> ControlMessage | None:
         """The control message that a transfer completes, read once."""
@@ -302,11 +325,11 @@ class Transactions:
         name = state.row.name if hasattr(state, "row") else ""
         if name == "accepted":
             transaction.accepted = True
-            transaction.end(ROLLED_BACK if transaction.fail else COMMITTED, event.mark)
+            self.finish(transaction, ROLLED_BACK if transaction.fail else COMMITTED, event.mark)
         elif name == "rejected":
-            transaction.end(ROLLED_BACK, event.mark)
+            self.finish(transaction, ROLLED_BACK, event.mark)
         elif name != "received":
-            transaction.end(GONE, event.mark)
+            self.finish(transaction, GONE, event.mark)
 
     def declare(self, transaction: Transaction) -> None:
         """A new one; of too many that ended the oldest are forgotten."""
@@ -364,7 +387,7 @@ class Transactions:
         for transaction in self.known.values():
             if transaction.control is own and transaction.state < COMMITTED:
                 transaction.ender, transaction.closed = event.peer, closed
-                transaction.end(GONE, event.mark)
+                self.finish(transaction, GONE, event.mark)
 
     def lose_session(self, event: Event, session: SessionEnd) -> None:
         """A session ends, and all control links in it."""
@@ -372,7 +395,7 @@ class Transactions:
             place = transaction.control.session
             if (place is session or place is session.pair) and transaction.state < COMMITTED:
                 transaction.ender, transaction.closed = event.peer, True
-                transaction.end(GONE, event.mark)
+                self.finish(transaction, GONE, event.mark)
 
 
 def work_of(delivery: Delivery) -> Work:
@@ -441,3 +464,37 @@ def ending(event: Event) -> list[Transaction]:
         if work.transaction.discharge is not None:
             found.append(work.transaction)
     return found
+
+
+def step_of(event: Event) -> str:
+    """What a frame does to a transaction: asks for it, or answers; empty: nothing."""
+    body = event.body
+    if isinstance(body, Transfer):
+        found = event.connection.transactions.control(event)
+        value = None if found is None else found.value
+        if isinstance(value, Discharge):
+            return transactions.ROLLBACK if value.fail else transactions.COMMIT
+        return transactions.DECLARE if isinstance(value, Declare) else ""
+    if not isinstance(body, Disposition) or not body.role:
+        return ""
+    state = body.state
+    for delivery in event.covered:
+        work = delivery.work
+        control = None if work is None else work.control
+        if isinstance(control, Declare) and isinstance(state, Declared):
+            return transactions.DECLARED
+        if isinstance(control, Discharge) and isinstance(state, Accepted):
+            return transactions.ROLLED_BACK if control.fail else transactions.COMMITTED
+        if isinstance(state, Rejected) and work is not None and work.transaction is not None:
+            return transactions.ROLLED_BACK
+    return ""
+
+
+def rolled_back(event: Event) -> Refusal | None:
+    """A discharge that rolls its transaction back; None: a transfer that does not."""
+    found = event.connection.transactions.control(event)
+    value = None if found is None else found.value
+    if not isinstance(value, Discharge) or not value.fail:
+        return None
+    id = txn_id(value.txn_id)
+    return Refusal(UNDONE_WORD, "", f"transaction {'?' if id is None else id.hex()}", UNDONE)

@@ -20,6 +20,7 @@ from amqpscope.protocols.state import (
     ended_row,
     held_row,
     pair_row,
+    transaction_row,
 )
 from amqpscope.protocols.words import printable, size
 from amqpscope.stream.types import PEERS
@@ -44,12 +45,15 @@ def connection_node(number: int, connection: Connection) -> StateNode:
     products = [clean_name(name) or None for name in state.products]
     channels = [channel_node(each, channel_of(connection, each)) for each in state.channels]
     label = f"connection {number}"
+    transactions = connection.transactions(state.ending is not None)
+    if any(transactions):
+        lines.append(f"transactions: {transactions.words()}")
     return StateNode(
         label,
         label,
         f"{stands}  {names}",
         style=TITLE,
-        children=(*connection_rows(state), *channels),
+        children=(*connection_rows(state), *transaction_row(transactions, ()), *channels),
         kind=CONNECTION,
         title=f"{label}  {names}{vhost}" + (f"  {ongoing}" if ongoing else ""),
         fields={
@@ -63,6 +67,7 @@ def connection_node(number: int, connection: Connection) -> StateNode:
             "frame-max": known(state.frame_max),
             "heartbeat": known(state.heartbeat),
             "blocked": clean(state.blocked),
+            "transactions": transactions._asdict(),
             "channels": [],
         },
         lines=tuple(lines),

@@ -8,6 +8,7 @@ from amqpscope.model import event as shared
 from amqpscope.model.ending import Ending
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Ended, Level, Login
+from amqpscope.model.transactions import TransactionCounts
 from amqpscope.model.v0_9.connection import Connection as Model
 from amqpscope.model.v0_9.ending import connection_ending, over_at
 from amqpscope.model.v0_9.event import Event
@@ -204,6 +205,10 @@ class Talk(talk.Talk):
     def opening(self) -> tuple[Bound, Refused | None]:
         """How far the connection came, and what was refused."""
         return opening(self.tracker.connection)
+
+    def transactions(self) -> TransactionCounts:
+        """What became of the work on channels in transaction mode."""
+        return self.tracker.connection.transactions(self.ending() is not None)
 
     def levels(self, event: shared.Event) -> list[Level]:
         """The consumers and channels of which an event may have changed how much can be sent."""

@@ -27,8 +27,10 @@ def rung(event: Event) -> str:
     return printable(link.node() or link.name) or f"handle {link.handle}"
 
 
-def outcome_word(body: Disposition) -> str:
+def outcome_word(event: Event, body: Disposition) -> str:
     """What a disposition says of its deliveries, in a word or two."""
+    if event.transacts:
+        return event.transacts
     named = isinstance(body.state, Body)
     word = body.state.row.name if isinstance(body.state, Body) else printable(state(body.state))
     if body.settled:
@@ -58,7 +60,7 @@ def alike(event: Event, name: str) -> str:
         told.append("no credit" if body.link_credit == 0 else "")
         told.append("no window" if body.incoming_window == 0 else "")
     elif isinstance(body, Disposition):
-        told.append(outcome_word(body))
+        told.append(outcome_word(event, body))
         told.append("" if event.covered else "of nothing")
     return " ".join(told)
 

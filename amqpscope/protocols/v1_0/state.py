@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from amqpscope.model.ending import CONNECTION, SESSION, Ending
 from amqpscope.model.v1_0.connection import Connection, ConnectionEnd
@@ -16,9 +16,18 @@ from amqpscope.model.v1_0.snapshot import (
     session_pairs,
     session_state,
 )
+from amqpscope.model.v1_0.transaction import (
+    COMMITTED,
+    DISCHARGING,
+    GONE,
+    LIVE,
+    ROLLED_BACK,
+    Transaction,
+)
 from amqpscope.protocols.ending_words import brief_words, ended_words
 from amqpscope.protocols.state import (
     HELD_STYLE,
+    LISTED,
     TITLE,
     UNKNOWN,
     KnownNodes,
@@ -26,6 +35,7 @@ from amqpscope.protocols.state import (
     StateRow,
     ended_row,
     pair_row,
+    transaction_row,
 )
 from amqpscope.protocols.v1_0.state_link import (
     begun,
@@ -54,6 +64,7 @@ def connection_node(
     sessions = [session_node(number, *pair, known) for pair in pairs]
     label = f"connection {number}"
     stands = standing
+    transactions = connection.transactions.counts(ending is not None)
     if ending is not None:
         stands = ended_words(ending._replace(condition="", text=""), own=CONNECTION)
     return StateNode(
@@ -61,7 +72,8 @@ def connection_node(
         label,
         f"{stands}  {names}",
         style=TITLE,
-        children=(*opening_rows(connection, ending), *sessions),
+        children=(*opening_rows(connection, ending),
+                  *transaction_row(transactions, transaction_rows(connection)), *sessions),
         kind=CONNECTION,
         title=f"{label}  {names}" + (f"  {standing}" if standing else ""),
         fields={
@@ -69,11 +81,44 @@ def connection_node(
             "containers": by_peer(map(clean, containers)),
             "state": standing,
             "ended": None,
+            "transactions": transactions._asdict(),
             "sessions": [],
         },
+        lines=(f"transactions: {transactions.words()}",) if any(transactions) else (),
         ending=ending,
         group="sessions",
-    )
+    )  # fmt: skip
+
+
+def transaction_rows(connection: Connection) -> tuple[StateRow, ...]:
+    """The newest transactions, each with the frame that ends it, or else began it."""
+    newest = [*connection.transactions.known.values()][-LISTED:]
+    return tuple(transaction_row_of(each) for each in newest)
+
+
+def transaction_row_of(transaction: Transaction) -> StateRow:
+    """One transaction."""
+    mark = transaction.answer or transaction.discharge or transaction.declared
+    words = TRANSACTION_WORDS[transaction.state]
+    if transaction.state == DISCHARGING:
+        words = f"{'rollback' if transaction.fail else 'commit'}, {words}"
+    elif transaction.state == ROLLED_BACK and not transaction.fail:
+        words = f"{words}, though a commit was asked for"
+    elif transaction.state == GONE and transaction.discharge is None:
+        words = "rolled back: its control link ended"
+    style = HELD_STYLE if transaction.state in (ROLLED_BACK, GONE) else ""
+    key = f"transaction {transaction.id.hex()} {transaction.declared.frame}"
+    return StateRow(key, f"transaction {transaction.id.hex()}", words, style=style,
+                    frame=mark.frame, since=mark.time)  # fmt: skip
+
+
+TRANSACTION_WORDS: Final = {
+    LIVE: "open",
+    DISCHARGING: "not answered yet",
+    COMMITTED: "committed",
+    ROLLED_BACK: "rolled back",
+    GONE: "in doubt",
+}
 
 
 def ongoing(client: ConnectionEnd, server: ConnectionEnd) -> str:

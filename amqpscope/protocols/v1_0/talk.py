@@ -8,6 +8,7 @@ from amqpscope.model import event as shared
 from amqpscope.model.ending import Ending
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Ended, Level, Login, Place
+from amqpscope.model.transactions import TransactionCounts
 from amqpscope.model.v1_0.ending import connection_ending, over_at
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.message import look_into
@@ -166,6 +167,10 @@ class Talk(talk.Talk):
     def opening(self) -> tuple[Bound, Refused | None]:
         """How far the connection came, and what was refused."""
         return opening(self.tracker.connection)
+
+    def transactions(self) -> TransactionCounts:
+        """What became of the transactions that were declared."""
+        return self.tracker.connection.transactions.counts(self.ending() is not None)
 
     def levels(self, event: shared.Event) -> list[Level]:
         """The links and sessions of which an event may have changed credit or window."""

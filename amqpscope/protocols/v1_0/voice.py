@@ -133,8 +133,9 @@ class Voice(voice.Voice):
 
     def answer(self, event: shared.Event) -> str:
         """What a disposition says of its deliveries."""
-        body = cast(Event, event).unit.body
-        return ladder.outcome_word(body) if isinstance(body, Disposition) else ""
+        own = cast(Event, event)
+        body = own.unit.body
+        return ladder.outcome_word(own, body) if isinstance(body, Disposition) else ""
 
     def alike(self, event: shared.Event) -> str:
         """A word that frames share which say nothing new once some were seen."""
