@@ -65,6 +65,8 @@ class Conversation:
         """The newest frame of each peer."""
         self.counted = False
         """Its frames are only counted: another process follows them, or nobody asks for them."""
+        self.time = 0
+        """When the newest frame of either peer passed; 0 before the first."""
 
     @property
     def protocol(self) -> str:
@@ -96,6 +98,8 @@ class Step:
         """The rules that this unit breaks."""
         self.faults: list[tuple[str, str]] = NO_FAULTS
         """The faults of a proxy that acted here, by name, and what each did."""
+        self.gap = -1
+        """Nanoseconds since the frame before it on its connection; -1: it is the first."""
 
 
 class StreamEnd:
@@ -524,6 +528,9 @@ class Analyzer:
             self._late.extend([found for found in findings if found.frame != frame.number])
             findings = [found for found in findings if found.frame == frame.number]
         step = Step(conversation, talk, event, findings)
+        if conversation.time:
+            step.gap = max(frame.time - conversation.time, 0)
+        conversation.time = frame.time
         marks = conversation.connection.marks
         if marks is not None:
             step.faults = marks.take(frame.packet)

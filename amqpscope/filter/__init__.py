@@ -30,6 +30,12 @@ Frames and where they belong
   finding (its rule), finding.name, .severity, .certainty, .peer, .message, .path,
   fault, fault.kind, fault.path   what is malformed
 
+How long it took: 20ms, 1.5s, or seconds
+  time.gap            since the frame before it on its connection
+  time.answer         since the request that it answers: an open, begin, attach, detach, end or
+                      close of the partner; a method that waits for a reply
+  time.settle         since the deliveries began that it settles
+
 Messages, followed from publish to settlement over all connections
   message.id          the message-id of those that the frame carries or settles
   message.frame       the numbers of their frames so far: message.frame == 118 is the message
@@ -58,6 +64,7 @@ Examples
   finding.severity == error and from == client
   frame.number in {10..20} or (channel == 1 and time > 1.5)
   message.latency > 1s or message.deliveries > 2
+  time.settle > 200ms or time.answer > 1s or time.gap > 5s
 """
 
 from __future__ import annotations

@@ -130,6 +130,23 @@ def seconds(view: View) -> Value:
     return (view.step.frame.time - view.start) / 1e9
 
 
+def gap(view: View) -> Value:
+    """Seconds since the frame before it on its connection."""
+    return None if view.step.gap < 0 else view.step.gap / 1e9
+
+
+def round_trip(view: View) -> Value:
+    """Seconds since the partner's frame that it answers."""
+    asked = view.event.answers
+    return None if asked is None else (view.step.frame.time - asked.time) / 1e9
+
+
+def settle_times(view: View) -> Value:
+    """Seconds since the deliveries began that it settles."""
+    time = view.step.frame.time
+    return one_or_all([max(time - each.mark.time, 0) / 1e9 for each in view.event.settles])
+
+
 def protocol_header(view: View) -> Value:
     """A protocol header as text: `AMQP 1.0.0`."""
     return None if view.unit.header is None else str(view.unit.header)
@@ -206,6 +223,9 @@ FACTS: Final = (
     fact("frame.doff", "its data offset", NUMBER, asked("frame.doff")),
     fact("packet", "number of the packet that completed it", NUMBER, lambda v: v.step.frame.packet),
     fact("time", "seconds since the first frame", NUMBER, seconds),
+    fact("time.gap", "since the frame before it on its connection", DURATION, gap),
+    fact("time.answer", "since the request that it answers", DURATION, round_trip),
+    fact("time.settle", "since the deliveries began that it settles", DURATION, settle_times),
     fact("connection", "its number, from 1", NUMBER, lambda v: v.step.conversation.number),
     fact("from", "client or server", _PEER, lambda v: PEERS[v.step.frame.sender]),
     fact("ip", "address of either peer", TEXT, either_end(0)),

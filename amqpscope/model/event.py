@@ -99,6 +99,11 @@ class Event:
         return None
 
     @property
+    def answers(self) -> Mark | None:
+        """The request of the partner that this frame answers: an open that follows an open."""
+        return None
+
+    @property
     def lane(self) -> Place | None:
         """What a refused message was sent over, also where the message itself was not seen."""
         return None

@@ -307,6 +307,12 @@ class Event(shared.Event):
         return channel.places.publishing()
 
     @property
+    def answers(self) -> Mark | None:
+        """The method that a reply answers."""
+        request = self.request
+        return None if request is None else request.mark
+
+    @property
     def refuses(self) -> Refusal | None:
         """A close with an error, a return, or a message that is not taken."""
         method = self.unit.method

@@ -20,7 +20,7 @@ from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.refusal import refused_by
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.transaction import rolled_back, step_of
-from dissectors.v1_0.bodies import Body, Open, Transfer
+from dissectors.v1_0.bodies import Attach, Begin, Body, Close, Detach, End, Open, Transfer
 from dissectors.v1_0.framing import Unit
 from dissectors.v1_0.values import Map
 
@@ -257,6 +257,31 @@ class Event(shared.Event):
     def covers(self) -> list[AnyDelivery]:
         """The deliveries that a disposition is about."""
         return list(self.covered) if self.covered else shared.NO_DELIVERIES
+
+    @property
+    def answers(self) -> Mark | None:
+        """The partner's frame of the same name for the same thing, where it came first."""
+        mark = self.counterpart(self.unit.body)
+        return mark if mark is not None and 0 < mark.frame < self.frame.number else None
+
+    def counterpart(self, body: Body | None) -> Mark | None:
+        """The partner's open, begin, attach, detach, end or close."""
+        if isinstance(body, Open):
+            return self.partner.open_mark
+        if isinstance(body, Close):
+            return self.partner.close_mark
+        session, link = self.session, self.link
+        if isinstance(body, (Begin, End)):
+            other = None if session is None else session.pair
+            if other is None:
+                return None
+            return other.mark if isinstance(body, Begin) else other.ended_mark
+        if isinstance(body, (Attach, Detach)):
+            far = None if link is None else link.pair
+            if far is None:
+                return None
+            return far.mark if isinstance(body, Attach) else far.detach_mark
+        return None
 
     @property
     def refuses(self) -> Refusal | None:
