@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from amqpscope.model.ending import Ending
+from amqpscope.model.refusal import RETURNED
 from amqpscope.model.transactions import NO_TRANSACTIONS, TransactionCounts
 
 WIDTH: Final = math.log(1.04)
@@ -60,19 +61,27 @@ class Histogram:
         self.smallest = 0
         """Also where it is not known."""
         self.largest = 0
+        self.slowest = 0
+        """The frame that began what took the longest; 0: not known."""
+        self.samples: dict[int, int] = {}
+        """The frame that began the first of each class."""
 
     @property
     def classes(self) -> dict[int, int]:
         """How many lie in each class."""
         return {place: found.count for place, found in self.tallies.items()}
 
-    def add(self, duration: int) -> None:
-        """Take one more."""
-        self.fill(int(math.log(float(duration)) / WIDTH) if duration > 0 else 0, 1)
+    def add(self, duration: int, frame: int = 0) -> None:
+        """Take one more, and the frame that began it."""
+        place = int(math.log(float(duration)) / WIDTH) if duration > 0 else 0
+        if place not in self.samples:
+            self.samples[place] = frame
+        self.fill(place, 1)
         if duration < self.smallest or not self.count:
             self.smallest = duration
+        if duration > self.largest or not self.count:
+            self.largest, self.slowest = duration, frame
         self.count += 1
-        self.largest = max(self.largest, duration)
 
     def fill(self, place: int, times: int) -> None:
         """Count so many in a class."""
@@ -86,6 +95,10 @@ class Histogram:
         """Take all of another."""
         for place, count in other.classes.items():
             self.fill(place, count)
+        for place, frame in other.samples.items():
+            self.samples.setdefault(place, frame)
+        if other.count and (other.largest > self.largest or not self.count):
+            self.slowest = other.slowest
         if other.count and (other.smallest < self.smallest or not self.count):
             self.smallest = other.smallest
         self.count += other.count
@@ -93,13 +106,23 @@ class Histogram:
 
     def percentile(self, percent: int) -> float:
         """The duration in seconds below which so many lie, within two percent and the values."""
+        if not self.count:
+            return 0.0
+        middle = math.exp((self.class_of(percent) + 0.5) * WIDTH)
+        return float(max(min(middle, self.largest), self.smallest)) / 1e9
+
+    def class_of(self, percent: int) -> int:
+        """The class below whose end so many lie."""
         rank = max(math.ceil(self.count * percent / 100), 1)
         for place, count in sorted(self.classes.items()):
             rank -= count
             if rank <= 0:
-                middle = math.exp((place + 0.5) * WIDTH)
-                return float(max(min(middle, self.largest), self.smallest)) / 1e9
-        return 0.0
+                return place
+        return 0
+
+    def example(self, percent: int) -> int:
+        """The frame that began one of those which took about that long; 0: not known."""
+        return self.samples.get(self.class_of(percent), 0)
 
     def object(self) -> dict[str, float] | None:
         """For JSON: percentiles and the largest, in seconds."""
@@ -228,11 +251,10 @@ class LinkNumbers:
 
     @property
     def unsettled(self) -> int:
-        """Deliveries of a link that were neither settled nor aborted, as far as was seen."""
-        if self.kind == "exchange" or self.kind == "queue":
-            return 0  # each message is two: one to the exchange, one from the queue
-        over = sum(self.outcomes.values()) + self.presettled + self.aborted
-        return max(self.deliveries - over, 0)
+        """Deliveries that were neither settled nor aborted, as far as was seen."""
+        # What is returned is confirmed too, where there are confirms.
+        over = sum(count for name, count in self.outcomes.items() if name != RETURNED)
+        return max(self.deliveries - over - self.presettled - self.aborted, 0)
 
     @property
     def outcomes(self) -> Counter[str]:

@@ -23,6 +23,7 @@ from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import LINK, SESSION, UNCHANGED, Ended, Level, Place
+from amqpscope.model.refusal import RETURNED
 from amqpscope.protocols.words import endpoint
 from amqpscope.stream.types import CLIENT, PEERS
 
@@ -87,7 +88,7 @@ class Statistics:
                 self.settle(delivery, places)
             returned = event.returns
             if returned is not None:
-                self.link(returned.place, numbers, places).ended.add("returned")
+                self.link(returned.place, numbers, places).ended.add(RETURNED)
             halted = talk.halts(event)
             if halted is not None:
                 self.halt(halted, event.mark, places)
@@ -187,7 +188,7 @@ class Statistics:
         """Note the outcome and the latency of a delivery that is settled."""
         found, mark = places.links.get(delivery.place.key), delivery.settled
         if found is not None and mark is not None:
-            found.latency.add(mark.time - delivery.mark.time)
+            found.latency.add(mark.time - delivery.mark.time, delivery.mark.frame)
             found.ended.add(delivery.result)
 
     def level(self, level: Level, mark: Mark, places: Places) -> None:

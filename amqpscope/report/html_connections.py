@@ -15,7 +15,7 @@ from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.html_plot import Span, link_plots
 from amqpscope.report.ladder_svg import svg_inline
-from amqpscope.report.stats import latency, stalls, words_of
+from amqpscope.report.stats import latency, stalls, words_for
 from amqpscope.stream.types import PEERS
 from amqpscope.wording import plural
 from dissectors.secrets import clean_name
@@ -196,8 +196,8 @@ def link_row(link: LinkNumbers, held: str) -> str:
     outcomes = [f"{times:,} {name}" for name, times in link.outcomes.most_common()]
     outcomes += [f"{link.presettled:,} sent settled"] if link.presettled else []
     outcomes += [f"{link.aborted:,} aborted"] if link.aborted else []
-    outcomes += [f"{link.unsettled:,} not settled"] if link.unsettled else []
-    stalled = stalls(link.credit, words_of(link.kind).credit).removeprefix(", ")
+    outcomes += [f"{link.unsettled:,} {words_for(link).pending}"] if link.unsettled else []
+    stalled = stalls(link.credit, words_for(link).credit).removeprefix(", ")
     told = "; ".join(filter(None, (stalled, held)))
     cells = (
         printable(link.name) or "(no name)",

@@ -17,7 +17,7 @@ from amqpscope.model.ending import CONNECTION, LINK
 from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.endings import ended_object
-from amqpscope.stream.types import PEERS, SERVER
+from amqpscope.stream.types import CLIENT, PEERS, SERVER
 from dissectors.secrets import clean_name
 
 
@@ -29,20 +29,30 @@ class Words(NamedTuple):
     presettled: str
     settled: str
     credit: str
+    pending: str
+    """What has no outcome."""
 
 
 WORDS: Final = {
-    "link": Words("deliveries", "transfers", "sent settled", "settled", "out of credit"),
-    "exchange": Words("messages", "body frames", "", "confirmed", "blocked"),
-    "queue": Words("messages", "body frames", "without ack", "acked", "prefetch reached"),
-}
+    "link": Words("deliveries", "transfers", "sent settled", "settled", "out of credit",
+                  "not settled"),
+    "exchange": Words("messages", "body frames", "", "confirmed", "blocked", "without confirm"),
+    "queue": Words("messages", "body frames", "without ack", "acked", "prefetch reached",
+                   "not acked"),
+}  # fmt: skip
 """By kind of place."""
-USUAL_WORDS: Final = Words("messages", "frames", "sent settled", "settled", "held up")
+USUAL_WORDS: Final = Words(
+    "messages", "frames", "sent settled", "settled", "held up", "not settled"
+)
 
 
-def words_of(kind: str) -> Words:
-    """What the numbers of a kind of place are called."""
-    return WORDS.get(kind, USUAL_WORDS)
+def words_for(link: LinkNumbers) -> Words:
+    """What the numbers of a link, or of what stands for one, are called.
+
+    What a client sends to a queue goes over the default exchange.
+    """
+    published = link.kind == "queue" and link.sender == PEERS[CLIENT]
+    return WORDS.get("exchange" if published else link.kind, USUAL_WORDS)
 
 
 Delays = Mapping[str, Histogram]
@@ -112,8 +122,7 @@ def session_lines(session: SessionNumbers) -> Iterator[str]:
 
 def link_lines(link: LinkNumbers, title: str) -> Iterator[str]:
     """One link or address."""
-    words = words_of(link.kind)
-    published = link.kind == "exchange" and link.sender == "client"
+    words = words_for(link)
     other = link.name and link.address and link.kind == "link"
     address = f"  {printable(link.address)}" if other else ""
     kind = "" if link.name or link.kind == "link" else f"{link.kind} "
@@ -128,14 +137,12 @@ def link_lines(link: LinkNumbers, title: str) -> Iterator[str]:
     if link.aborted:
         parts.append(f"{link.aborted} aborted")
     if link.unsettled:
-        parts.append(f"{link.unsettled} not settled")
+        parts.append(f"{link.unsettled} {words.pending}")
     yield f"    {', '.join(parts)}"
     if link.latency.count:
-        settled = "confirmed" if published else words.settled
-        yield f"    {settled} after {latency(link.latency)}"
+        yield f"    {words.settled} after {latency(link.latency)}"
     if link.credit.count:
-        held = "blocked" if published else words.credit
-        yield f"    {stalls(link.credit, held).removeprefix(', ')}"
+        yield f"    {stalls(link.credit, words.credit).removeprefix(', ')}"
 
 
 def latency(histogram: Histogram) -> str:
@@ -187,6 +194,7 @@ def link_object(link: LinkNumbers) -> dict[str, Any]:
         "presettled": link.presettled,
         "aborted": link.aborted,
         "outcomes": dict(link.outcomes),
+        "unsettled": link.unsettled,
         "settle_latency": link.latency.object(),
         "credit_stalls": link.credit.object(),
         "ended": ended_object(link.ending),

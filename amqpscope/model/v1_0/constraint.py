@@ -78,9 +78,10 @@ def flow_constraint(
 
 
 def waiting(sender: LinkEnd) -> str:
-    """How many messages the sender last said to have for the link; empty: none, or not said."""
-    available = sender.sending.available
-    return f", {available} more available" if available else ""
+    """How many messages the sender said to have that it has not sent since; empty: none known."""
+    sending = sender.sending
+    left = (sending.available or 0) - (sending.delivery_total - sending.available_from)
+    return f", {left} more available" if left > 0 else ""
 
 
 def later(one: Mark, other: Mark | None) -> Mark:

@@ -102,6 +102,7 @@ def count_deliveries(event: Event, link: LinkEnd, body: Flow) -> None:
     """The sender states where its delivery-count is: take its word."""
     sending = link.sending
     sending.available = body.available
+    sending.available_from = sending.delivery_total
     if body.available is not None and body.available > sending.available_peak:
         sending.available_peak = body.available
     said = body.delivery_count

@@ -51,6 +51,8 @@ class LinkSending:
         self.stated_credit = False
         """This sender has stated credit that is not 0, so that 0 means something."""
         self.available: int | None = None
+        self.available_from = 0
+        """How many deliveries this sender had begun when it said so."""
         self.available_peak = 0
         """The most that this sender ever said to be available."""
 

@@ -13,14 +13,18 @@ from amqpscope.tui.screens.panes import PanesView
 from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.live_list import LiveList
-from amqpscope.tui.widgets.plot import Axis, Slot, drawn
+from amqpscope.tui.widgets.plot import Axis, Slot, drawn, short
 from amqpscope.tui.widgets.text_view import Line, line
 
 TICK: Final = 0.25
 """Seconds between two looks whether the numbers have grown."""
 LEGEND: Final = 21
 """Columns before a plot."""
-HEIGHT: Final = 2
+LOWEST: Final = 2
+HIGHEST: Final = 12
+"""Rows of a plot, at the least and at the most."""
+HALVED: Final = 6
+"""Rows from which on the middle of the axis has its number too."""
 FEW: Final = 1000
 """Frames that are measured in no time: that they are not yet is not worth a word."""
 SECOND: Final = 1_000_000_000
@@ -75,21 +79,33 @@ def axis(start: int, end: int, width: int) -> Axis:
     return Axis(start, end, max(width - LEGEND, 10) * 2)
 
 
+def plot_height(room: int, plots: int) -> int:
+    """The rows of each of some plots that share a room."""
+    return max(min(room // max(plots, 1), HIGHEST), LOWEST)
+
+
 def plot(
-    name: str, below: str, found: list[Slot | None], unit: str = "", height: int = HEIGHT
+    name: str, below: str, found: list[Slot | None], unit: str = "", height: int = LOWEST
 ) -> Iterator[Line]:
-    """One plot with its name, its highest value and some more at the left."""
+    """One plot with its name, some words and an axis with its values at the left."""
     top = max((slot.high for slot in found if slot is not None), default=0)
-    highest = f"{short(top)}{unit}"
-    legends = [f"{name}{highest:>{max(LEGEND - 2 - len(name), 1)}}", *below.splitlines()]
-    legends += [""] * (height - len(legends))
-    for legend, picture in zip(legends, drawn(found, top, height), strict=True):
-        yield Line(((f"{cut(legend, LEGEND - 1):{LEGEND}}", "dim"), (picture, "plot")))
+    ticks = {0: f"{short(top)}{unit}", height - 1: "0"}
+    if height >= HALVED and top > 1:
+        ticks[height // 2] = f"{short(top * (1 - (height // 2 + 0.5) / height))}{unit}"
+    words = [name, *below.splitlines()]
+    for row, picture in enumerate(drawn(found, top, height)):
+        word, tick = words[row] if row < len(words) else "", ticks.get(row, "")
+        room = LEGEND - 2 - len(word)
+        value = f"{tick:>{room}}" if len(tick) < room else ""
+        sign = "┤" if value.strip() else "│"
+        legend = f"{cut(word + value, LEGEND - 2):{LEGEND - 2}}"
+        yield Line(((f"{legend} {sign}", "dim"), (picture, "plot")))
 
 
 def ends(first: str, last: str, time: Axis) -> Line:
     """What the ends of the line below plots stand for."""
-    return line(f"{'':{LEGEND}}{first:<{max(time.parts // 2 - len(last), 0)}}{last}", "dim")
+    width = max(time.parts // 2 - len(last), 0)
+    return line(f"{'':{LEGEND - 1}}└{first:<{width}}{last}", "dim")
 
 
 def rate_slots(found: list[float]) -> list[Slot | None]:
@@ -100,12 +116,3 @@ def rate_slots(found: list[float]) -> list[Slot | None]:
 def span_words(time: Axis) -> str:
     """How long the time of a plot is."""
     return seconds(max(time.end - time.start, 0))
-
-
-def short(number: float) -> str:
-    """A number in few columns."""
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if number >= limit:
-            scale = limit if unit != "k" else 1e3
-            return f"{number / scale:.3g}{unit}"
-    return f"{number:.3g}" if number < 100 and number != int(number) else f"{number:.0f}"

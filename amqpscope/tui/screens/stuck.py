@@ -23,14 +23,14 @@ from amqpscope.tui.screens.measured import (
     axis,
     ends,
     plot,
+    plot_height,
     rate_slots,
-    short,
     span_words,
 )
 from amqpscope.tui.screens.panes import PANES
 from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.widgets.heldlist import HeldList
-from amqpscope.tui.widgets.plot import rates, slots
+from amqpscope.tui.widgets.plot import rates, short, slots
 from amqpscope.tui.widgets.text_view import Line, TextView, line, paragraph
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
@@ -74,7 +74,8 @@ class StuckView(MeasuredView):
         link = series.newest(held.what, held.connection, held.name, held.sender)
         if link is not None:
             lines += [*self.droughts(link, held, end, width)]
-            lines += [*plots(link, end, width, over=held.bound.ending is not None)]
+            room = self.text.size.height - len(lines)
+            lines += [*plots(link, end, width, room, over=held.bound.ending is not None)]
         self.text.show(lines, held.key)
 
     def words(self, held: Held, width: int) -> Iterator[Line]:
@@ -130,8 +131,8 @@ class StuckView(MeasuredView):
                 f" {stands}")  # fmt: skip
 
 
-def plots(link: LinkSeries, now: int, width: int, *, over: bool) -> Iterator[Line]:
-    """Credit, window, unsettled deliveries and rate, over the same time."""
+def plots(link: LinkSeries, now: int, width: int, room: int, *, over: bool) -> Iterator[Line]:
+    """Credit, window, unsettled deliveries and rate, over the same time, as high as fits."""
     names = link.names
     rows = ((names.credit, link.credit), ("window", link.window), (names.waiting, link.unsettled))
     known = [(name, course) for name, course in rows if course is not None and course.count]
@@ -141,6 +142,8 @@ def plots(link: LinkSeries, now: int, width: int, *, over: bool) -> Iterator[Lin
         return
     time = axis(min(begun), now, width)
     yield line("")
+    flat = sum(course.low > ENDLESS for _, course in known)
+    height = plot_height(room - 2 - flat, len(known) - flat + 1)
     for name, course in known:
         if course.low > ENDLESS:
             yield line(f"{name:{LEGEND}}never below {short(course.low)}: no limit", "dim")
@@ -149,8 +152,9 @@ def plots(link: LinkSeries, now: int, width: int, *, over: bool) -> Iterator[Lin
         last = f"{values[-1]:,}" if values else "?"
         when = "last" if over or course.last is None else "now"
         limit = f" of {link.limit:,}" if course is link.unsettled and link.limit else ""
-        yield from plot(name, f" {when} {last}{limit}", slots(course.points(), time))
+        yield from plot(name, f" {when} {last}{limit}", slots(course.points(), time),
+                        height=height)  # fmt: skip
     found = rate_slots(rates(link.deliveries.points(), time))
-    yield from plot("rate", f" {link.deliveries.count:,} sent", found, "/s")
+    yield from plot("rate", f" {link.deliveries.count:,} sent", found, "/s", height)
     first = {"link": "attach", "consumer": "consume", "channel": "first publish"}[link.kind]
     yield ends(first, f"{span_words(time)} later", time)

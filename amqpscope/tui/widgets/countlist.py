@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final, NamedTuple
 
 from rich.segment import Segment
+from textual.binding import Binding, BindingType
 
 from amqpscope.insight.statistics import ConnectionNumbers, LinkNumbers, addresses
 from amqpscope.protocols.words import printable, seconds, size
@@ -12,6 +13,7 @@ from amqpscope.report.columns import columns, cut
 from amqpscope.report.text import ARROWS
 from amqpscope.stream.types import PEERS
 from amqpscope.tui.widgets.live_list import LiveList
+from amqpscope.tui.widgets.plot import short
 
 COLUMNS: Final = (
     # heading, columns
@@ -45,7 +47,7 @@ def counted(connections: list[ConnectionNumbers]) -> list[Counted]:
     found: list[Counted] = []
     if not connections:
         return found
-    time = max(each.last for each in connections) - min(each.first for each in connections)
+    time = max(each.until for each in connections) - min(each.first for each in connections)
     sums = [each for each in addresses(connections).values() if each.deliveries]
     for each in sorted(sums, key=lambda link: -link.deliveries):
         key = ("address", each.sender, each.kind, each.address)
@@ -54,7 +56,7 @@ def counted(connections: list[ConnectionNumbers]) -> list[Counted]:
     for numbers in connections:
         own: tuple[str, ...] = ("connection", str(numbers.number))
         title = f"connection {numbers.number}"
-        lasted = numbers.last - numbers.first
+        lasted = numbers.until - numbers.first
         found.append(Counted(own, title, 0, numbers, None, lasted))
         for place, link in enumerate(numbers.links):
             name = printable(link.name) or printable(link.address) or "(no name)"
@@ -75,6 +77,10 @@ class CountList(LiveList):
         & > .count--dim { color: $dim; }
     }
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "To the slowest", show=True),
+    ]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -120,7 +126,7 @@ class CountList(LiveList):
         if found.count:
             times = [seconds(int(found.percentile(part) * 1e9)) for part in (50, 99)]
             times.append(seconds(found.largest))
-        cells = [f"{link.deliveries:,}", size(link.bytes), f"{one.rate:.3g}", *times]
+        cells = [f"{link.deliveries:,}", size(link.bytes), short(one.rate), *times]
         values = "".join(
             f"{cut(cell, wide - 1):>{wide}}" for cell, (_, wide) in zip(cells, COLUMNS, strict=True)
         )

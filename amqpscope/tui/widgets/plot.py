@@ -65,8 +65,13 @@ def rates(points: Iterable[Point], axis: Axis) -> list[float]:
     """Events per second in each part of the time; a point's are spread over its own time."""
     found = [0.0] * axis.parts
     for point in points:
+        if point.time > axis.end:
+            break  # it came after what the axis shows was measured
+        events: float = point.events
+        if point.at > axis.end:
+            events *= (axis.end - point.time + 1) / (point.until - point.time)
         first, last = axis.place(point.time), axis.place(point.until - 1)
-        share = point.events * 1e9 / axis.width / (last - first + 1)
+        share = events * 1e9 / axis.width / (last - first + 1)
         for place in range(first, last + 1):
             found[place] += share
     return found
@@ -92,3 +97,12 @@ def level(value: float, scale: float, rows: int) -> int:
     """The dot of a value; what is more than 0 is above the lowest."""
     dot = round(max(value, 0) * scale)
     return min(max(dot, 1) if value > 0 and rows > 1 else dot, rows - 1)
+
+
+def short(number: float) -> str:
+    """A number in few columns."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= limit:
+            scale = limit if unit != "k" else 1e3
+            return f"{number / scale:.3g}{unit}"
+    return f"{number:.3g}" if number < 100 and number != int(number) else f"{number:.0f}"

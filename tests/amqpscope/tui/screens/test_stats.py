@@ -49,10 +49,30 @@ def test_queues_and_exchanges_of_0_9_1_are_counted_too(root, drive):
     assert kinds == {"exchange", "queue"}
 
 
-def test_two_durations_are_not_worth_a_plot():
+def test_a_plot_of_durations_is_as_high_as_it_may_be():
     found = Histogram()
-    for duration in (1000, 2000):
+    for duration in (1000, 2000, 4000):
         found.add(duration)
-    assert [*latencies(found, 80)] == []
-    found.add(4000)
-    assert len([*latencies(found, 80)]) == 4
+    for height in (3, 9):
+        assert len([*latencies(found, 80, height)]) == height + 1
+
+
+def test_enter_goes_to_the_slowest_delivery(root, drive):
+    async def script(driver):
+        lines = [each for each in driver.app.view.text.lines if each.frame]
+        await driver.press("enter")
+        await driver.until(lambda: driver.app.frame == 43, "the slowest delivery")
+        return ["".join(text for text, _ in each.words) for each in lines]
+
+    lines = opened(root, drive, script, "v10_proton-labbroker_tx.pcap", "p90 to max")
+    assert lines[0].startswith("⏎     20 p50          934 us  transfer declare:")
+    assert lines[1].startswith("⏎     43 p90 to max  1.86 ms  transfer rollback:")
+    assert len(lines) == 2
+
+
+def test_a_connection_has_the_counts_of_its_transactions(root, drive):
+    async def script(driver):
+        await driver.press("j", "j", "j")
+        await driver.until_shown("transactions: 2 committed, 1 rolled back")
+
+    opened(root, drive, script, "v10_proton-labbroker_tx.pcap", "p90 to max", size=(120, 40))

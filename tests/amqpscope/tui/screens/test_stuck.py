@@ -1,8 +1,9 @@
 """The screen Why is it stuck: what holds each link, who is waited for, and the plots."""
 
+import pytest
+
 from amqpscope.insight.series import Series
-from amqpscope.tui.screens.measured import short
-from amqpscope.tui.widgets.plot import Axis, Slot, drawn, rates, slots
+from amqpscope.tui.widgets.plot import Axis, Slot, drawn, rates, short, slots
 
 SECOND = 1_000_000_000
 
@@ -80,6 +81,14 @@ def test_events_of_a_coarse_series_are_spread_over_their_time():
     found = rates(made.points(), EIGHT)
     assert sum(found) * 2 == 8
     assert 0 not in found
+
+
+def test_what_came_after_the_end_of_the_axis_is_no_spike():
+    made = Series()
+    for second in range(12):
+        made.add(second * SECOND, 1)
+    found = rates(made.points(), EIGHT)
+    assert found[1:] == [1.0, 1.0, pytest.approx(1.0, abs=0.3)]
 
 
 def test_a_link_that_came_and_went_in_no_time_is_plotted(opened, drive):
