@@ -81,7 +81,7 @@ def waiting(sender: LinkEnd) -> str:
     """How many messages the sender said to have that it has not sent since; empty: none known."""
     sending = sender.sending
     left = (sending.available or 0) - (sending.delivery_total - sending.available_from)
-    return f", {left} more available" if left > 0 else ""
+    return f", {left} available" if left > 0 else ""
 
 
 def later(one: Mark, other: Mark | None) -> Mark:
