@@ -71,10 +71,10 @@ class Report:
     def capture(self, place: int, source: Input, result: CaptureResult) -> Iterator[str]:
         """One capture."""
         from amqpscope.cli.progress import CaptureBar
-        from amqpscope.report.html_capture import capture_foot, capture_parts, frame_parts
+        from amqpscope.report.html_capture import MOST, capture_foot, capture_parts, frame_parts
         from amqpscope.report.html_findings import detailed
         from amqpscope.report.illustration import Illustration
-        from amqpscope.runs.illustrate import Illustrator
+        from amqpscope.runs.illustrate import Illustrator, evidence
 
         shown = Illustration(list(result.findings))
         subject = self.subject(source, result)
@@ -85,7 +85,14 @@ class Report:
                 shown = illustrator.run(bar.update)
         yield from capture_parts(place, result, shown, frames=self.frames)
         if self.frames and result.frames:
-            yield from frame_parts(place, matching_steps(subject), show_secrets=self.show_secrets)
+            yield from frame_parts(
+                place,
+                matching_steps(subject),
+                evidence(result.findings),
+                show_secrets=self.show_secrets,
+            )
+            if result.frames > MOST and self.where is None:
+                complain(f"{result.path}: the page lists {MOST:,} of {result.frames:,} frames")
         yield capture_foot()
 
     def subject(self, source: Input, result: CaptureResult) -> Subject:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import contextlib
 import sys
 import termios
-from typing import Any
+from time import monotonic
+from typing import Any, Final
 
 from amqpscope.cli.output import UNREADABLE, complain
 from amqpscope.proxy.control import Watch
 from amqpscope.runs.live import ProxyOutput
 from amqpscope.wording import plural
+
+RECOVERED: Final = "takes connections again"
+REFUSING: Final = "; clients get a reset"
+"""What the relay says of an upstream that answers again, and of one that does not."""
+LASTING: Final = 30.0
+"""Seconds for which a trouble is shown that has no end of its own."""
 
 
 def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
@@ -19,10 +26,13 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
     from amqpscope.tui.interception import Remote
 
     told: list[str] = []
+    trouble_now = RelayTrouble()
     shown = 0
 
     def poll() -> dict[str, Any]:
-        told.extend(watch.told())
+        fresh = watch.told()
+        told.extend(fresh)
+        trouble_now.take(fresh)
         watch.ask()
         watch.ask_for_held()
         return {} if watch.ended else watch.held
@@ -38,9 +48,11 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
         follow=True,
         where=where,
         show_secrets=output.look.show_secrets,
-        status=lambda: status_words(watch, told),
+        status=lambda: status_words(watch, trouble_now.text),
         begun=watch.reading,
-        remote=Remote(watch.ask_about_faults, poll, news),
+        remote=Remote(
+            watch.ask_about_faults, poll, news, lambda: (invitation(watch), trouble_now.text)
+        ),
     )
     watch.stop()
     watch.wait_for_end()
@@ -51,14 +63,43 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
     return UNREADABLE if trouble or not watch.in_order or not whole else 0
 
 
-def status_words(watch: Watch, told: list[str]) -> str:
-    """How the relay stands, in a few words; its last trouble first."""
+class RelayTrouble:
+    """What is wrong with the relay now; what it spoke of before is over."""
+
+    def __init__(self) -> None:
+        self.last = ""
+        self.since = 0.0
+
+    def take(self, lines: list[str]) -> None:
+        """Take what the relay has to say; that the upstream answers again ends a trouble."""
+        for line in lines:
+            self.last = "" if line.endswith(RECOVERED) else line
+            self.since = monotonic()
+
+    @property
+    def text(self) -> str:
+        """The trouble; an upstream that does not answer is one until it does."""
+        lasts = REFUSING in self.last or monotonic() - self.since < LASTING
+        return self.last if lasts else ""
+
+
+def invitation(watch: Watch) -> str:
+    """Where to point a client."""
+    status = watch.latest
+    if status is None:
+        return "waiting for frames ..."
+    places = " or ".join(map(str, status.listening))
+    return f"Waiting for clients: point one at {places}, it gets through to {status.upstream}."
+
+
+def status_words(watch: Watch, trouble: str) -> str:
+    """How the relay stands, in a few words; its trouble first."""
     status = watch.latest
     if watch.ended or status is None:
         return "the relay has ended" if watch.ended else ""
     connections = plural(status.open, "connection")
     words = f"{status.listening[0]} to {status.upstream}, {connections} open"
-    return f"{told[-1]} | {words}" if told else words
+    return f"✗ {trouble} | {words}" if trouble else words
 
 
 class Terminal:

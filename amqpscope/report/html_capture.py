@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 500
 """Frames that are folded together."""
+MOST: Final = 20_000
+"""Frames that a page lists: browsers get slow beyond some tens of thousands."""
 LONG: Final = 1_000_000_000
 """Nanoseconds after which a link that cannot send is worth a word."""
 HELD: Final = 20
@@ -119,14 +121,27 @@ def moment(time: int) -> str:
     return datetime.fromtimestamp(time / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
 
 
-def frame_parts(place: int, steps: Iterable[Step], *, show_secrets: bool = False) -> Iterator[str]:
-    """All frames as lines, folded by the hundreds."""
+def frame_parts(
+    place: int,
+    steps: Iterable[Step],
+    evidence: Container[int] = (),
+    *,
+    show_secrets: bool = False,
+    most: int = MOST,
+) -> Iterator[str]:
+    """Frames as lines, folded by the hundreds; of very many the first ones, and the `evidence`."""
     lines = TextLines(Look(show_secrets=show_secrets))
     prefix = f"c{place}-n"
     yield f'<section id="c{place}-frames">\n<h3>Frames</h3>\n'
     block: list[Step] = []
     first = True
+    listed = left_out = 0
     for step in steps:
+        kept = listed < (2 * most if step.frame.number in evidence else most)
+        if not kept:
+            left_out += 1
+            continue
+        listed += 1
         block.append(step)
         if len(block) == BLOCK:
             yield block_part(block, lines, prefix, is_open=first)
@@ -135,6 +150,12 @@ def frame_parts(place: int, steps: Iterable[Step], *, show_secrets: bool = False
         yield block_part(block, lines, prefix, is_open=first)
     elif first:
         yield "<p>No frame matches the filter.</p>\n"
+    if left_out:
+        yield (
+            f'<p class="held"><b>{left_out:,} more frames are not on this page</b>: it has the '
+            f"first {most:,}, and of the others those that findings are about. To choose frames, "
+            "use a filter: <code>amqpscope read --format html -Y FILTER</code></p>\n"
+        )
     yield "</section>\n"
 
 

@@ -172,6 +172,8 @@ class Scope(App[int]):
 
     def select(self, number: int) -> None:
         """Make a frame the selected one, on every screen."""
+        if number != self.frame and not self.following:
+            self.message = ""  # it was about what was selected before
         self.frame = number
         self.last = number or self.last
         if number and number != self.frames.frames.number:
@@ -185,11 +187,13 @@ class Scope(App[int]):
             self.announce(f"there is no frame {number}: they are 1 to {self.store.count}", bad=True)
             return
         self.following = False
-        if self.looking.filtering is not None and not self.is_shown(number):
+        hidden = self.looking.filtering is not None and not self.is_shown(number)
+        if hidden:
             self.looking.filter("")
-            self.announce(f"frame {number} is not among those of the filter, which was taken off")
         self.open_screen("frames")
         self.select(number)
+        if hidden:
+            self.announce(f"frame {number} is not among those of the filter, which was taken off")
 
     def is_shown(self, number: int) -> bool:
         """Whether the list has a frame."""
@@ -269,6 +273,7 @@ class Scope(App[int]):
 
     def on_prompt_answered(self, event: Prompt.Answered) -> None:
         """Do what was asked for."""
+        self.message = ""
         self.view.entered()
         self.asking.answered(event.kind, event.text)
         self.bars()
@@ -329,6 +334,7 @@ class Scope(App[int]):
     def only(self, connection: int | None) -> None:
         """Show the frames of one connection."""
         if connection:
+            self.message = ""
             self.open_screen("frames")
             self.looking.filter(f"connection == {connection}")
 
@@ -391,7 +397,10 @@ class Scope(App[int]):
         self.asked_to_leave = False
 
     def action_help(self) -> None:
-        """List all keys."""
+        """List all keys, once the screen is there that they are for."""
+        if self.view.id != self.entry.name:
+            self.set_timer(TICK, self.action_help)
+            return
         self.push_screen(Help(groups(type(self), self.view, self.entry.title)))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -67,7 +67,8 @@ def left(scope: Scope) -> Words:
         return [(f" ✗ {store.error}", "error")]
     if scope.said is not None:
         # A user who follows sees each frame for a moment only.
-        return ([] if scope.following else frame_words(scope)) or [(f" {scope.said()}", "")]
+        words, said = [] if scope.following else frame_words(scope), scope.said()
+        return words or [(f" {said}", "error" if said.startswith("✗") else "")]
     problem = store.status.get("problem")
     notes = store.status.get("notes") or []
     if problem or notes:

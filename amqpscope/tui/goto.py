@@ -29,7 +29,7 @@ def place(store: Store, text: str) -> int:
         return store.at_time(store.start + round(float(plain[1]) * UNITS[plain[2] or "s"]))
     clock = CLOCK.fullmatch(text)
     if clock is None:
-        raise ValueError(f"{text!r} is no place: {EXPECTED}")
+        raise ValueError(f"{text!r} is not a frame or a time: {EXPECTED}")
     return store.at_time(time_of_day(store.start, clock))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -13,6 +14,7 @@ from textual.containers import Container
 from textual.dom import DOMNode
 from textual.screen import ModalScreen
 
+from amqpscope.report.columns import wrap
 from amqpscope.tui.connections import Connections
 from amqpscope.tui.widgets.prompt import Prompt
 from amqpscope.tui.widgets.virtual_list import VirtualList
@@ -31,12 +33,25 @@ NAMES = {
 }  # fmt: skip
 
 
+BLANK = "  "
+"""What is before lines that are no key's."""
+BESIDE = re.compile(r"(.*\S)? {2,}(?=\S)")
+"""A line that has something beside a name, or is indented."""
+
+
+def hanging(text: str, width: int) -> list[str]:
+    """A line in as many as it needs; what stands beside a name stays in its column."""
+    found = BESIDE.match(text)
+    at = found.end() if found is not None and found.end() < width - 20 else 0
+    return [text] if len(text) <= width else wrap(text[at:], width, text[:at], " " * at)
+
+
 def key_name(key: str) -> str:
     """A key as it stands on the keyboard."""
     if key in NAMES:
         return NAMES[key]
     if key.startswith("ctrl+"):
-        return f"Ctrl-{key[5:].upper()}"
+        return f"Ctrl-{NAMES.get(key[5:], key[5:].upper())}"
     return key
 
 
@@ -85,12 +100,20 @@ class HelpText(VirtualList):
         from amqpscope.filter import HELP
 
         super().__init__()
-        self.lines: list[tuple[str, str]] = []
+        self.keys: list[tuple[str, str]] = []
         for title, keys in groups:
-            self.lines += [("", title), *keys, ("", "")]
-        self.lines.append(("", "Filters"))
-        self.lines += [("  ", line) for line in HELP.strip().splitlines()]
-        self.count = len(self.lines)
+            self.keys += [("", title), *keys, ("", "")]
+        self.filters = HELP.strip().splitlines()
+        self.lines: list[tuple[str, str]] = []
+
+    def on_resize(self) -> None:
+        """Break what is too long."""
+        super().on_resize()
+        room = max(self.size.width - len(BLANK) - 1, 20)
+        self.lines = [*self.keys, ("", "Filters")]
+        for each in self.filters:
+            self.lines += [(BLANK, part) for part in hanging(each, room)]
+        self.renew(len(self.lines), 0)
 
     def line(self, index: int, width: int) -> list[Segment]:
         """A title, or a key with what it does."""
@@ -98,7 +121,7 @@ class HelpText(VirtualList):
         if not key:
             return [Segment(text, self.style_of("help--title"))]
         if not key.strip():
-            return [Segment(f"  {text}")]
+            return [Segment(f"{BLANK}{text}")]
         return [Segment(f"  {key:22} ", self.style_of("help--key")), Segment(text)]
 
     def action_move(self, lines: int) -> None:

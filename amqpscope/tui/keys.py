@@ -20,9 +20,9 @@ SHOWN: Final = (
 OTHERS: Final = (
     ("s",                    "ask('search')", "Search"),
     ("n",                    "next(1)",       "Next match, or finding"),
-    ("N",                    "next(-1)",      "Match before, or finding"),
+    ("N",                    "next(-1)",      "Previous match, or finding"),
     ("r",                    "refusal(1)",    "Next refusal: an error or rejection by a peer"),
-    ("R",                    "refusal(-1)",   "Refusal before"),
+    ("R",                    "refusal(-1)",   "Previous refusal"),
     ("m",                    "mark",          "Mark"),
     ("M",                    "next_mark",     "Next mark"),
     ("semicolon",            "ask('note')",   "Note"),
@@ -36,7 +36,7 @@ OTHERS: Final = (
     ("T",                    "theme",         "Light or dark"),
     ("escape",               "step_back",     "Back: list, then no search, no filter"),
     ("right_square_bracket", "capture(1)",    "Next capture, of several"),
-    ("left_square_bracket",  "capture(-1)",   "Capture before"),
+    ("left_square_bracket",  "capture(-1)",   "Previous capture"),
 )
 # fmt: on
 KEYS: Final = (

@@ -16,6 +16,10 @@ SEARCH = "text in a frame's line or octets; n and N go to the next and the one b
 GOTO = "17 (frame), 1.5s (since the first frame), 12:00:01.5 (time of day, UTC)"
 
 
+LADDER = "ladder "
+"""What the question begins with where a ladder is to be written: its kind follows."""
+
+
 class PromptActions:
     """Asks for a filter, a text to search for, a note, a place, and a file name."""
 
@@ -61,6 +65,8 @@ class PromptActions:
             self.go_to(text)
         elif kind == "save" and text:
             self.save(text)
+        elif kind.startswith(LADDER) and text:
+            scope.view.take_answer(kind, text)
         elif kind in EXPORTS and text:
             scope.exporting.export(kind, text)
 

@@ -30,6 +30,8 @@ ACTIONS: Final = (
 RULE: Final = "FILTER => ACTION [times=N] ..., or a preset such as @flaky"
 LONGEST: Final = 30
 """Columns for the filter of what is held."""
+RECOVERED: Final = "takes connections again"
+"""How news ends that is good."""
 QUESTIONS: Final = (HOLD, ACT, FAULT)
 PROXY_KEYS: Final = (
     Binding("i", f"ask('{HOLD}')", "Hold frames"),
@@ -60,6 +62,11 @@ class ProxyScope(Scope):
                 yield self.held
             yield part
 
+    def on_ready(self) -> None:
+        """All parts are there."""
+        self.frames.frames.invite = self.interception.remote.invite
+        super().on_ready()
+
     def tick(self) -> None:
         """Take what is new, and show it."""
         super().tick()
@@ -72,7 +79,7 @@ class ProxyScope(Scope):
         if changed or self.interception.held:
             self.held.update()
         if news := self.interception.remote.news():
-            self.announce(news[-1], bad=True)
+            self.announce(news[-1], bad=not news[-1].endswith(RECOVERED))
 
     def select(self, number: int) -> None:
         """Make a frame the selected one, on every screen."""

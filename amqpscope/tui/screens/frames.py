@@ -62,8 +62,8 @@ class FramesView(View):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "pane(1)", "Next pane", show=True, key_display="Tab"),
-        Binding("shift+tab", "pane(-1)", "Pane before", show=False),
-        Binding("backslash", "whole", "Whole pane", show=True),
+        Binding("shift+tab", "pane(-1)", "Previous pane", show=False),
+        Binding("backslash", "whole", "Maximize", show=True),
         Binding("t", "times", "Time", show=True),
         Binding("b", "body", "Body", show=True),
         Binding("e", "export('body')", "Export the body of this message", show=False),

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 
 from amqpscope.insight.ladder import Arrow, Fold, row_text
 from amqpscope.tui.ladder_worker import Drawing, LadderRequest, LadderWorker, file_text, neighbours
+from amqpscope.tui.prompts import LADDER
 from amqpscope.tui.replay import PieceIndex
 from amqpscope.tui.screens.stepping import STEPPING, SteppingView
 from amqpscope.tui.store import Store
@@ -214,18 +215,26 @@ class LadderView(SteppingView):
         self.begin()
 
     def action_write(self, kind: str) -> None:
-        """Write the ladder to a file."""
-        drawing = self.shown
-        if drawing is None or not drawing.final:
+        """Ask for the name of a file to write the ladder to."""
+        if self.shown is None or not self.shown.final:
             self.scope.announce("the ladder is still being laid out", bad=True)
             return
-        self.run_worker(partial(self.write, kind, drawing), thread=True, group="write")
-
-    def write(self, kind: str, drawing: Drawing) -> None:
-        """In a thread: it may be long."""
         stem = Path(self.store.source.path).name.partition(".")[0] or "capture"
-        path = free(f"{stem}-ladder", kind)
+        name, what = str(free(f"{stem}-ladder", kind)), KINDS[kind]
+        self.scope.prompt.ask(f"{LADDER}{kind}", "write to:", name, f"{what} of this ladder")
+
+    def take_answer(self, kind: str, text: str) -> None:
+        """Write the ladder to the file that was named, in a thread: it may be long."""
+        if self.shown is not None:
+            work = partial(self.write, kind.removeprefix(LADDER), self.shown, Path(text))
+            self.run_worker(work, thread=True, group="write")
+
+    def write(self, kind: str, drawing: Drawing, named: Path) -> None:
+        """In a thread: write a file that is not there yet."""
+        path = named.expanduser()
         try:
+            if path.exists():
+                raise FileExistsError(17, "there is such a file already")
             path.write_text(file_text(kind, drawing), encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             what = reason_of(error)

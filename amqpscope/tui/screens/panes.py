@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PANES: Final = (
     Binding("tab,shift+tab", "pane", "Other pane", show=True, key_display="Tab"),
-    Binding("backslash", "whole", "Whole pane", show=True),
+    Binding("backslash", "whole", "Maximize", show=True),
 )
 WIDE: Final = 130
 """Columns from which on the text stands beside the list."""

@@ -10,7 +10,7 @@ from amqpscope.tui.screens.view import View
 
 STEPPING: Final = (
     Binding("J,ctrl+down", "frame(1)", "Next frame", show=True, key_display="J"),
-    Binding("K,ctrl+up", "frame(-1)", "Frame before", show=True, key_display="K"),
+    Binding("K,ctrl+up", "frame(-1)", "Previous frame", show=True, key_display="K"),
 )
 
 

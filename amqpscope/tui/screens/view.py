@@ -64,6 +64,9 @@ class View(Container):
 
         self.store.travel.ask(number, connection, answer)
 
+    def take_answer(self, kind: str, text: str) -> None:
+        """A question of this screen was answered."""
+
     def chosen_message(self) -> Message | None:
         """The message at the cursor; None where the screen does not show messages."""
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -73,8 +74,8 @@ class FrameList(VirtualList):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,l", "shift(1)", "Text to the left", show=False),
-        Binding("left,h", "shift(-1)", "Text to the right", show=False),
+        Binding("right,l", "shift(1)", "Scroll right", show=False),
+        Binding("left,h", "shift(-1)", "Scroll left", show=False),
     ]
     head = 1
 
@@ -89,6 +90,8 @@ class FrameList(VirtualList):
         """The frames that a filter lets pass; None: all."""
         self.found: array[int] | None = None
         """Those that a search has found."""
+        self.invite: Callable[[], tuple[str, str]] | None = None
+        """Of a proxy: where to point a client, and why that would not help now."""
         self.held: frozenset[int] = frozenset()
         """Those that a proxy holds."""
         self.times = RELATIVE
@@ -202,10 +205,21 @@ class FrameList(VirtualList):
             text = f"no AMQP in {store.status.get('packets', 0)} packets"
             text += " (a capture that begins later needs --decode-as PORT=PROTOCOL off port 5672)"
             style = "frame--warning"
+        elif self.invite is not None:
+            return self.invitation(y, width, *self.invite())
         else:
             text, style = "waiting for frames ..." if store.source.follow else "reading ...", ""
         lines = wrap(printable(text), width, "  ")
         return [Segment(lines[y - 1], self.style_of(style))] if 0 < y <= len(lines) else []
+
+    def invitation(self, y: int, width: int, where: str, trouble: str) -> list[Segment]:
+        """Where to point a client, and why that would not help now."""
+        lines = [(each, "frame--info") for each in wrap(printable(where), width, "  ")]
+        if trouble:
+            red = wrap(printable(f"✗ {trouble}"), width, "  ", "    ")
+            lines += [("", ""), *((each, "frame--error") for each in red)]
+        text, style = lines[y - 1] if 0 < y <= len(lines) else ("", "")
+        return [Segment(text, self.style_of(style) if style else None)]
 
     def sign(self, row: Row) -> Segment:
         """The mark of a frame that is held, or of the gravest finding."""

@@ -36,7 +36,7 @@ class HexView(VirtualList):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,l", "step(1)", "Next octet", show=False),
-        Binding("left,h", "step(-1)", "Octet before", show=False),
+        Binding("left,h", "step(-1)", "Previous octet", show=False),
     ]
     head = 1
 

@@ -9,8 +9,10 @@ import pytest
 
 from amqpscope.check.selection import Selection
 from amqpscope.cli.html import Report
+from amqpscope.report.html_capture import frame_parts
 from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
+from amqpscope.runs.run import Run
 
 NASTY = '<script>document.title="taken"</script><img src=x onerror="document.title=1">'
 NASTY_LINK = f"""
@@ -259,3 +261,17 @@ def test_a_page_stays_small_when_a_capture_is_large(opened):
     page = written(opened("".join(lines)))
     assert "1,49" in page.text
     assert len(page.text) < 200_000
+
+
+def test_a_long_capture_is_listed_in_part_and_the_page_says_so(opened):
+    path = opened(NASTY_LINK)
+    steps = []
+    with Run(Input(str(path))) as run:
+        for batch in run:
+            steps += batch.steps
+    last = steps[-1].frame.number
+    page = "".join(frame_parts(0, steps, {last}, most=5))
+    listed = [int(number) for number in re.findall(r'id="c0-n(\d+)"', page)]
+    assert listed == [1, 2, 3, 4, 5, last]
+    assert f"{len(steps) - 6:,} more frames are not on this page" in page
+    assert "not on this page" not in "".join(frame_parts(0, steps, most=len(steps)))
