@@ -13,7 +13,8 @@ REJECTED: Final = "rejected"
 NACKED: Final = "nacked"
 RETURNED: Final = "returned"
 ROLLED_BACK: Final = "rolled back"
-MESSAGES: Final = frozenset((REJECTED, NACKED, RETURNED))
+ABORTED: Final = "aborted"
+MESSAGES: Final = frozenset((REJECTED, NACKED, RETURNED, ABORTED))
 """What is refused of messages, and not of what carries them."""
 COUNTED: Final = MESSAGES | {ROLLED_BACK}
 """What may happen often on a link or channel, which goes on after it."""

@@ -288,6 +288,8 @@ class Event(shared.Event):
         """A refused login or message, or the error with which something was ended."""
         body = self.unit.body
         if isinstance(body, Transfer):
+            if self.kinds & ABORTED:
+                return refused_by(body)
             return rolled_back(self) if self.connection.transactions.active else None
         return refused_by(body)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.refusal import LOGIN, REJECTED, Refusal
+from amqpscope.model.refusal import ABORTED, LOGIN, REJECTED, Refusal
 from dissectors.v1_0.bodies import (
     Body,
     Close,
@@ -15,6 +15,7 @@ from dissectors.v1_0.bodies import (
     Rejected,
     SaslOutcome,
     TransactionalState,
+    Transfer,
 )
 from dissectors.v1_0.names import CONDITIONS
 from dissectors.v1_0.tables import choice
@@ -29,6 +30,9 @@ SASL_CODES: Final = {
 }  # fmt: skip
 
 
+GIVEN_UP: Final = "The sender gave the message up before its end; the receiver drops it."
+
+
 def refused_by(body: Body | None) -> Refusal | None:
     """What a performative or SASL frame refuses; mostly nothing."""
     if isinstance(body, SaslOutcome):
@@ -36,6 +40,8 @@ def refused_by(body: Body | None) -> Refusal | None:
             return None
         code = choice("sasl-code", body.code) or str(body.code)
         return Refusal(LOGIN, code, "", sentence(SASL_CODES.get(code, "")))
+    if isinstance(body, Transfer):
+        return Refusal(ABORTED, "", "", GIVEN_UP) if body.aborted else None
     if isinstance(body, Disposition):
         state = body.state.outcome if isinstance(body.state, TransactionalState) else body.state
         return failed(REJECTED, state.error) if isinstance(state, Rejected) else None
