@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ ROOT = Path(__file__).parent.parent
 # Processes started by tests must find the same build as the tests, not the sources in the
 # directory they are started from.
 os.environ["PYTHONSAFEPATH"] = "1"
+
+# Nor may they find the user's profiles and notes.
+HOME = tempfile.TemporaryDirectory(prefix="amqpscope-tests-")
+os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_DATA_HOME"] = HOME.name
 
 # A shell that starts a job in the background may let it ignore Ctrl-C, and so all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -53,6 +53,27 @@ def parse_filter(context: click.Context, parameter: click.Parameter, value: str 
         context.exit(UNREADABLE)
 
 
+def check_profile(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Refuse a profile that is not there."""
+    if value:
+        from amqpscope.tui.profiles import ProfileError, load_profile
+
+        try:
+            load_profile(value, must_exist=True)
+        except ProfileError as error:
+            raise click.BadParameter(str(error)) from error
+    return value
+
+
+PROFILE = click.option(
+    "--profile",
+    metavar="NAME",
+    default="",
+    callback=check_profile,
+    help="How the screen looks: columns, colours, times. P on the screen makes profiles.",
+)
+
+
 def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that all commands share which read captures."""
     decorators: Iterable[Callable[[Callable[..., Any]], Callable[..., Any]]] = (

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from amqpscope.cli.inputs import Inputs, ReaderOptions
-from amqpscope.cli.options import jobs_option, reader_options, ring_options, shown_options
+from amqpscope.cli.options import (
+    PROFILE,
+    jobs_option,
+    reader_options,
+    ring_options,
+    shown_options,
+)
 from amqpscope.cli.output import UNREADABLE, ascii_alone, complain, make_look, printing
 from amqpscope.cli.rings import choose
 
@@ -33,6 +39,7 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
 @shown_options
 @click.option("--follow", "-f", is_flag=True, help="Go on as the file grows, until Ctrl-C.")
 @NO_TUI
+@PROFILE
 @click.option(
     "--bodies",
     metavar="DIR",
@@ -101,11 +108,13 @@ class ReadOptions(ReaderOptions):
     octets: bool = False
     follow: bool = False
     jobs: int | None = 1
+    profile: str = ""
 
 
 @click.command()
 @shown_options
 @NO_TUI
+@PROFILE
 @reader_options
 def demo(no_tui: bool, **options: Any) -> None:
     """Read and check the capture that comes with amqpscope.
@@ -158,6 +167,7 @@ def show_screen(captures: Sequence[Readable], options: ReadOptions) -> int:
         follow=options.follow,
         decode_as=options.decode_as,
         show_secrets=options.show_secrets,
+        profile=options.profile,
     )
     for trouble in troubles:
         complain(trouble)

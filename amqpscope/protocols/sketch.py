@@ -35,7 +35,8 @@ class Clue(NamedTuple):
     delivery: int = 0
     """The first frame of its delivery, or of the first that it covers; 0: none."""
     previous: int = 0
-    """The frame of the same delivery before this one; 0: none."""
+    """The frame of the same delivery before this one; 0: none. Of a frame that covers deliveries,
+    whether they are of several links."""
     transfers: int = 0
     """Frames of the delivery up to this one, or deliveries that it covers."""
 

@@ -26,14 +26,15 @@ def run(
     begun: Callable[[int], None] | None = None,
     place: str = "",
     remote: Remote | None = None,
+    profile: str = "",
 ) -> tuple[str, int]:
     """Show a capture until the user leaves.
 
     `follow` goes on as the file grows; `status` says in a few words how its writer is doing;
     `begun` is called with the number of each file of a rotated recording that is begun; `place`
-    says which of several captures it is; `remote` is the proxy that writes it. Gives why it could
-    not be read (or nothing), and whether the user wants the next capture (1), the one before (-1),
-    or has seen enough (0).
+    says which of several captures it is; `remote` is the proxy that writes it; `profile` names how
+    the screen looks. Returns why it could not be read (or nothing), and whether the user wants the
+    next capture (1), the one before (-1), or has seen enough (0).
     """
     from amqpscope.runs.collector import calm_collector
     from amqpscope.tui.opening import ReaderProcess, Source
@@ -45,16 +46,24 @@ def run(
     reading = ReaderProcess(source)
     # All the rest is imported while the capture is read.
     from amqpscope.tui.app import Scope
+    from amqpscope.tui.profiles import DEFAULT, Profile, ProfileError, load_profile
     from amqpscope.tui.store import Store
 
     store = Store(reading)
+    warning = ""
+    try:
+        look = load_profile(profile or DEFAULT, must_exist=True)
+    except ProfileError as error:
+        look, warning = Profile(profile or DEFAULT), str(error)
     shown: dict[str, Any] = {"where": where, "status": status, "begun": begun, "place": place}
+    shown["profile"] = look
     if remote is None:
         app = Scope(store, **shown)
     else:
         from amqpscope.tui.proxy_app import ProxyScope
 
         app = ProxyScope(store, remote, **shown)
+    app.warning = warning
     settle_collector()
     turn = app.run()
     return app.fault or store.trouble, turn or 0

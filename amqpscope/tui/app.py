@@ -25,6 +25,8 @@ from amqpscope.tui.bookmarks import Bookmarks
 from amqpscope.tui.goto import GotoProvider
 from amqpscope.tui.help import Help, commands, groups
 from amqpscope.tui.keys import KEYS
+from amqpscope.tui.looks import Looks
+from amqpscope.tui.profiles import Profile
 from amqpscope.tui.prompts import PromptActions
 from amqpscope.tui.screens import Entry, screens
 from amqpscope.tui.screens.frames import FramesView
@@ -67,6 +69,7 @@ class Scope(App[int]):
         status: Callable[[], str] | None = None,
         begun: Callable[[int], None] | None = None,
         place: str = "",
+        profile: Profile | None = None,
     ) -> None:
         super().__init__(driver_class=None if constants.DRIVER else Terminal)
         self.place = place
@@ -88,6 +91,10 @@ class Scope(App[int]):
         self.looking = FrameSearch(self)
         self.asking = PromptActions(self)
         self.exporting = BodyExport(self)
+        self.profile = profile or Profile()
+        self.warning = ""
+        """What is to be said when the screen opens."""
+        self.looks = Looks(self)
         self.tracing: MessageSearch | None = None
         """Finds the message of a frame, once that was asked for."""
         self.following = store.source.follow
@@ -127,6 +134,9 @@ class Scope(App[int]):
 
     def on_ready(self) -> None:
         """All parts are there: begin to look for what is new."""
+        self.looks.apply()
+        if self.warning:
+            self.announce(self.warning, bad=True)
         if self.where:
             self.looking.filter(self.where)
         self.view.entered()
@@ -359,7 +369,8 @@ class Scope(App[int]):
 
     def action_theme(self) -> None:
         """Light or dark."""
-        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+        self.profile.theme = "light" if self.theme == DARK.name else "dark"
+        self.looks.change()
 
     def action_step_back(self) -> None:
         """One thing less: the pane, the screen, the search, the filter."""

@@ -22,6 +22,7 @@ from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.insight.endings import standing_words, talk_over_at
 from amqpscope.insight.journeys import Journeys
+from amqpscope.insight.link_words import link_words
 from amqpscope.insight.refusals import refusal
 from amqpscope.protocols.registry import of_voice
 from amqpscope.protocols.sketch import LINE, REDELIVERED, Clue, Notes, flags_of
@@ -220,7 +221,7 @@ class Indexer:
         text = voice.summary(event, self.show_secrets)
         if event.transacts:  # which is behind what a narrow list can show
             text = f"{event.transacts}: {text}" if text else event.transacts
-        line = json.dumps([voice.name(event), colour, voice.place(event), text]).encode()
+        line = json.dumps([voice.name(event), colour, link_words(step), text]).encode()
         found = self.position
         self.pieces.append(line)
         self.position += len(line)

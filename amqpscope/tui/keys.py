@@ -33,6 +33,7 @@ OTHERS: Final = (
     ("C",                    "connections",   "Connections: when each began and ended"),
     ("c",                    "copy",          "Copy"),
     ("w",                    "ask('save')",   "Save the frames shown as pcapng"),
+    ("P",                    "ask('profile')", "Profile: columns, colours, times, sizes"),
     ("T",                    "theme",         "Light or dark"),
     ("escape",               "step_back",     "Back: list, then no search, no filter"),
     ("right_square_bracket", "capture(1)",    "Next capture, of several"),

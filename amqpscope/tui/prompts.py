@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from amqpscope.tui.body_export import EXPORTS
 from amqpscope.tui.export import save_frames
 from amqpscope.tui.goto import place
+from amqpscope.tui.looks import QUESTIONS
 
 if TYPE_CHECKING:
     from amqpscope.tui.app import Scope
@@ -38,8 +39,8 @@ class PromptActions:
             hint = SEARCH
         elif kind == "goto":
             hint = GOTO
-        elif kind in EXPORTS:
-            scope.exporting.ask(kind)
+        elif kind in EXPORTS or kind in QUESTIONS:
+            (scope.looks if kind in QUESTIONS else scope.exporting).ask(kind)
             return
         elif kind == "note":
             if not scope.frame:
@@ -67,6 +68,8 @@ class PromptActions:
             self.save(text)
         elif kind.startswith(LADDER) and text:
             scope.view.take_answer(kind, text)
+        elif kind in QUESTIONS:
+            scope.looks.answered(kind, text)
         elif kind in EXPORTS and text:
             scope.exporting.export(kind, text)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
 from amqpscope.insight.ladder_steps import fault_words
+from amqpscope.insight.link_words import link_words
 from amqpscope.protocols.registry import PROTOCOLS, named, of_voice
 from amqpscope.protocols.sketch import LINE, REDELIVERED, FrameRecord, Sketcher
 from amqpscope.protocols.voice import Voice
@@ -192,7 +193,9 @@ class StepCache:
             unit, event, voice = step.frame.unit, step.event, step.talk.voice
             channel = None if unit.header is not None else unit.channel
             name, kind = voice.name(event), "malformed" if unit.faults else voice.colour(event)
-            place, text = voice.place(event), voice.summary(event, self.show_secrets)
+            place, text = link_words(step), voice.summary(event, self.show_secrets)
+            if not place and record.delivery and not record.previous:
+                place = link_words(self.step(record.delivery))
             findings = step.findings
         return Row(number, record.time, record.connection, record.sender, channel,
                    printable(place), name, kind, text, findings,

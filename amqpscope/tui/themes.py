@@ -24,8 +24,8 @@ DARK: Final = Theme(
     surface="#131821",
     panel="#1e2632",
     variables={
-        "dim": "#8a94a3",
-        "faint": "#5d6775",
+        "dim": "#98a2b1",
+        "faint": "#7d8796",
         "cursor-row": "#274a6d",
         "resting-row": "#1d2d40",
         "marked": "#4b3f86",
@@ -46,7 +46,7 @@ LIGHT: Final = Theme(
     panel="#dfe5ec",
     variables={
         "dim": "#5a6472",
-        "faint": "#8b95a3",
+        "faint": "#6f7987",
         "cursor-row": "#bcd9f2",
         "resting-row": "#dfeaf5",
         "marked": "#d5ccf7",

@@ -47,6 +47,7 @@ class Notes(sketch.Notes):
             previous = self.previous(delivery, event)
         elif event.covered:
             first, transfers = event.covered[0].mark.frame, len(event.covered)
+            previous = int(any(each.link is not event.covered[0].link for each in event.covered))
         link = 0 if event.link is None else self.link(event.link)
         return Clue(event.octets, link, first, previous, transfers)
 

@@ -12,16 +12,23 @@ from textual.timer import Timer
 
 from amqpscope.tui.body_export import completing_step
 from amqpscope.tui.fields import Field, Picture, picture
-from amqpscope.tui.screens.view import View
+from amqpscope.tui.profiles import FIELDS_SHARE, LIST_SHARE, TIMES, Profile
+from amqpscope.tui.screens.dividers import DividedView, percent, share_height, share_width
 from amqpscope.tui.store import Scan, Store
 from amqpscope.tui.widgets.fieldtree import FieldTree
-from amqpscope.tui.widgets.framelist import TIMES, FrameList
+from amqpscope.tui.widgets.framelist import FrameList
 from amqpscope.tui.widgets.hex_view import HexView
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from textual.events import Resize
 
+TIME_WORDS = {
+    "relative": "since the first frame",
+    "delta": "since the frame above",
+    "utc": "of day, UTC",
+    "local": "of day, local time",
+}
 PAUSE = 0.04
 """Seconds for which the cursor rests before its frame is shown in full."""
 SLOW = 0.15
@@ -36,7 +43,7 @@ LOW = 14
 """Lines below which there is room for one pane only."""
 
 
-class FramesView(View):
+class FramesView(DividedView):
     """List, tree and hex."""
 
     DEFAULT_CSS = """
@@ -65,9 +72,16 @@ class FramesView(View):
         Binding("shift+tab", "pane(-1)", "Previous pane", show=False),
         Binding("backslash", "whole", "Maximize", show=True),
         Binding("t", "times", "Time", show=True),
+        Binding("ctrl+t", "reference", "Count times from this frame", show=False),
         Binding("b", "body", "Body", show=True),
-        Binding("e", "export('body')", "Export the body of this message", show=False),
-        Binding("E", "export('bodies')", "Export the bodies of all frames shown", show=False),
+        Binding("e", "ask_for('body')", "Export the body of this message", show=False),
+        Binding("E", "ask_for('bodies')", "Export the bodies of all frames shown", show=False),
+        Binding("v", "ask_for('columns')", "Columns: choose, order and size them", show=False),
+        Binding("V", "ask_for('colours')", "Colours of frames, by filters", show=False),
+        Binding("plus", "grow(5)", "Larger list (or drag the line)", show=False),
+        Binding("minus", "grow(-5)", "Smaller list", show=False),
+        Binding("greater_than_sign", "widen(5)", "Wider fields", show=False),
+        Binding("less_than_sign", "widen(-5)", "Wider octets", show=False),
     ]
 
     def __init__(self, store: Store, *, id: str) -> None:
@@ -86,7 +100,7 @@ class FramesView(View):
 
     def compose(self) -> ComposeResult:
         """The three panes."""
-        yield FrameList(self.store, self.scope.marks, id="list")
+        yield FrameList(self.store, self.scope.marks, self.scope.profile, id="list")
         with Container(id="below"):
             yield FieldTree(id="tree")
             yield HexView(id="octets")
@@ -111,6 +125,50 @@ class FramesView(View):
         self.set_class(event.size.width >= SIDE_BY_SIDE, "wide")
         self.set_class(event.size.width >= WIDEST, "widest")
         self.set_class(event.size.height < LOW, "low")
+
+    # -- sizes --------------------------------------------------------------------------------
+
+    def apply(self, profile: Profile) -> None:
+        """Look as a profile says."""
+        self.frames.use(profile)
+        share_height(self.frames, self.query_one("#below"), profile.list_share)
+        if profile.fields_share:
+            share_width(self.fields, self.octets, profile.fields_share)
+
+    def divider_at(self, x: int, y: int) -> str:
+        """The line above the fields, or the column before the octets."""
+        below, octets = self.query_one("#below"), self.octets
+        if below.display and y == below.region.y:
+            return "list"
+        beside = octets.display and self.fields.display and below.region.contains(x, y)
+        return "fields" if beside and x == octets.region.x else ""
+
+    def move_divider(self, name: str, x: int, y: int) -> None:
+        """Size the list, or the fields."""
+        profile, area = self.scope.profile, self.region
+        if name == "list":
+            profile.list_share = percent(y, area.y, area.height, LIST_SHARE[1:])
+        else:
+            profile.fields_share = percent(x, area.x, area.width, FIELDS_SHARE[1:])
+        self.apply(profile)
+
+    def dropped(self) -> None:
+        """Keep the sizes."""
+        self.scope.looks.change()
+
+    def action_grow(self, more: int) -> None:
+        """Give the list more or less of the height."""
+        profile = self.scope.profile
+        profile.list_share = percent(profile.list_share + more, 0, 100, LIST_SHARE[1:])
+        self.scope.looks.change()
+
+    def action_widen(self, more: int) -> None:
+        """Give the fields more or less of the width."""
+        profile = self.scope.profile
+        now = percent(self.octets.region.x, self.region.x, self.region.width, FIELDS_SHARE[1:])
+        share = profile.fields_share or now
+        profile.fields_share = percent(share + more, 0, 100, FIELDS_SHARE[1:])
+        self.scope.looks.change()
 
     # -- what the application reports ---------------------------------------------------------
 
@@ -308,8 +366,8 @@ class FramesView(View):
         elif number:
             self.run_worker(partial(self.find_body, number), thread=True, group="body")
 
-    def action_export(self, kind: str) -> None:
-        """Ask where to write one body, or those of all frames shown."""
+    def action_ask_for(self, kind: str) -> None:
+        """Ask where to write bodies, for columns, or for colours."""
         self.scope.asking.ask(kind)
 
     def find_body(self, number: int) -> None:
@@ -329,8 +387,16 @@ class FramesView(View):
 
     def action_times(self) -> None:
         """Show times since the start, since the frame before, or of the day."""
+        scope = self.scope
+        profile = scope.profile
+        profile.times = TIMES[(TIMES.index(profile.times) + 1) % len(TIMES)]
+        scope.looks.change()
+        scope.announce(f"times {TIME_WORDS[profile.times]}")
+
+    def action_reference(self) -> None:
+        """Count times from the selected frame, or from the first again."""
         frames = self.frames
-        frames.times = (frames.times + 1) % len(TIMES)
+        frames.reference = 0 if frames.reference == frames.number else frames.number
         frames.forget()
-        said = ("since the first frame", "since the frame above", "of day, UTC")
-        self.scope.announce(f"times {said[frames.times]}")
+        since = f"frame {frames.reference}" if frames.reference else "the first frame"
+        self.scope.announce(f"times count from {since}")

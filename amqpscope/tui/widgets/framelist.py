@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -17,6 +17,10 @@ from amqpscope.findings import Finding
 from amqpscope.protocols.words import printable
 from amqpscope.report.columns import cut, wrap
 from amqpscope.report.text import ARROWS, NARROW
+from amqpscope.tui.colours import COLOURS
+from amqpscope.tui.columns import OWN, SUMMARY, USUAL_WIDTH, Column
+from amqpscope.tui.profiles import TIMES, Profile
+from amqpscope.tui.row_values import NOTHING, RowAsker
 from amqpscope.tui.step_cache import Row
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
@@ -24,8 +28,8 @@ if TYPE_CHECKING:
     from amqpscope.tui.bookmarks import Bookmarks
     from amqpscope.tui.store import Store
 
-RELATIVE, DELTA, ABSOLUTE = range(3)
-TIMES: Final = ("time", "delta", "UTC")
+RELATIVE, DELTA, UTC_TIME, LOCAL_TIME = TIMES
+TITLES: Final = {RELATIVE: "time", DELTA: "delta", UTC_TIME: "UTC", LOCAL_TIME: "local time"}
 SIGNS: Final = {"error": "✗", "refusal": "⊘", "warning": "!", "info": "i"}
 """How findings, and what a peer refuses, are marked; the gravest first."""
 AGAIN: Final = "↻"
@@ -36,6 +40,10 @@ KINDS: Final = (
     "malformed", "header", "empty", "open", "begin", "attach", "flow", "transfer", "disposition",
     "detach", "end", "close", "sasl",
 )  # fmt: skip
+NUMBERS: Final = ("frame", "time", "connection", "channel")
+"""Columns whose text is at the right."""
+COLOURED: Final = ("name", SUMMARY)
+"""Columns that have the colour of the frame's kind."""
 SHIFT: Final = 20
 USUAL_NAME: Final = 15
 NARROW_NAME: Final = 16
@@ -50,6 +58,7 @@ class FrameList(VirtualList):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"frame--{kind}" for kind in KINDS),
         *(f"frame--{severity}" for severity in SIGNS),
+        *(f"frame--{colour}" for colour in COLOURS),
         "frame--found",
         "frame--held",
         "frame--mark",
@@ -71,6 +80,13 @@ class FrameList(VirtualList):
         & > .frame--mark { color: $text-accent; text-style: bold; }
         & > .frame--held { color: $text-accent; text-style: bold reverse; }
         & > .frame--found { text-style: underline; }
+        & > .frame--red { color: $text-error; }
+        & > .frame--yellow { color: $text-warning; }
+        & > .frame--green { color: $text-success; }
+        & > .frame--blue { color: $text-primary; }
+        & > .frame--purple { color: $text-secondary; }
+        & > .frame--pink { color: $text-accent; }
+        & > .frame--grey { color: $faint; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -82,10 +98,14 @@ class FrameList(VirtualList):
     class Steered(Message):
         """The user has moved the cursor."""
 
-    def __init__(self, store: Store, marks: Bookmarks, *, id: str | None = None) -> None:
+    def __init__(
+        self, store: Store, marks: Bookmarks, profile: Profile, *, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self.store = store
         self.marks = marks
+        self.profile = profile
+        self.asker = RowAsker(store, self.redraw_soon)
         self.matches: array[int] | None = None
         """The frames that a filter lets pass; None: all."""
         self.found: array[int] | None = None
@@ -94,7 +114,8 @@ class FrameList(VirtualList):
         """Of a proxy: where to point a client, and why that would not help now."""
         self.held: frozenset[int] = frozenset()
         """Those that a proxy holds."""
-        self.times = RELATIVE
+        self.reference = 0
+        """The frame that times count from; 0: the first."""
         self.shift = 0
         """Characters of the last column that are out of sight at the left."""
 
@@ -131,7 +152,8 @@ class FrameList(VirtualList):
         number = self.number_at(index)
         found = self.store.findings.count_at(number)
         held = number in self.held
-        return (number, found, self.marks.sign(number), self.is_found(number), held)
+        known = self.asker.values(number) is not None
+        return (number, found, self.marks.sign(number), self.is_found(number), held, known)
 
     def is_found(self, number: int) -> bool:
         """Whether a search has found a frame."""
@@ -140,59 +162,96 @@ class FrameList(VirtualList):
         place = bisect_left(self.found, number)
         return place < len(self.found) and self.found[place] == number
 
-    def widths(self, width: int) -> tuple[int, int, int, int]:
-        """Columns for number, time, link and name."""
-        digits = max(5, len(str(self.store.count)))
-        wide = width >= NARROW
-        time = (11 if wide else 9) if self.times != ABSOLUTE else 15 if wide else 12
-        link = 20 if wide else 10 if width >= NARROWEST else 0
-        name = 15 if wide else 11
+    def use(self, profile: Profile) -> None:
+        """Look as a profile says."""
+        self.profile = profile
+        self.asker.choose(profile.columns, profile.colours)
+        self.forget()
+
+    def redraw_soon(self) -> None:
+        """From a thread: rows are known that could not be shown yet."""
+        self.call_later(self.refresh)
+
+    def widths(self, width: int) -> list[tuple[Column, int]]:
+        """The columns that are shown, and how wide each is; the summary has what is left."""
+        found = [
+            (column, column.width or self.usual_width(column, width))
+            for column in self.profile.columns
+        ]
+        found = [(column, room) for column, room in found if room or column.name == SUMMARY]
+        left = max(0, width - 2 - len(found) + 1 - sum(room for _, room in found))
+        return [(column, room or left) for column, room in found]
+
+    def usual_width(self, column: Column, width: int) -> int:
+        """How wide a column is that nobody has sized; 0: it has no place, or what is left."""
+        wide, times = width >= NARROW, self.profile.times
         longest = self.store.name_width
-        if longest > USUAL_NAME:
-            name = longest if wide else NARROW_NAME
-        return digits, time, link, name
+        day = times in (UTC_TIME, LOCAL_TIME)
+        return {
+            "frame": max(5, len(str(self.store.count))),
+            "time": (11 if wide else 9) if not day else 15 if wide else 12,
+            "connection": 3,
+            "from": 3,
+            "channel": 3,
+            "link": 20 if wide else 10 if width >= NARROWEST else 0,
+            "name": (longest if wide else NARROW_NAME) if longest > USUAL_NAME else
+                    15 if wide else 11,
+            SUMMARY: 0,
+        }.get(column.name, USUAL_WIDTH)  # fmt: skip
 
     def head_line(self, y: int, width: int) -> list[Segment]:
         """The names of the columns."""
-        digits, time, link, name = self.widths(width)
-        where = f"{'link':{link}} " if link else ""
-        text = (
-            f"  {'frame':>{digits}} {TIMES[self.times]:>{time}} con      ch "
-            f"{where}{'name':{name}} summary"
-        )
-        return [Segment(text)]
+        titles = []
+        for column, room in self.widths(width):
+            title = OWN.get(column.name, column.name)
+            if len(title) > room:
+                title = title.rpartition(".")[2]
+            if column.name == "time":
+                title = TITLES[self.profile.times]
+                if self.profile.times == RELATIVE and self.reference:
+                    title = f"since {self.reference}"
+            titles.append(placed(title, room, column.name in NUMBERS))
+        return [Segment("  " + " ".join(titles))]
 
     def line(self, index: int, width: int) -> list[Segment]:
         """One frame."""
         number = self.number_at(index)
         row = self.store.row(number)
-        digits, time, link, name = self.widths(width)
-        kind = self.style_of(f"frame--{row.kind}" if row.kind in KINDS else "")
+        values = self.asker.values(number)
+        said = values or NOTHING
+        colour = said.colour or (row.kind if row.kind in KINDS else "")
+        kind = self.style_of(f"frame--{colour}" if colour else "")
         if self.is_found(number):
             kind += self.style_of("frame--found")
-        channel = "" if row.channel is None else str(row.channel)
-        place = (
-            f"{number:>{digits}} {self.time(index, row):>{time}} "
-            f"{row.connection:3} {ARROWS[row.sender]} {channel:>3} "
-        )
-        words = broken_rules(row.findings) + row.text
-        if row.faults:
-            words = f"[{row.faults}] {words}"
-        said = row.name if cell_len(row.name) <= name else cut(row.name, name)
-        return [
-            self.sign(row),
-            Segment(self.marks.sign(number), self.style_of("frame--mark")),
-            Segment(place),
-            Segment(set_cell_size(shorten_middle(row.place, link), link) + " " if link else ""),
-            Segment(set_cell_size(said, name) + " ", kind),
-            Segment(set_cell_size(words[self.shift :], max(0, self.left(width))), kind),
-        ]
+        segments = [self.sign(row), Segment(self.marks.sign(number), self.style_of("frame--mark"))]
+        for column, room in self.widths(width):
+            if column.field is None:
+                text = self.own_text(column.name, index, row, room)
+            else:
+                text = "…" if values is None else said.fields.get(column.name, "")
+            shown = placed(text, room, column.name in NUMBERS)
+            painted = said.colour or column.name in COLOURED
+            segments += [Segment(shown, kind if painted else None), Segment(" ")]
+        return segments
 
-    def left(self, width: int) -> int:
-        """Columns for the summary."""
-        digits, time, link, name = self.widths(width)
-        gone = 2 + digits + 1 + time + 1 + 3 + 1 + 3 + 1 + 3 + 1 + name + 1
-        return width - gone - (link + 1 if link else 0)
+    def own_text(self, name: str, index: int, row: Row, room: int) -> str:
+        """What stands in a column that is not of a field."""
+        if name == "frame":
+            return str(row.number)
+        if name == "time":
+            return self.time(index, row)
+        if name == "connection":
+            return str(row.connection)
+        if name == "from":
+            return ARROWS[row.sender]
+        if name == "channel":
+            return "" if row.channel is None else str(row.channel)
+        if name == "link":
+            return shorten_middle(row.place, room)
+        if name == "name":
+            return row.name
+        words = broken_rules(row.findings) + row.text
+        return (f"[{row.faults}] {words}" if row.faults else words)[self.shift :]
 
     def empty_line(self, y: int, width: int) -> list[Segment]:
         """Why there is nothing to see."""
@@ -235,13 +294,14 @@ class FrameList(VirtualList):
 
     def time(self, index: int, row: Row) -> str:
         """When a frame passed, as it is wanted."""
-        moment = row.time
+        moment, times = row.time, self.profile.times
         wide = self.view.width >= NARROW
-        if self.times == ABSOLUTE:
-            stamp = datetime.fromtimestamp(moment // 10**9, UTC).strftime("%H:%M:%S")
+        if times in (UTC_TIME, LOCAL_TIME):
+            zone = UTC if times == UTC_TIME else None
+            stamp = datetime.fromtimestamp(moment // 10**9, zone).strftime("%H:%M:%S")
             return f"{stamp}.{moment % 10**9:09}"[: 15 if wide else 12]
-        before = self.store.start
-        if self.times == DELTA:
+        before = self.store.record(self.reference).time if self.reference else self.store.start
+        if times == DELTA:
             previous = self.number_at(index - 1)
             before = self.store.record(previous).time if previous else moment
         return f"{(moment - before) / 1e9:.{6 if wide else 4}f}"
@@ -254,6 +314,13 @@ class FrameList(VirtualList):
         """Move the text of the last column."""
         self.shift = max(0, self.shift + way * SHIFT)
         self.forget()
+
+
+def placed(text: str, room: int, right: bool) -> str:
+    """A text in a column: cut with an ellipsis where it is too long."""
+    shown = text if len(text) <= room and text.isascii() else cut(text, room) if room else ""
+    gap = " " * (room - cell_len(shown))
+    return gap + shown if right else shown + gap
 
 
 def broken_rules(found: list[Finding]) -> str:

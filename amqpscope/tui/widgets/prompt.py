@@ -28,6 +28,8 @@ FILTERS: Final = {
 """Questions for a filter, with what is said of one that is right."""
 FAULT: Final = "fault"
 ACT: Final = "act"
+COLUMNS: Final = "columns"
+COLOURS: Final = "colours"
 USUAL: Final = (
     "transfer", "disposition", "flow", "attach", "detach", "begin", "end", "open", "close",
     "basic", "channel", "connection", "finding", "link", "from", "settled", "delivery",
@@ -275,6 +277,14 @@ def find_error(kind: str, text: str) -> FilterError | None:
             from amqpscope.proxy.faults.parser import parse_fault, read_decision
 
             parse_fault(text) if kind == FAULT else read_decision(text)
+        elif kind == COLUMNS:
+            from amqpscope.tui.columns import parse_columns
+
+            parse_columns(text)
+        elif kind == COLOURS:
+            from amqpscope.tui.colours import parse_rules
+
+            parse_rules(text)
     except FilterError as error:
         return error
     return None

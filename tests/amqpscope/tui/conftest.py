@@ -14,8 +14,10 @@ PATIENCE = 30
 
 
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch):
-    """Nothing of the user's terminal settings changes what is drawn."""
+def plain_environment(monkeypatch, tmp_path_factory):
+    """Nothing of the user's terminal and profiles changes what is drawn."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
     for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_ANIMATIONS"):
         monkeypatch.delenv(name, raising=False)
 
@@ -68,10 +70,11 @@ def drive():
         status = options.pop("status", None)
         place = options.pop("place", "")
         remote = options.pop("remote", None)
+        profile = options.pop("profile", None)
 
         async def main():
             store = Store(ReaderProcess(Source(str(path), **options)))
-            shown = {"where": where, "status": status, "place": place}
+            shown = {"where": where, "status": status, "place": place, "profile": profile}
             app = ProxyScope(store, remote, **shown) if remote else Scope(store, **shown)
             async with app.run_test(size=size) as pilot:
                 driver = Driver(app, pilot)
