@@ -296,14 +296,20 @@ class Pcapng(Format):
             self._comment(data, behind, end, out[count])
 
     def _comment(self, data: bytes, at: int, end: int, segment: Segment) -> None:
-        """What we have noted about a packet; comments of others say nothing to us."""
-        code, length = self._pair.unpack_from(data, at)
-        if code != COMMENT or length > end - at - 4 or data[at + 4 : at + 14] != OUR_COMMENT:
-            return
-        text = data[at + 4 : at + 4 + length].decode("utf-8", "replace")
-        if text == COPY or text.startswith(FAULT) or text.startswith(CARRIER):
-            segment.comment = text
-            segment.flags |= MARKED
+        """What a proxy of ours, or a person, has noted about a packet."""
+        while at + 4 <= end:
+            code, length = self._pair.unpack_from(data, at)
+            if code == 0 or length > end - at - 4:
+                return
+            if code == COMMENT:
+                text = data[at + 4 : at + 4 + length].decode("utf-8", "replace")
+                ours = data[at + 4 : at + 14] == OUR_COMMENT
+                if ours and (text == COPY or text.startswith((FAULT, CARRIER))):
+                    segment.comment = text
+                    segment.flags |= MARKED
+                else:
+                    self.packets.comment(segment.packet, text)
+            at += 4 + (length + 3 & ~3)
 
     def _obsolete_packet(self, data: bytes, at: int, end: int, out: list[Segment]) -> None:
         _enough(at, end, 28, "a packet block")

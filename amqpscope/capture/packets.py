@@ -49,6 +49,11 @@ def _u32(data: bytes, at: int) -> int:
     return data[at] << 24 | data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
 
 
+MAX_COMMENTS: Final = 10_000
+MAX_COMMENT: Final = 10_000
+"""Comments that are kept of a capture, and characters of each."""
+
+
 class Packets:
     """Takes packets apart and counts those that are of no use."""
 
@@ -57,6 +62,8 @@ class Packets:
         self.skipped: dict[str, int] = {}
         self.notes: list[str] = []
         """What the user should know about packets that were left out, a line each."""
+        self.comments: list[tuple[int, str]] = []
+        """What people have noted about packets, by their numbers, as far as it is kept."""
         self._fragments = Fragments()
 
     def skip(self, reason: str) -> None:
@@ -67,6 +74,11 @@ class Packets:
         """Tell the user something, once."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def comment(self, packet: int, text: str) -> None:
+        """Keep what somebody has noted about a packet."""
+        if text and len(self.comments) < MAX_COMMENTS:
+            self.comments.append((packet, text[:MAX_COMMENT]))
 
     def segment(
         self, link: int, time: int, data: bytes, at: int, end: int, wire_end: int

@@ -100,6 +100,11 @@ class Capture:
         return self._packets.notes
 
     @property
+    def comments(self) -> list[tuple[int, str]]:
+        """What people have noted about packets, by their numbers."""
+        return self._packets.comments
+
+    @property
     def position(self) -> int:
         """Octets of the file read so far; of a rotated capture those of all its files."""
         return self._octets_before + (0 if self._source is None else self._source.position)

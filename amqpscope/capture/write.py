@@ -20,6 +20,8 @@ _ETHERNET: Final = 1
 _PSH: Final = 0x08
 _MACS: Final = (b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01", b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02")
 """Destination and source, by who sends."""
+LONGEST_COMMENT: Final = 60_000
+"""Octets of a comment: its length has two octets."""
 SEGMENT: Final = 65_000
 """Octets of payload in one packet: below what IPv4 can count."""
 
@@ -38,19 +40,13 @@ class CaptureWriter:
     def packet(self, time: int, data: bytes, missing: int = 0) -> None:
         """One packet; the time in nanoseconds since the Unix epoch."""
         padding = -len(data) % 4
-        options = _comment(self.comment) if self.comment else b""
+        options = comment_option(self.comment)
         self.comment = ""
         size = 32 + len(data) + padding + len(options)
         high, low, length = time >> 32, time & 0xFFFFFFFF, len(data)
         head = _PACKET.pack(6, size, 0, high, low, length, length + missing)
         self.file.write(b"".join((head, data, bytes(padding), options, struct.pack("<I", size))))
         self.packets += 1
-
-
-def _comment(text: str) -> bytes:
-    """The options of a packet with a comment."""
-    words = text.encode()
-    return struct.pack("<HH", 1, len(words)) + words + bytes(-len(words) % 4) + bytes(4)
 
 
 class Conversation:
@@ -74,14 +70,23 @@ class Conversation:
         self.seq[1] += 1
         self.segment(0, time, ACK, b"", self.seq[1])
 
-    def data(self, sender: int, time: int, octets: bytes, unseen: int = 0) -> None:
-        """Octets; `unseen` of the partner's newest had not arrived at the sender."""
-        self.send(sender, time, octets, self.seq[1 - sender] - unseen)
+    def data(
+        self, sender: int, time: int, octets: bytes, unseen: int = 0, comment: str = ""
+    ) -> None:
+        """Octets; `unseen` of the partner's newest had not arrived at the sender.
 
-    def send(self, sender: int, time: int, octets: bytes, acknowledged: int) -> None:
+        The comment goes on the last packet, which completes what the octets are.
+        """
+        self.send(sender, time, octets, self.seq[1 - sender] - unseen, comment)
+
+    def send(
+        self, sender: int, time: int, octets: bytes, acknowledged: int, comment: str = ""
+    ) -> None:
         """Octets, with what their sender acknowledges."""
         for at in range(0, len(octets), SEGMENT):
             part = octets[at : at + SEGMENT]
+            if comment and at + SEGMENT >= len(octets):
+                self.writer.comment = comment
             self.segment(sender, time, ACK | _PSH, part, acknowledged)
             self.seq[sender] += len(part)
 
@@ -115,6 +120,15 @@ class Conversation:
         kind = 0x0800 if len(self.addresses[0]) == 4 else 0x86DD
         ethernet = _MACS[sender] + struct.pack(">H", kind)
         self.writer.packet(time, b"".join((ethernet, head, tcp, payload)), missing)
+
+
+def comment_option(text: str) -> bytes:
+    """A comment as the options of a block; none where there is no text."""
+    if not text:
+        return b""
+    octets = text.encode("utf-8", "replace")[:LONGEST_COMMENT]
+    padding = bytes(-len(octets) % 4)
+    return struct.pack("<HH", 1, len(octets)) + octets + padding + bytes(4)
 
 
 def packed(address: str) -> bytes:

@@ -25,6 +25,7 @@ from amqpscope.tui.bookmarks import Bookmarks
 from amqpscope.tui.goto import GotoProvider
 from amqpscope.tui.help import Help, commands, groups
 from amqpscope.tui.keys import KEYS
+from amqpscope.tui.leaving import Leaving
 from amqpscope.tui.looks import Looks
 from amqpscope.tui.profiles import Profile
 from amqpscope.tui.prompts import PromptActions
@@ -95,6 +96,7 @@ class Scope(App[int]):
         self.warning = ""
         """What is to be said when the screen opens."""
         self.looks = Looks(self)
+        self.leaving = Leaving(self)
         self.tracing: MessageSearch | None = None
         """Finds the message of a frame, once that was asked for."""
         self.following = store.source.follow
@@ -135,6 +137,10 @@ class Scope(App[int]):
     def on_ready(self) -> None:
         """All parts are there: begin to look for what is new."""
         self.looks.apply()
+        try:
+            self.marks.read_beside(self.store.source.path)
+        except (OSError, ValueError) as error:
+            self.warning = self.warning or f"the notes beside the capture: {error}"
         if self.warning:
             self.announce(self.warning, bad=True)
         if self.where:
@@ -160,9 +166,13 @@ class Scope(App[int]):
         if not self.is_running or not self.frames.is_attached:
             return  # it is being closed
         if self.terminal is not None and self.terminal.poll(0):
+            if self.marks.changed:
+                self.leaving.keep()
             self.exit(0)  # it is gone, and nobody looks any more
             return
         changed = self.store.update()
+        if self.marks.update(self.store):
+            self.frames.frames.forget()
         number = int(self.store.status.get("file", 0))
         if self.begun is not None and number != self.file:
             self.file = number
@@ -394,12 +404,12 @@ class Scope(App[int]):
             self.announce("q again ends the proxy")
             self.set_timer(TELL, self.stay)
             return
-        self.exit(0)
+        self.leaving.leave(0)
 
     def action_capture(self, way: int) -> None:
         """Go on with another capture."""
         if self.place:
-            self.exit(way)
+            self.leaving.leave(way)
         else:
             self.announce("only one capture was given")
 

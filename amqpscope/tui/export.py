@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.tui.bookmarks import Bookmarks
 from amqpscope.tui.store import Store
 from amqpscope.wording import reason_of
 
@@ -14,8 +15,8 @@ BEGIN = (1001, 2001)
 """The sequence numbers of each peer's first octet."""
 
 
-def write_frames(store: Store, numbers: Iterable[int], path: str) -> int:
-    """Write some frames as pcapng; returns how many.
+def write_frames(store: Store, marks: Bookmarks, numbers: Iterable[int], path: str) -> int:
+    """Write some frames as pcapng, with the notes on them; returns how many.
 
     Each keeps its time and its place in its stream, so that what is left out between two frames is
     seen as missing and not taken for something that the peers did not send.
@@ -36,7 +37,8 @@ def write_frames(store: Store, numbers: Iterable[int], path: str) -> int:
                         talk.open(record.time)
                     talks[record.connection] = talk
                 talk.seq[record.sender] = BEGIN[record.sender] + record.offset
-                talk.data(record.sender, record.time, store.files.octets(record))
+                octets, comment = store.files.octets(record), marks.comment(number)
+                talk.data(record.sender, record.time, octets, comment=comment)
                 talk.seq[record.sender] += record.missing
                 count += 1
         os.replace(partial, path)
@@ -47,12 +49,14 @@ def write_frames(store: Store, numbers: Iterable[int], path: str) -> int:
     return count
 
 
-def save_frames(store: Store, numbers: Iterable[int], path: Path) -> tuple[str, bool]:
+def save_frames(
+    store: Store, marks: Bookmarks, numbers: Iterable[int], path: Path
+) -> tuple[str, bool]:
     """Write some frames to a new file; returns what to say of it, and whether it went well."""
     try:
         if path.exists():
             raise FileExistsError(17, "there is such a file already")
-        count = write_frames(store, numbers, str(path))
+        count = write_frames(store, marks, numbers, str(path))
     except OSError as error:
         return f"{path}: cannot be written: {reason_of(error)}", False
     return f"{count:,} frames written to {path}", True

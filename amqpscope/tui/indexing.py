@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Final
@@ -76,6 +77,10 @@ class Indexer:
         """When connections were over, and how they ended."""
         self.changed: set[int] = set()
         self.spanned = 0.0
+        self.comments: deque[tuple[int, str]] = deque()
+        """What people have noted about packets whose frames are to come."""
+        self.commented = 0
+        """Comments of the capture that were taken."""
         self.position = 0
         """The end of `pieces`."""
         self.pieces: list[bytes] = []
@@ -175,6 +180,10 @@ class Indexer:
                 frame.packet, frame.unit.channel, frame.sender, flags,
             )
         )  # fmt: skip
+        while self.comments and self.comments[0][0] <= frame.packet:
+            packet, text = self.comments.popleft()
+            said = text if packet == frame.packet else f"(packet {packet}) {text}"
+            self.facts.append({"comment": frame.number, "text": said})
         refused = refusal(step)
         if refused is not None:
             words, meaning = refused.full, refused.meaning
@@ -312,6 +321,8 @@ class Indexer:
         parent = os.getppid()
         with Pieces(self.given, follow=follow, keylogs=keylogs, server_ports=ports) as pieces:
             for batch in pieces:
+                self.comments.extend(pieces.capture.comments[self.commented :])
+                self.commented = len(pieces.capture.comments)
                 for piece in batch:
                     self.take(piece)
                     if time.monotonic() - self.flushed > PAUSE:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from amqpscope.tui.body_export import EXPORTS
 from amqpscope.tui.export import save_frames
 from amqpscope.tui.goto import place
+from amqpscope.tui.leaving import KEEP
 from amqpscope.tui.looks import QUESTIONS
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class PromptActions:
             question, text = f"note on frame {scope.frame}:", scope.marks.notes.get(scope.frame, "")
         else:
             count = scope.frames.frames.count
-            hint = f"{count:,} frames as pcapng, with any credentials that are in them"
+            hint = f"{count:,} frames as pcapng with their notes, and any credentials in them"
             text = f"{Path(scope.store.source.path).stem}-saved.pcapng"
         scope.prompt.ask(kind, question, text, hint)
 
@@ -62,8 +63,11 @@ class PromptActions:
         elif kind == "note" and scope.frame:
             scope.marks.write(scope.frame, text)
             scope.frames.frames.forget()
+            scope.frames.show_again()
         elif kind == "goto":
             self.go_to(text)
+        elif kind == KEEP:
+            scope.leaving.answered(text)
         elif kind == "save" and text:
             self.save(text)
         elif kind.startswith(LADDER) and text:
@@ -87,7 +91,10 @@ class PromptActions:
         numbers = range(1, frames.count + 1) if frames.matches is None else frames.matches[:]
 
         def write() -> None:
-            said, well = save_frames(scope.store, numbers, Path(text).expanduser())
+            path = Path(text).expanduser()
+            said, well = save_frames(scope.store, scope.marks, numbers, path)
+            if well and frames.matches is None:
+                scope.marks.changed = False  # all notes are in that file
             scope.call_from_thread(scope.announce, said, bad=not well)
 
         scope.run_worker(write, thread=True)

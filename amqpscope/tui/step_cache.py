@@ -93,6 +93,8 @@ class StepCache:
         self.faults: dict[int, list[tuple[str, str]]] = {}
         """The faults of a proxy that acted, by frame."""
         self.refusals = RefusalIndex(files.facts)
+        self.comments: list[tuple[int, str]] = []
+        """What the capture itself notes about frames."""
         self.cache: OrderedDict[int, Step] = OrderedDict()
 
     def update(self, budget: float = BUDGET) -> bool:
@@ -117,6 +119,8 @@ class StepCache:
             self.cache.pop(frame, None)
         elif "faults" in fact:
             self.faults[fact["frame"]] = [(name, action) for name, action in fact["faults"]]
+        elif "comment" in fact:
+            self.comments.append((fact["comment"], fact["text"]))
         elif "refusal" in fact:
             self.refusals.add(line)
         elif "note" in fact:

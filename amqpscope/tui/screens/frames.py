@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.timer import Timer
 
+from amqpscope.protocols.words import escaped
 from amqpscope.tui.body_export import completing_step
 from amqpscope.tui.fields import Field, Picture, picture
 from amqpscope.tui.profiles import FIELDS_SHARE, LIST_SHARE, TIMES, Profile
@@ -243,6 +244,11 @@ class FramesView(DividedView):
         else:
             self.paint(self.painted(number))
 
+    def show_again(self) -> None:
+        """Show the frame at the cursor again: there is something new about it."""
+        self.shown = (0, 0)
+        self.detail()
+
     def has_large_message(self, number: int) -> bool:
         """Whether a frame completes a message whose body takes a while to read."""
         return len(self.store.step(number).event.message or b"") > LARGE
@@ -260,7 +266,11 @@ class FramesView(DividedView):
 
     def painted(self, number: int) -> Picture:
         """What is to be seen of a frame."""
-        return picture(self.store.step(number), show_secrets=self.store.source.show_secrets)
+        found = picture(self.store.step(number), show_secrets=self.store.source.show_secrets)
+        note = self.scope.marks.notes.get(number)
+        if note:
+            found.fields.insert(1, Field(f"» {escaped(note)}", "note"))
+        return found
 
     def paint(self, found: Picture) -> None:
         """Show it, unless another is wanted by now."""

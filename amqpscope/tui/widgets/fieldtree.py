@@ -12,11 +12,11 @@ from amqpscope.report.columns import wrap
 from amqpscope.tui.fields import Field, Picture
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
-STYLES: Final = ("title", "error", "warning", "info", "null", "secret", "body", "label")
+STYLES: Final = ("title", "error", "warning", "info", "null", "secret", "body", "label", "note")
 SIGNS: Final = {"error": "✗ ", "warning": "! ", "info": "i "}
 
 
-BROKEN: Final = ("error", "warning")
+BROKEN: Final = ("error", "warning", "note")
 """Styles of lines that go on in the next where they are too long."""
 
 
@@ -45,6 +45,7 @@ class FieldTree(VirtualList):
         & > .field--secret { color: $dim; text-style: italic; }
         & > .field--body { color: $text-success; }
         & > .field--label { color: $dim; }
+        & > .field--note { color: $text-accent; text-style: bold; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
