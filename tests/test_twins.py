@@ -143,6 +143,7 @@ ELSEWHERE = (
     ("amqpscope/tui", "edit_frame fault_list interception", "amqpscope/tui/test_proxy_app.py"),
     ("amqpscope/tui", "bars connections", "amqpscope/tui/test_app.py"),
     ("amqpscope/tui", "leaving", "amqpscope/tui/test_bookmarks.py"),
+    ("amqpscope/tui", "web", "amqpscope/cli/test_web.py"),
     ("amqpscope/tui", "keys", "amqpscope/tui/test_help.py"),
     ("amqpscope/tui", "colours columns profiles row_values", "amqpscope/tui/test_looks.py"),
     ("amqpscope/tui", "message*", "amqpscope/tui/screens/test_messages.py"),

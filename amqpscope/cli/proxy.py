@@ -19,6 +19,7 @@ from amqpscope.cli.options import parse_filter
 from amqpscope.cli.output import UNREADABLE, ascii_alone, coloured, complain
 from amqpscope.cli.read import screen_wanted
 from amqpscope.cli.tls_options import make_tls, tls_options
+from amqpscope.cli.web import WEB, WEB_PORT, page_options
 from amqpscope.report.formats import FINDING_FORMATS
 
 if TYPE_CHECKING:
@@ -168,6 +169,8 @@ def parse_rotate(
 )
 @click.option("--config", metavar="FILE", help="Instead of the nearest amqpscope.toml.")
 @click.option("--no-tui", is_flag=True, help="Lines on standard output, also on a terminal.")
+@WEB_PORT
+@WEB
 @click.option(
     "--format",
     "--output-format",
@@ -213,6 +216,7 @@ def proxy(**options: Any) -> None:
     amqpscope proxy amqp://broker --write run.pcapng --rotate 100MB --keep 10
     amqpscope proxy amqp://broker --lint --fail-on warning -- pytest tests/
     amqpscope proxy amqp://one --listen :5673 --listen :5674=amqps://two
+    amqpscope proxy amqp://broker --web
 
     Let the client connect to 127.0.0.1:5673 instead of the broker. Everything passes unchanged,
     AMQP or not, and into a capture that Wireshark opens. It holds passwords and tokens as clients
@@ -239,7 +243,10 @@ def proxy(**options: Any) -> None:
     except (ConfigError, AddressError) as error:
         complain(str(error))
         sys.exit(UNREADABLE)
-    sys.exit(ProxyRun(settings, output, options["command"]).run())
+    run = ProxyRun(settings, output, options["command"])
+    if options["web"]:
+        run.page_options = page_options(options["web_port"], output)
+    sys.exit(run.run())
 
 
 def require_lint(options: dict[str, Any]) -> None:
@@ -342,7 +349,7 @@ def make_output(options: dict[str, Any]) -> ProxyOutput:
         options["where"],
         lint=options["lint"],
         temporary=not options["write"],
-        screen=not printed and screen_wanted(**how),
+        screen=not printed and not options["web"] and screen_wanted(**how),
         allow_empty=options["allow_empty"],
         command=bool(options["command"]),
         path=options["output"] or "",

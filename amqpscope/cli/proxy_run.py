@@ -56,6 +56,9 @@ class ProxyRun:
         self.settings = replace(settings, holdable=output.screen)
         self.output = output
         self.command = Command(command, resource.getrlimit(resource.RLIMIT_NOFILE))
+        self.page_options: tuple[str, ...] = ()
+        """How a browser is to show what passes; empty: it is not."""
+        self.page: Command | None = None
         self.out: TextIO = standard(output)
         self.child = 0
         """The process that analyses, while there is one."""
@@ -94,6 +97,7 @@ class ProxyRun:
         os.close(file)
         theirs.close()
         channel.serve(relay, partial(self.child_left, relay))
+        self.serve_page(relay)
         code = self.command.start(relay)
         if not code:
             relay.run()
@@ -106,10 +110,20 @@ class ProxyRun:
         for line in fault_counts(relay):
             complain(line)
         relay.recording.files.reading(NEVER)  # what waited for the analysis may go
+        if self.page is not None:
+            self.page.finish()
         self.tell_recording(relay)
         if self.output.scrub and relay.recording.packets:
             verdict = verdict or scrub_recording(relay.recording.files.first)
         return code or self.command.finish() or verdict
+
+    def serve_page(self, relay: Relay) -> None:
+        """Show the recording in a browser, if that is wanted."""
+        if self.page_options:
+            path = relay.recording.files.first
+            me = (sys.executable, "-m", "amqpscope", "read", *self.page_options, path)
+            self.page = Command(me, self.command.files)
+            self.page.start(relay)
 
     # The child
 

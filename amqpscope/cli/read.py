@@ -23,6 +23,7 @@ from amqpscope.cli.options import (
 )
 from amqpscope.cli.output import UNREADABLE, ascii_alone, complain, make_look, printing
 from amqpscope.cli.rings import choose
+from amqpscope.cli.web import WEB, WEB_PORT, is_served, serve_screen
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
@@ -40,6 +41,8 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
 @click.option("--follow", "-f", is_flag=True, help="Go on as the file grows, until Ctrl-C.")
 @NO_TUI
 @PROFILE
+@WEB_PORT
+@WEB
 @click.option(
     "--bodies",
     metavar="DIR",
@@ -53,6 +56,8 @@ def read(
     captures: tuple[str, ...],
     no_tui: bool,
     bodies: Path | None,
+    web: bool,
+    web_port: int,
     follow: bool,
     ring: bool,
     as_given: bool,
@@ -72,6 +77,7 @@ def read(
     amqpscope read --bodies out/ -Y 'link.address == "orders"' capture.pcapng
     amqpscope read --keylog keys.log tls.pcapng
     amqpscope read --ring recordings/
+    amqpscope read --web capture.pcapng
     tcpdump -i any -w - port 5672 | amqpscope read -
 
     Captures are pcap or pcapng, also packed with gzip, zstd or xz; - is standard input. With
@@ -92,6 +98,9 @@ def read(
         from amqpscope.cli.bodies import write_bodies
 
         code = write_bodies(found, wanted, bodies)
+        sys.exit(UNREADABLE if failed else code)
+    if web:
+        code = serve_screen(found, web_port, follow=follow)
         sys.exit(UNREADABLE if failed else code)
     screen = screen_wanted(tree=wanted.tree, octets=wanted.octets, no_tui=no_tui)
     code = show_screen(found, wanted) if screen else show(found, wanted)
@@ -153,6 +162,8 @@ def screen_wanted(*, tree: bool, octets: bool, no_tui: bool) -> bool:
     asked = source is not None and source is not click.core.ParameterSource.DEFAULT
     if no_tui or asked or tree or octets:
         return False
+    if is_served():
+        return True
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not ascii_alone()
 
 

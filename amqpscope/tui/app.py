@@ -105,7 +105,7 @@ class Scope(App[int]):
         """Why it ended, if it was not the user's wish."""
         self.message = ""
         self.asked_to_leave = False
-        self.terminal = hang_up_of(sys.__stdin__)
+        self.terminal = hang_up_of(sys.__stdin__, served=bool(constants.DRIVER))
         """Tells when the terminal is gone; None where there is none."""
         # Kept here, because asking the application for them looks at what lies on top only.
         self.tabs = Tabs(id="tabs")
@@ -152,6 +152,8 @@ class Scope(App[int]):
 
     def on_unmount(self) -> None:
         """Leave nothing behind."""
+        if constants.DRIVER and self.marks.changed and not self.leaving.forgotten:
+            self.leaving.keep()  # a page was closed, which asks nobody
         self.looking.close()
         self.store.close()
 

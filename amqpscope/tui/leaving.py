@@ -20,6 +20,8 @@ class Leaving:
         self.scope = scope
         self.way = 0
         """Where to go on: the next capture (1), the one before (-1), or nowhere (0)."""
+        self.forgotten = False
+        """The user does not want to keep the notes."""
 
     def leave(self, way: int) -> None:
         """Leave, or ask about notes first."""
@@ -43,6 +45,7 @@ class Leaving:
         if word in ("y", "yes") and not self.keep():
             return
         if word in ("y", "yes", "n", "no"):
+            self.forgotten = word in ("n", "no")
             scope.exit(self.way)
         else:
             scope.announce("still here: answer y or n", bad=True)

@@ -47,10 +47,15 @@ class Terminal(LinuxDriver):
         self._file: Any = LastingFile(self._file)
 
 
-def hang_up_of(terminal: TextIO | None) -> select.poll | None:
-    """Something to ask whether a terminal has been closed; None when it is no terminal."""
+def hang_up_of(terminal: TextIO | None, *, served: bool = False) -> select.poll | None:
+    """Something to ask whether a terminal has been closed; None when it is no terminal.
+
+    Where the screen is served to a browser, the server is asked about instead.
+    """
+    if terminal is None or terminal.closed:
+        return None
     # Not by isatty, which says no of a terminal that was closed before we came here.
-    if terminal is None or terminal.closed or not S_ISCHR(os.fstat(terminal.fileno()).st_mode):
+    if not served and not S_ISCHR(os.fstat(terminal.fileno()).st_mode):
         return None
     poll = select.poll()
     poll.register(terminal.fileno(), 0)  # a hang-up is reported in any case

@@ -151,3 +151,15 @@ def change(checked):
         return checked.findings[0]
 
     return put
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A real browser, started once for all tests; skipped where there is none."""
+    from kit.chromium import CHROMIUM, Browser
+
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    running = Browser(tmp_path_factory.mktemp("profile"))
+    yield running
+    running.close()

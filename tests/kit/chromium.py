@@ -1,5 +1,6 @@
 """A real browser without a window, driven over a pipe by its debugging protocol."""
 
+import base64
 import fcntl
 import json
 import os
@@ -96,8 +97,14 @@ class Browser:
     def press(self, key):
         """A key, down and up."""
         text = {"text": key} if len(key) == 1 else {}
+        if key == "Enter":
+            text = {"text": "\r", "windowsVirtualKeyCode": 13}
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def picture(self):
+        """How the page looks, as a PNG."""
+        return base64.b64decode(self.send("Page.captureScreenshot")["data"])
 
     def requests(self):
         """The addresses that the page asked for."""
