@@ -11,7 +11,7 @@ from textual.containers import Container
 from textual.timer import Timer
 
 from amqpscope.protocols.words import escaped
-from amqpscope.tui.body_export import completing_step
+from amqpscope.tui.body_export import EXPORTS, completing_step
 from amqpscope.tui.fields import Field, Picture, picture
 from amqpscope.tui.profiles import FIELDS_SHARE, LIST_SHARE, TIMES, Profile
 from amqpscope.tui.screens.dividers import DividedView, percent, share_height, share_width
@@ -375,6 +375,11 @@ class FramesView(DividedView):
             self.focus_pane(self.fields)
         elif number:
             self.run_worker(partial(self.find_body, number), thread=True, group="body")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where a proxy holds frames, their keys come before those of bodies."""
+        bodies = action == "ask_for" and parameters[0] in EXPORTS
+        return not (bodies and self.is_attached and self.frames.held)
 
     def action_ask_for(self, kind: str) -> None:
         """Ask where to write bodies, for columns, or for colours."""
