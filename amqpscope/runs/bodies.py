@@ -65,7 +65,7 @@ class BodyFiles:
         octets, suffix, masked = self.file_of(part)
         self.directory.mkdir(parents=True, exist_ok=True)
         try:
-            write_new(self.directory / f"{name}{suffix}", octets)
+            self.write_new(self.directory / f"{name}{suffix}", octets)
         except FileExistsError:
             self.left_alone += 1
             return
@@ -79,6 +79,16 @@ class BodyFiles:
             return part.octets, SUFFIXES.get(opened.undone[0], ".bin"), False
         return opened.octets, suffix_of(opened, part), opened.masked
 
+    def write_new(self, path: Path, octets: bytes) -> None:
+        """Write a file that is not there yet; half a file is not left behind."""
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            with os.fdopen(file, "wb") as out:
+                out.write(octets)
+        except OSError:
+            path.unlink()
+            raise
+
     def summary(self) -> str:
         """How many were written, on one line."""
         words = f"{self.written:,} {'body' if self.written == 1 else 'bodies'} written"
@@ -89,17 +99,6 @@ class BodyFiles:
         if self.masked:
             words += f"; secrets covered in {self.masked:,}"
         return words
-
-
-def write_new(path: Path, octets: bytes) -> None:
-    """Write a file that is not there yet; half a file is not left behind."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(file, "wb") as out:
-            out.write(octets)
-    except OSError:
-        path.unlink()
-        raise
 
 
 def safe_name(text: str) -> str:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Step
-from amqpscope.runs.bodies import BodyFiles, write_new
 from amqpscope.tui.replay import PieceIndex, Replay
 from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
+    from amqpscope.runs.bodies import BodyFiles
     from amqpscope.tui.app import Scope
     from amqpscope.tui.store import Store
 
@@ -33,6 +33,8 @@ class BodyExport:
 
     def files(self, directory: Path) -> BodyFiles:
         """Writes bodies of this capture."""
+        from amqpscope.runs.bodies import BodyFiles
+
         source = self.scope.store.source
         return BodyFiles(directory, source.path, show_secrets=source.show_secrets)
 
@@ -92,7 +94,7 @@ class BodyExport:
             files.take(self.step, True)
             return files.summary()
         octets, _, masked = files.file_of(parts[0])
-        write_new(path, octets)
+        files.write_new(path, octets)
         return f"{len(octets):,} octets written to {path}" + (", secrets covered" if masked else "")
 
     def write_many(self, path: Path, matches: array[int] | None) -> str:

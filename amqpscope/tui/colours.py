@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from amqpscope.filter.errors import FilterError
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the filter language takes a while to load, and no rules do not need it
     from amqpscope.analysis import Step
     from amqpscope.filter import Filter
 
@@ -43,7 +41,7 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
 
 def parse_rule(colour: str, where: str, text: str, start: int, behind: int) -> Rule:
     """One rule, whose colour and filter begin at these places of a text."""
-    from amqpscope.filter import compile_filter
+    from amqpscope.filter import FilterError, compile_filter
 
     if colour not in COLOURS:
         message = f"expected a colour: {', '.join(COLOURS)}"

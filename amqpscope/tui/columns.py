@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from amqpscope.filter.errors import FilterError
-from amqpscope.filter.field import Field, compile_field
+if TYPE_CHECKING:  # the filter language takes a while to load, and the usual columns do not need it
+    from amqpscope.filter.field import Field
 
 SUMMARY: Final = "summary"
 OWN: Final = {
@@ -50,6 +50,10 @@ def parse_columns(text: str) -> tuple[Column, ...]:
 
     Raises `FilterError`, which says where.
     """
+    if not text.strip():
+        return USUAL
+    from amqpscope.filter.errors import FilterError
+
     found: list[Column] = []
     for word in _WORD.finditer(text):
         sized = _WIDTH.fullmatch(word[0])
@@ -58,13 +62,16 @@ def parse_columns(text: str) -> tuple[Column, ...]:
             place = word.start() + sized.start(2)
             raise FilterError(text, place, len(sized[2]), f"expected a width of 1 to {WIDEST}")
         found.append(Column(name, width, field_named(name, text, word.start())))
-    return tuple(found) or USUAL
+    return tuple(found)
 
 
 def field_named(name: str, text: str, place: int) -> Field | None:
     """The field of a column; None: the list makes it itself."""
     if name in OWN:
         return None
+    from amqpscope.filter.errors import FilterError
+    from amqpscope.filter.field import compile_field
+
     try:
         return compile_field(name)
     except FilterError as error:

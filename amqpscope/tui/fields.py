@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from amqpscope.analysis import Step
-from amqpscope.insight.bodies import read_body
 from amqpscope.protocols.voice import Tree
 from amqpscope.protocols.words import escaped, printable
 from amqpscope.report.tree import caption, clock, cover_of, name_of, size_line
@@ -158,6 +157,8 @@ class _Painter:
         """The application data of a message as what its content-type says it is."""
         found: list[Field] = []
         for body in self.step.talk.voice.bodies(self.step.event, self.show_secrets):
+            from amqpscope.insight.bodies import read_body  # not before the first rows are shown
+
             octets, note = body.octets, ""
             if self.part < 0:  # it has no tree of its own
                 covered = [] if self.show_secrets else value_spans(octets)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from amqpscope.filter.errors import FilterError
 from amqpscope.tui.colours import Rule, parse_rules, rules_text
 from amqpscope.tui.columns import USUAL, Column, columns_text, parse_columns
 from amqpscope.wording import reason_of
@@ -107,8 +106,8 @@ def read_profile(name: str, values: dict[str, Any], path: Path) -> Profile:
     try:
         made.columns = parse_columns(text_of(values, "columns"))
         made.colours = parse_rules(text_of(values, "colours"))
-    except FilterError as error:
-        raise ProfileError(f"{path}: {error.message}") from None
+    except ValueError as error:
+        raise ProfileError(f"{path}: {getattr(error, 'message', error)}") from None
     times = text_of(values, "times")
     made.times = times if times in TIMES else TIMES[0]
     made.list_share = share_of(values, "list_share", LIST_SHARE)

@@ -114,6 +114,8 @@ class FrameList(VirtualList):
         """Of a proxy: where to point a client, and why that would not help now."""
         self.held: frozenset[int] = frozenset()
         """Those that a proxy holds."""
+        self._widths: tuple[object, list[tuple[Column, int]]] = ((), [])
+        """Widths of columns, and what they depend on: every line asks for them."""
         self.reference = 0
         """The frame that times count from; 0: the first."""
         self.shift = 0
@@ -174,13 +176,19 @@ class FrameList(VirtualList):
 
     def widths(self, width: int) -> list[tuple[Column, int]]:
         """The columns that are shown, and how wide each is; the summary has what is left."""
+        profile, digits = self.profile, len(str(self.store.count))
+        key = (width, digits, self.store.name_width, profile.times, profile.columns)
+        if key == self._widths[0]:
+            return self._widths[1]
         found = [
             (column, column.width or self.usual_width(column, width))
             for column in self.profile.columns
         ]
         found = [(column, room) for column, room in found if room or column.name == SUMMARY]
         left = max(0, width - 2 - len(found) + 1 - sum(room for _, room in found))
-        return [(column, room or left) for column, room in found]
+        found = [(column, room or left) for column, room in found]
+        self._widths = (key, found)
+        return found
 
     def usual_width(self, column: Column, width: int) -> int:
         """How wide a column is that nobody has sized; 0: it has no place, or what is left."""
