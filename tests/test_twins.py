@@ -23,6 +23,7 @@ ELSEWHERE = (
     ("amqpscope/cli", "trace", "amqpscope/cli/test_broker.py"),
     ("amqpscope/cli", "pipeline_tables", "amqpscope/spark/test_query.py"),
     ("amqpscope/cli", "pipeline", "amqpscope/spark/test_remote.py"),
+    ("amqpscope/cli", "pipeline_compare", "amqpscope/spark/test_report.py"),
     ("amqpscope/cli", "rules", "amqpscope/cli/test_lint.py"),
     ("amqpscope/cli", "tls_options", "amqpscope/proxy/test_tls_peers.py"),
     # The filter language is tested as a whole: by texts, and on real traffic.
@@ -123,11 +124,9 @@ ELSEWHERE = (
     ("amqpscope/spark", "__init__ outcome stages", "amqpscope/spark/test_job.py"),
     ("amqpscope/spark", "stream_numbering", "amqpscope/spark/test_follow.py"),
     ("amqpscope/spark", "delta", "amqpscope/spark/test_directory.py"),
-    (
-        "amqpscope/spark",
-        "cells deliveries gather messages minutes",
-        "amqpscope/spark/test_tables.py",
-    ),
+    ("amqpscope/spark", "cells deliveries gather", "amqpscope/spark/test_tables.py"),
+    ("amqpscope/spark", "messages minutes", "amqpscope/spark/test_tables.py"),
+    ("amqpscope/spark", "sides significance", "amqpscope/spark/test_compare.py"),
     ("amqpscope/spark", "numbering", "amqpscope/spark/test_parts.py"),
     ("amqpscope/spark", "records replay", "amqpscope/spark/test_shares.py"),
     ("amqpscope/spark", "state_classes work worker", "amqpscope/spark/test_unpickling.py"),

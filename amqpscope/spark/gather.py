@@ -246,7 +246,10 @@ class Gatherer:
             address = step.talk.voice.address(event)
             if place is None and delivery is not None:
                 place = delivery.place
-        link = None if person is None else self.link_of(finding, place, person)
+        links = [] if person is None else self.links_of(finding, place, person)
+        link = links[0] if len(links) == 1 else None
+        if links and all(each.address == links[0].address for each in links):
+            address = links[0].address
         session = None if link is None else link.session
         row = (
             self.ring, finding.connection, finding.frame, finding.packet, finding.time // 1000,
@@ -255,7 +258,7 @@ class Gatherer:
             None if person is None else person.versions[peer], finding.message,
             finding.channel, None if session is None else session.ordinal,
             None if link is None else link.ordinal, finding.link or None,
-            clean_name(address if link is None else link.address) or None,
+            clean_name(address) or None,
             None if delivery is None else self.referred(delivery.mark.frame),
             finding.path or None, finding.section, related_rows(finding), None, None,
         )  # fmt: skip
@@ -263,18 +266,16 @@ class Gatherer:
         for frame, _ in finding.related:
             self.referred(frame)
 
-    def link_of(self, finding: Finding, place: Place | None, person: Person) -> LinkNumbers | None:
-        """What a finding is about; None where that is no link, or may be more than one."""
+    def links_of(self, finding: Finding, place: Place | None, person: Person) -> list[LinkNumbers]:
+        """What a finding may be about: links of the same name, where its frame has passed."""
         if place is not None and (not finding.link or clean_name(place.name) == finding.link):
-            return self.link_at(place, person)
+            link = self.link_at(place, person)
+            return [] if link is None else [link]
         if not finding.link:
-            return None
+            return []
         numbers = person.statistics.connections.get(finding.connection)
         known = [] if numbers is None else numbers.links
-        named = [link for link in known if clean_name(link.name) == finding.link]
-        if len(named) > 1:
-            named = [link for link in named if link.ending is None]
-        return named[0] if len(named) == 1 else None
+        return [link for link in known if clean_name(link.name) == finding.link]
 
     def frame(self, step: Step) -> None:
         """Keep a frame itself."""

@@ -28,6 +28,8 @@ from amqpscope.model.broker.envelope import (
 from amqpscope.model.broker.journey import Journey, Lane, Leg, Node
 
 MILLISECOND: Final = 1_000_000
+MAX_WAYS: Final = 65536
+"""Ways of which the newest message is remembered; of others, none counts as overtaken."""
 KEEPING: Final = frozenset((ACCEPTED, PRESETTLED, PROVISIONAL, SETTLED, REJECTED))
 """What a consumer says so that the broker does not have the message any more."""
 
@@ -86,7 +88,10 @@ class Whereabouts:
                 continue
             if publish.last.time <= leg.mark.time:
                 way = way_of(publish)
-                self.newest[way] = max(self.newest.get(way, 0), publish.mark.frame)
+                newest = max(self.newest.pop(way, 0), publish.mark.frame)
+                self.newest[way] = newest  # behind all others, which were used less lately
+                if len(self.newest) > MAX_WAYS:
+                    del self.newest[next(iter(self.newest))]
 
     def state(self, journey: Journey, now: int) -> str:
         """Where a message is."""

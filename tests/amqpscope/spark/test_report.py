@@ -24,11 +24,33 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def report(spark, root, tmp_path_factory):
+def out(spark, root, tmp_path_factory):
     out = tmp_path_factory.mktemp("report") / "tables"
     names = ("demo.pcapng", "v10_proton-labbroker_manysessions.pcap")
     run_pipeline(spark, [str(root / "captures" / name) for name in names], str(out), ring="file")
+    return out
+
+
+@pytest.fixture(scope="module")
+def report(out):
     return make_report(str(out), 10)
+
+
+def test_compare_exits_by_whether_the_second_is_worse(out, report, amqpscope, tmp_path):
+    same = amqpscope("pipeline", "compare", f"{out}@1", out)
+    assert (same.returncode, same.stdout.splitlines()[-1]) == (0, "not worse")
+    worst = max(report["days"], key=lambda day: day["error"])["day"]
+    page = tmp_path / "page.html"
+    worse = amqpscope(
+        "pipeline", "compare", f"{out}@2020-01-01", f"{out}@{worst}", "--format", "html", "-o", page
+    )
+    assert (worse.returncode, worse.stdout) == (1, "")
+    assert "The second is worse" in page.read_text()
+    missing = amqpscope("pipeline", "compare", out, tmp_path)
+    assert missing.returncode == 2
+    assert "no tables" in missing.stderr
+    assert amqpscope("pipeline", "compare", f"{out}@7", out).returncode == 2
+    assert "is no day" in amqpscope("pipeline", "compare", f"{out}@2026-99-01", out).stderr
 
 
 def test_totals_are_those_of_lint(report, amqpscope, root):
