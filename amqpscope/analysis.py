@@ -30,6 +30,7 @@ from amqpscope.stream.types import (
     Piece,
     Window,
 )
+from dissectors.native import mypyc_attr
 
 AMQP_PORT: Final = 5672
 MAGIC: Final = b"AMQP"
@@ -67,6 +68,8 @@ class Conversation:
         """Its frames are only counted: another process follows them, or nobody asks for them."""
         self.time = 0
         """When the newest frame of either peer passed; 0 before the first."""
+        self.judged = True
+        """Its frames are checked by the rules, where there are any."""
 
     @property
     def protocol(self) -> str:
@@ -144,6 +147,7 @@ class Batch:
         """What follows has to be read first: a good time to write what was kept for a while."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StepSink:
     """Takes Steps the moment they come: compiled, for those who want every frame of a capture."""
 
@@ -177,20 +181,18 @@ class FaultySteps(StepSink):
 
 
 class Share:
-    """The connections of a capture that are followed; of the others frames are only counted."""
+    """Some of the connections of a capture."""
 
-    def __init__(self, place: int, count: int, chosen: frozenset[int] | None = None) -> None:
-        self.place = place
-        self.count = count
-        """Every so many connections are this share, from this place on."""
+    def __init__(self, chosen: frozenset[int], every: int = 0) -> None:
         self.chosen = chosen
-        """Or just these."""
+        """By their numbers."""
+        self.every = every
+        """Or, if not 0, by their places among so many, over and over."""
 
     def has(self, number: int) -> bool:
-        """Whether a connection is followed."""
-        if self.chosen is not None:
-            return number in self.chosen
-        return (number - 1) % self.count == self.place
+        """Whether a connection is one of them."""
+        place = (number - 1) % self.every if self.every else number
+        return place in self.chosen
 
 
 class Numbering:
@@ -243,9 +245,12 @@ class Analyzer:
         until: int = 0,
         numbering: Numbering | None = None,
         share: Share | None = None,
+        judged: Share | None = None,
     ) -> None:
         self.share = share
-        """The connections to follow; None for all."""
+        """The connections to follow, None for all; of the others frames are only counted."""
+        self.judged = judged
+        """The connections to check by the rules; None for all."""
         self.decode_as = decode_as or {}
         """The protocol that is assumed on a port where a connection begins in the middle."""
         self.rules = rules
@@ -449,6 +454,8 @@ class Analyzer:
         if self.share is not None and not self.share.has(number):
             conversation.counted = True
             talk.count_frames()
+        if self.judged is not None:
+            conversation.judged = self.judged.has(number)
         steps: list[Step] = []
         for chunk in held:
             if is_header(chunk.data, False) and not candidate.holes[chunk.sender]:
@@ -521,7 +528,7 @@ class Analyzer:
             self.count(conversation, talk, frame)
             return
         frame.number = numbering.frames
-        event = talk.take(frame, self.rules)
+        event = talk.take(frame, self.rules if conversation.judged else None)
         findings = talk.findings()
         if findings:
             findings = attributed(findings, conversation.connection, frame.packet)
@@ -598,7 +605,7 @@ class Analyzer:
             self.step(conversation, talk, begun, steps)
         if conversation.counted:
             return steps
-        talk.finish(end, self.rules)
+        talk.finish(end, self.rules if conversation.judged else None)
         found = attributed(talk.findings(), conversation.connection, end.packet)
         self._late.extend(found)
         return steps

@@ -205,7 +205,7 @@ def look_up(source: Input, result: CaptureResult, settings: CheckSettings) -> No
     if not missing or not settings.excerpts or not source.repeatable:
         return
     connections = frozenset[int]().union(*map(connections_of, result.findings))
-    with Run(source, until=max(missing), share=Share(0, 1, connections)) as run:
+    with Run(source, until=max(missing), share=Share(connections)) as run:
         for batch in run:
             for step in batch.steps:
                 if step.frame.number in missing:

@@ -36,8 +36,8 @@ class Run:
         tap: Callable[[list[Piece]], None] | None = None,
         closed_world: bool = False,
         follow_messages: bool = True,
-        judge_frames: bool = True,
         share: Share | None = None,
+        judged: Share | None = None,
     ) -> None:
         self.input = as_input(given)
         self.selection = selection
@@ -49,8 +49,7 @@ class Run:
         self.tap = tap
         """Called with the pieces, before they are analysed."""
         rules = None if selection is None else selection.rules()
-        judged = rules if judge_frames else None
-        self.analyzer = Analyzer(self.input.decode_as, judged, until, share=share)
+        self.analyzer = Analyzer(self.input.decode_as, rules, until, share=share, judged=judged)
         self.journeys: Journeys | None = None
         """What follows messages from one connection to another, for the rules about brokers."""
         if rules is not None and follow_messages:

@@ -5,9 +5,9 @@ the connections that it does not follow: so frames, connections and pieces have 
 in all of them, and what they find is the same as in one process.
 
 Rules about brokers need the messages of all connections in order. One more process follows these,
-and judges no frames: the follower. It waits until another process finds that there is something to
-follow. Where that shows at once, as in most captures with consumers, it takes the place of one of
-the others.
+and judges few frames or none: the follower. It waits until another process finds that there is
+something to follow. Where that shows at once, as in most captures with consumers, it takes the
+place of one of the others.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from amqpscope.analysis import Share, Step, StepSink
@@ -31,7 +32,14 @@ WORTH: Final = 4 << 20
 PROBED: Final = 4
 """Blocks at the beginning of a capture that are looked at for something to follow."""
 
-Work = Callable[[Outbox, Share | None], None]
+HELPED: Final = 8
+HELP: Final = frozenset((1, 4, 6))
+"""Of so many connections the follower takes these, where it has only one process beside it and
+frames are written: that takes longer than to follow messages."""
+NONE: Final = Share(frozenset())
+
+Work = Callable[[Outbox, Share], None]
+"""Reads a capture; is given the connections whose frames are to be judged."""
 
 
 class NoSteps(StepSink):
@@ -79,24 +87,26 @@ def shared(
     source: Input,
     jobs: int,
     judge: Work,
-    follow: Callable[[Outbox], None] | None,
+    follow: Work | None,
     *,
     closed_world: bool = False,
+    helping: bool = False,
 ) -> Iterator[Shares]:
-    """Start the processes that read a capture; they end with the context."""
+    """Start the processes that read a capture; they end with the context.
+
+    `helping`: the follower can do what the others do.
+    """
     followed = follow is not None and (closed_world or has_messages_to_follow(source))
-    count = jobs - 1 if followed else jobs
+    parts, help = split(jobs, followed=followed, helping=helping)
     workers: list[Worker] = []
     try:
-        for place in range(count):
-            share = Share(place, count) if count > 1 else None
-            workers.append(Worker(lambda outbox, share=share: judge(outbox, share)))  # type: ignore[misc]
+        for part in parts:
+            workers.append(Worker(partial(begin_now, judge, part)))
         follower = None
         if follow is not None:
-            wanted = follow
-            follower = Worker(lambda outbox: begin_later(outbox, wanted))
+            follower = Worker(partial(begin_later, follow, help))
             workers.append(follower)
-        shares = Shares(workers[:count], follower, followed=False)
+        shares = Shares(workers[: len(parts)], follower, followed=False)
         if followed:
             shares.follow()
         yield shares
@@ -105,10 +115,23 @@ def shared(
             worker.stop()
 
 
-def begin_later(outbox: Outbox, work: Callable[[Outbox], None]) -> None:
+def split(jobs: int, *, followed: bool, helping: bool) -> tuple[list[Share], Share]:
+    """The connections of each process, and those of the follower."""
+    if followed and helping and jobs == 2:
+        return [Share(frozenset(range(HELPED)) - HELP, HELPED)], Share(HELP, HELPED)
+    count = jobs - 1 if followed else jobs
+    return [Share(frozenset((place,)), count) for place in range(count)], NONE
+
+
+def begin_now(work: Work, share: Share, outbox: Outbox) -> None:
+    """Do some work."""
+    work(outbox, share)
+
+
+def begin_later(work: Work, share: Share, outbox: Outbox) -> None:
     """Do some work when it is wanted."""
     outbox.wait()
-    work(outbox)
+    work(outbox, share)
 
 
 def is_follower_wanted(selection: Selection) -> bool:

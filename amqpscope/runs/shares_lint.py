@@ -61,7 +61,7 @@ def check_in_shares(
 ) -> CaptureResult:
     """Check one capture in several processes."""
 
-    def judge(outbox: Outbox, share: Share | None) -> None:
+    def judge(outbox: Outbox, share: Share) -> None:
         faulty = FaultySteps()
         need = Need(faulty)
         report = Reports(outbox, need).watch
@@ -70,11 +70,11 @@ def check_in_shares(
         )
         outbox.send(checked(run, faulty, settings))
 
-    def follow(outbox: Outbox) -> None:
+    def follow(outbox: Outbox, share: Share) -> None:
         faulty = FaultySteps()
         world = settings.closed_world
         run = Run(
-            source, settings.selection, sink=faulty, closed_world=world, judge_frames=False,
+            source, settings.selection, sink=faulty, closed_world=world, judged=share,
             watch=lambda _: outbox.look(),
         )  # fmt: skip
         outbox.send(checked(run, faulty, settings))

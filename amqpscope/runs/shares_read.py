@@ -1,8 +1,8 @@
 """The frames of a capture written on all cores, in the order in which one process writes them.
 
 Each process sends the lines of its connections block by block of the capture, every line with the
-piece that it belongs to. The one that follows messages has no frames to write: it sends the rules
-that it found broken in frames of others, and what it found late.
+piece that it belongs to. The one that follows messages also sends the rules that it found broken in
+frames that others write, and what it found late.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Lines(StepSink):
             lines = [self.form.finding(each, self.capture, late=True) for each in batch.findings]
             self.entries.append((self.piece, kind, lines))
         end = batch.end
-        if kind == LATE and end is not None and end.faults:
+        if end is not None and end.faults and end.conversation.judged:
             number = end.conversation.number
             lines = [self.form.fault(number, *acted) for acted in end.faults]
             self.entries.append((self.piece, FAULTS, lines))
@@ -96,10 +96,13 @@ class Lines(StepSink):
 
 
 class BrokenRules(Lines):
-    """Keeps which frames break rules about brokers."""
+    """Keeps which frames break rules about brokers, and the lines of some."""
 
     def take(self, steps: list[Step]) -> None:
-        """Keep what is wrong with frames that another process writes."""
+        """Keep the lines of frames, or what is wrong with those that another process writes."""
+        if steps[0].conversation.judged:
+            super().take(steps)
+            return
         for at, step in enumerate(steps):
             if step.findings:
                 self.broken.append((self.piece, at, step.findings))
@@ -116,7 +119,7 @@ def print_in_shares(
     """Write the frames of a capture; what is to be said of it beside them."""
     selection = Selection()
 
-    def judge(outbox: Outbox, share: Share | None) -> None:
+    def judge(outbox: Outbox, share: Share) -> None:
         lines = Lines(LINE_FORMATS[form](look), source.name)
         need = Need(lines)
 
@@ -131,20 +134,20 @@ def print_in_shares(
                 lines.take_rest(batch, LATE)
             outbox.send(lines.block(run, needed=need.found, done=True))
 
-    def follow(outbox: Outbox) -> None:
+    def follow(outbox: Outbox, share: Share) -> None:
         lines = BrokenRules(LINE_FORMATS[form](look), source.name)
 
         def send(run: Run) -> None:
             outbox.send(lines.block(run, needed=True))
 
-        with Run(source, selection, sink=lines, watch=send, judge_frames=False) as run:
+        with Run(source, selection, sink=lines, watch=send, judged=share) as run:
             lines.run = run
             for batch in run:
                 lines.take_rest(batch, FOLLOWED if batch.pieces else LAST)
             outbox.send(lines.block(run, needed=True, done=True))
 
     follower = follow if is_follower_wanted(selection) else None
-    with shared(source, jobs, judge, follower) as shares:
+    with shared(source, jobs, judge, follower, helping=True) as shares:
         return Merger(shares, LINE_FORMATS[form](look), out, show).write()
 
 

@@ -116,7 +116,7 @@ def measure(source: Input, jobs: int | None = None) -> Measured:
 def measure_in_shares(source: Input, jobs: int) -> Measured | None:
     """Count in several processes; None where more places have names than are told apart."""
 
-    def count(outbox: Outbox, share: Share | None) -> None:
+    def count(outbox: Outbox, share: Share) -> None:
         counting = Counting()
         need = Need(counting)
         with Run(source, sink=need, watch=lambda _: outbox.look(), share=share) as run:
@@ -126,7 +126,7 @@ def measure_in_shares(source: Input, jobs: int) -> Measured | None:
             found = statistics.finish()
             outbox.send(Counted(counting.first, found, statistics.named, need.found, run.result()))
 
-    def follow(outbox: Outbox) -> None:
+    def follow(outbox: Outbox, share: Share) -> None:
         timing = Timing()
         with Run(source, sink=timing, watch=lambda _: outbox.look()) as run:
             for batch in run:

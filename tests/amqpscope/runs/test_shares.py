@@ -115,7 +115,7 @@ def test_others_are_counted_also_where_octets_are_missing_or_wrong(tmp_path):
         path.write_bytes(whole[:at] + damage + whole[at + 40 :])
 
         steps, result = read_share(path, None)
-        parts = [read_share(path, Share(place, 2)) for place in range(2)]
+        parts = [read_share(path, Share(frozenset((place,)), 2)) for place in range(2)]
         assert sorted(parts[0][0] + parts[1][0]) == steps
         assert [part[1] for part in parts] == [result, result]
 
