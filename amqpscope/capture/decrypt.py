@@ -2,33 +2,44 @@
 
 A capture is read twice for TLS. When the first application data is met and a key may be known, the
 capture is read once more from its beginning to collect the TLS records, tshark decrypts them into a
-temporary file, and the first reading goes on with the plaintext at hand.
+temporary file, and the first reading goes on with the plaintext at hand. Before a connection is
+given up for want of a key, the capture is looked through for one that comes later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from amqpscope.capture.keylog import Keys
 from amqpscope.capture.source import CaptureError
 from amqpscope.capture.tls import APPLICATION_DATA, Records, TlsStream
-from amqpscope.capture.tshark import DecryptionError, Plaintexts, RecordWriter, decrypt
+from amqpscope.capture.tshark import DecryptionError, Plaintexts, decrypt
 
 MAX_NOTES: Final = 10
 """Connections named one by one in the notes; the rest is counted."""
 
 
+class Unread(Records):
+    """Takes records that nobody wants to read."""
+
+    def record(self, stream: TlsStream, sender: int, record: bytes) -> bytes:
+        """Nothing."""
+        return b""
+
+
 class Decryptor(Records):
     """Knows the plaintext of records, by keys and tshark, and what to tell the user if not."""
 
-    def __init__(self, keys: Keys, collect: Callable[[RecordWriter], None] | None) -> None:
+    def __init__(self, keys: Keys, collect: Callable[[Records], None] | None) -> None:
         super().__init__()
         self._keys = keys
         self._collect = collect
         """Feeds all records of the capture to the writer; None when it cannot be read twice."""
         self._plaintexts: Plaintexts | None = None
         self._failed = False
+        self._searched = False
         self._notes: list[str] = []
         self._unnamed = 0
 
@@ -65,6 +76,8 @@ class Decryptor(Records):
     def _decide(self, stream: TlsStream) -> None:
         stream.decided = True
         keys = self._keys
+        if self._collect is not None and not self._searched:
+            self._search(stream, self._collect)
         if not keys:
             self._note(stream, _no_key(stream))
         elif self._collect is None:
@@ -77,7 +90,14 @@ class Decryptor(Records):
             if not stream.decrypted and not self._failed:
                 self._note(stream, _no_key(stream))
 
-    def _decrypt(self, collect: Callable[[RecordWriter], None]) -> None:
+    def _search(self, stream: TlsStream, collect: Callable[[Records], None]) -> None:
+        """Read on for secrets that the capture has further on, once."""
+        if not self._keys.knows(stream.client_random):
+            self._searched = True
+            with suppress(CaptureError, OSError):
+                collect(Unread())
+
+    def _decrypt(self, collect: Callable[[Records], None]) -> None:
         if self._failed:
             return
         try:

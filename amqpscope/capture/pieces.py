@@ -21,7 +21,7 @@ from amqpscope.capture.keylog import Keys
 from amqpscope.capture.reader import Capture, CaptureError, open_capture
 from amqpscope.capture.ring import Readable, Ring
 from amqpscope.capture.source import STDIN
-from amqpscope.capture.tshark import RecordWriter
+from amqpscope.capture.tls import Records
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.stream.reassembly import Reassembler
 from amqpscope.stream.types import Piece
@@ -95,7 +95,7 @@ class Pieces:
         self._decryptor.close()
         self._remove_spool()
 
-    def _collect(self, writer: RecordWriter) -> None:
+    def _collect(self, writer: Records) -> None:
         """Read the capture once more, for its TLS records only."""
         with open_capture(self._source) as capture:
             self._keys.watch(capture.secrets)

@@ -155,7 +155,7 @@ class Plaintexts:
             self._next, self._size = _SPOOLED.unpack(header)
 
 
-def decrypt(collect: Callable[[RecordWriter], None], keys: Keys) -> Plaintexts:
+def decrypt(collect: Callable[[Records], None], keys: Keys) -> Plaintexts:
     """Let `collect` feed all records of a capture to the writer, and tshark decrypt them."""
     with tempfile.TemporaryDirectory(prefix="amqpscope-") as directory:
         capture = Path(directory) / "records.pcap"

@@ -19,7 +19,7 @@ from typing import Final, Protocol
 from amqpscope.analysis import Analyzer, Numbering
 from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.keylog import Keys
-from amqpscope.capture.tshark import RecordWriter
+from amqpscope.capture.tls import Records
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.filter import compile_filter
 from amqpscope.insight.journeys import Journeys
@@ -83,7 +83,7 @@ class Replay:
         work: Work,
         rules: RuleSet,
         slices: Places | None = None,
-        collect: Callable[[RecordWriter], None] | None = None,
+        collect: Callable[[Records], None] | None = None,
         secrets: list[bytes] | None = None,
         speakers: dict[bytes, int] | None = None,
         judged: bool = True,

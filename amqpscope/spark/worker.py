@@ -19,8 +19,7 @@ from itertools import chain
 from typing import IO, Final
 
 from amqpscope.capture.packets import Packets
-from amqpscope.capture.tls import is_record
-from amqpscope.capture.tshark import RecordWriter
+from amqpscope.capture.tls import Records, is_record
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.rules.registry import RuleSet
 from amqpscope.spark.gather import Block
@@ -184,12 +183,10 @@ def replay_whole(
     yield found
 
 
-def again(
-    segments: Callable[[], Iterable[list[Segment]]], work: Work
-) -> Callable[[RecordWriter], None]:
+def again(segments: Callable[[], Iterable[list[Segment]]], work: Work) -> Callable[[Records], None]:
     """How to collect the TLS records of segments that can be read once more."""
 
-    def collect(writer: RecordWriter) -> None:
+    def collect(writer: Records) -> None:
         reassembler, unwrapper = Reassembler(work.decode_as), Unwrapper(writer)
         for batch in segments():
             unwrapper.feed_all(reassembler.feed_all(batch))
@@ -285,7 +282,7 @@ class Spool:
 
 
 def replayed(
-    batches: Iterable[list[Segment]], collect: Callable[[RecordWriter], None] | None, place: int,
+    batches: Iterable[list[Segment]], collect: Callable[[Records], None] | None, place: int,
     ring: RingPlan, work: Work, rules: RuleSet,
 ) -> Iterator[Block | Scan]:  # fmt: skip
     """Analyse some connections of a larger ring; what is told of them comes last."""

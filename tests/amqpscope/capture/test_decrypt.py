@@ -110,3 +110,20 @@ def test_secrets_that_the_capture_gives_during_the_handshake(conversation, insid
     out = Unwrapper(decryptor).feed_all(pieces)
     decryptor.close()
     assert inside(out) == [HEADER, HEADER + b"x" * 40_000]
+
+
+def test_secrets_that_the_capture_has_after_all_records(conversation, inside):
+    pieces, keylog = conversation
+    keys, secrets, readings = Keys(), [], []
+    keys.watch(secrets)
+
+    def collect(writer):
+        Unwrapper(writer).feed_all(pieces)
+        readings.append(writer)
+        secrets.append(keylog)
+
+    decryptor = Decryptor(keys, collect)
+    out = Unwrapper(decryptor).feed_all(pieces)
+    decryptor.close()
+    assert inside(out) == [HEADER, HEADER + b"x" * 40_000]
+    assert len(readings) == 2
