@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing, terminal_width
+from amqpscope.cli.output import (
+    INTERRUPTED,
+    UNREADABLE,
+    complain,
+    printing,
+    terminal_width,
+    write_text,
+)
 
 WORSE = 1
 
@@ -83,8 +89,5 @@ def run_compare(
     else:
         text = report_json(found) if form == "json" else compare_html(found)
     with printing():
-        if output:
-            Path(output).write_text(text, encoding="utf-8")
-        else:
-            click.echo(text, nl=False)
+        write_text(text, output)
     return WORSE if found["worse"] else 0

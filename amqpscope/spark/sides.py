@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import duckdb
 
+from amqpscope.spark.query import reason_of
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.tables import Snapshot
 
@@ -58,7 +59,10 @@ class Side:
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What a query gives."""
-        return self.database.execute(query).fetchall()
+        try:
+            return self.database.execute(query).fetchall()
+        except duckdb.Error as error:
+            raise SideError(f"{self.path}: {reason_of(error)}") from error
 
     def counts(self, query: str) -> dict[tuple[Any, ...], int]:
         """What a query gives whose last column is a number, by the others."""
