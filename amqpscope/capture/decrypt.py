@@ -12,11 +12,43 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from amqpscope.capture.handshake import ALERT, RECORD_HEADER
 from amqpscope.capture.keylog import Keys
 from amqpscope.capture.source import CaptureError
 from amqpscope.capture.tls import APPLICATION_DATA, Records, TlsStream
 from amqpscope.capture.tshark import DecryptionError, Plaintexts, decrypt
+from amqpscope.stream.types import PEERS
 
+
+CLEAR_ALERT: Final = RECORD_HEADER + 2
+"""Octets of an alert that is not encrypted: a level and a description."""
+FATAL: Final = 2
+# fmt: off
+ALERTS: Final = {
+    # description: its name in the RFCs 8446 and 7301, and what it mostly means
+    10:  ("unexpected_message",          "its peer does not use TLS as it should"),
+    20:  ("bad_record_mac",              ""),
+    22:  ("record_overflow",             "its peer may not use TLS at all"),
+    40:  ("handshake_failure",           "no common cipher, or a client certificate is wanted"),
+    42:  ("bad_certificate",             "the certificate is broken, or of another name"),
+    43:  ("unsupported_certificate",     ""),
+    44:  ("certificate_revoked",         ""),
+    45:  ("certificate_expired",         "the certificate is too old, or not valid yet"),
+    46:  ("certificate_unknown",         "the certificate is not accepted"),
+    47:  ("illegal_parameter",           ""),
+    48:  ("unknown_ca",                  "the certificate is signed by nobody whom it trusts"),
+    49:  ("access_denied",               "the certificate is valid, but not allowed"),
+    50:  ("decode_error",                "its peer may not use TLS at all"),
+    51:  ("decrypt_error",               ""),
+    70:  ("protocol_version",            "no common version of TLS"),
+    71:  ("insufficient_security",       "the ciphers that are offered are too weak"),
+    80:  ("internal_error",              ""),
+    109: ("missing_extension",           ""),
+    112: ("unrecognized_name",           "it has no certificate for the name that is asked for"),
+    116: ("certificate_required",        "a client certificate is wanted"),
+    120: ("no_application_protocol",     "no common protocol (ALPN)"),
+}
+# fmt: on
 MAX_NOTES: Final = 10
 """Connections named one by one in the notes; the rest is counted."""
 
@@ -55,6 +87,8 @@ class Decryptor(Records):
         number = self.count
         self.count += 1
         if record[0] != APPLICATION_DATA:
+            if record[0] == ALERT and len(record) == CLEAR_ALERT and record[-2] == FATAL:
+                self._note(stream, _failure(sender, record[-1]))
             return b""
         if not stream.decided:
             self._decide(stream)
@@ -113,6 +147,11 @@ class Decryptor(Records):
         connection = stream.connection
         client, server = _name(connection.client), _name(connection.server)
         self._notes.append(f"connection {client} -> {server} is TLS and {reason}")
+
+
+def _failure(sender: int, description: int) -> str:
+    name, means = ALERTS.get(description, (str(description), ""))
+    return f"the {PEERS[sender]} refused it: alert {name}{f' ({means})' if means else ''}"
 
 
 def _no_key(stream: TlsStream) -> str:

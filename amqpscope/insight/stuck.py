@@ -13,6 +13,7 @@ from amqpscope.analysis import Conversation, Step
 from amqpscope.insight.endings import talk_ending
 from amqpscope.insight.refusals import RefusedMessages, shown, with_thieves
 from amqpscope.model.constraint import CLOSED, OVER, RESTS, STUCK, UNSURE, WAITS
+from amqpscope.model.refusal import ABORTED, ROLLED_BACK
 from amqpscope.protocols.stuck import ZERO_WINDOW, Bound, Held
 from amqpscope.protocols.words import endpoint
 from amqpscope.stream.types import CLIENT
@@ -24,7 +25,8 @@ REFUSED: Final = "refused"
 BROKEN: Final = "broken off"
 FAILED: Final = "ended with an error"
 HALF: Final = "half closed"
-IRREGULAR: Final = frozenset((REFUSED, BROKEN, FAILED, HALF))
+GIVEN_UP: Final = "given up"
+IRREGULAR: Final = frozenset((REFUSED, GIVEN_UP, BROKEN, FAILED, HALF))
 """What comes next after what is stuck."""
 STANDINGS: Final = {
     STUCK: "stuck",
@@ -78,8 +80,9 @@ def gravity(held: Held) -> tuple[int, int, int, int, str]:
 
 def standing(held: Held) -> str:
     """How something stands, in a word."""
-    if held.was_refused:
-        return REFUSED
+    refused = held.refused
+    if refused is not None and held.was_refused:
+        return GIVEN_UP if refused.refusal.what in (ABORTED, ROLLED_BACK) else REFUSED
     ending = held.bound.ending
     if ending is not None and not ending.orderly:
         return BROKEN if ending.by_tcp else HALF if ending.half else FAILED
@@ -88,7 +91,7 @@ def standing(held: Held) -> str:
 
 def is_held(held: Held) -> bool:
     """Whether something is held, or was when it ended; or was refused, or ended with a fault."""
-    return held.worst.rank in (STUCK, WAITS) or standing(held) in (REFUSED, BROKEN, FAILED)
+    return held.worst.rank in (STUCK, WAITS) or standing(held) in IRREGULAR - {HALF}
 
 
 def held_by(conversation: Conversation, closed_windows: Windows) -> Iterator[Held]:

@@ -269,8 +269,10 @@ class FrameList(VirtualList):
         elif self.matches is not None and store.count:
             text, style = "no frame passes the filter", "frame--info"
         elif store.done:
-            text = f"no AMQP in {store.status.get('packets', 0)} packets"
-            text += " (a capture that begins later needs --decode-as PORT=PROTOCOL off port 5672)"
+            hint = "a capture that begins later needs --decode-as PORT=PROTOCOL off port 5672"
+            notes = store.status.get("notes") or []
+            why = f": {'; '.join(notes)}" if notes else f" ({hint})"
+            text = f"no AMQP in {store.status.get('packets', 0)} packets{why}"
             style = "frame--warning"
         elif self.invite is not None:
             return self.invitation(y, width, *self.invite())

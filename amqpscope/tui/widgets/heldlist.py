@@ -19,6 +19,7 @@ from amqpscope.tui.widgets.live_list import LiveList
 LOOKS: Final = {
     "stuck": ("✗", "stuck"),
     "refused": (SIGNS["refusal"], "waits"),
+    "given up": (SIGNS["refusal"], "waits"),
     "broken off": ("!", "waits"),
     "ended with an error": ("!", "waits"),
     "half closed": ("!", "waits"),

@@ -2,8 +2,9 @@ import pytest
 
 from amqpscope.capture.decrypt import MAX_NOTES, Decryptor
 from amqpscope.capture.keylog import Keys
+from amqpscope.capture.tls import TlsStream
 from amqpscope.capture.unwrap import Unwrapper
-from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.stream.types import CLIENT, SERVER, Connection
 
 HEADER = b"AMQP\0\1\0\0"
 NAMED = "connection 10.0.0.1:40000 -> 10.0.0.2:5671 is TLS and "
@@ -127,3 +128,24 @@ def test_secrets_that_the_capture_has_after_all_records(conversation, inside):
     decryptor.close()
     assert inside(out) == [HEADER, HEADER + b"x" * 40_000]
     assert len(readings) == 2
+
+
+@pytest.mark.parametrize(
+    ("sender", "alert", "words"),
+    [
+        (0, b"\x15\x03\x03\x00\x02\x02\x30", "the client refused it: alert unknown_ca (the"),
+        (1, b"\x15\x03\x03\x00\x02\x02\x28", "the server refused it: alert handshake_failure"),
+        (1, b"\x15\x03\x03\x00\x02\x02\xfe", "the server refused it: alert 254"),
+        (0, b"\x15\x03\x03\x00\x02\x01\x00", ""),  # close_notify is no fault
+        (0, b"\x15\x03\x03\x00\x1a" + bytes(26), ""),  # encrypted
+    ],
+)
+def test_who_ends_a_handshake_says_why(sender, alert, words):
+    decryptor = Decryptor(Keys(b""), None)
+    stream = TlsStream(Connection(("10.0.0.1", 40000), ("10.0.0.2", 5671), False), False)
+    assert decryptor.record(stream, sender, alert) == b""
+    notes = decryptor.notes
+    assert len(notes) == bool(words)
+    assert not notes or notes[0].startswith(
+        f"connection 10.0.0.1:40000 -> 10.0.0.2:5671 is TLS and {words}"
+    )

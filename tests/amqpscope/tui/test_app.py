@@ -256,3 +256,21 @@ def test_brackets_say_when_there_is_no_other_capture(drive, root):
         return driver.text()
 
     assert "only one capture was given" in drive(root / DEMO, script)
+
+
+def test_a_message_goes_when_another_frame_is_selected(root, drive):
+    async def script(driver):
+        await driver.press("R")
+        await driver.until_shown("no peer refuses anything before frame 1")
+        await driver.press("j")
+        await driver.until(lambda: not driver.app.message, "no message")
+        await driver.press("ctrl+g")
+        await driver.type("nonsense")
+        await driver.press("enter")
+        await driver.until_shown("'nonsense' is not a frame or a time")
+        await driver.press("slash")
+        await driver.type("transfer")
+        await driver.press("enter")
+        await driver.until_shown("filter: transfer")
+
+    drive(root / DEMO, script)

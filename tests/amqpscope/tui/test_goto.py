@@ -31,5 +31,5 @@ def test_a_place_is_a_frame_or_a_time(text, frame):
 
 @pytest.mark.parametrize("text", ["", "x", "12:", "1.2.3", "-4"])
 def test_what_is_no_place_is_told(text):
-    with pytest.raises(ValueError, match="is no place: expected a frame"):
+    with pytest.raises(ValueError, match="is not a frame or a time: expected a frame"):
         place(Capture(), text)

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from amqpscope.tui.help import key_name
+from amqpscope.tui.help import hanging, key_name
 from amqpscope.tui.screens import screens
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
@@ -128,3 +128,31 @@ def test_keys_that_only_some_screens_have_are_listed_there(drive, root):
     found = drive(root / "captures/demo.pcapng", script)
     for name, text in wanted.items():
         assert text in found[name]
+
+
+def test_the_help_fits_80_columns_and_scrolls(drive, root):
+    async def script(driver):
+        await driver.press("question_mark")
+        await driver.until_shown("keys (Esc closes)")
+        text = driver.app.screen.query_one("HelpText")
+        await driver.until(lambda: text.lines, "the lines are broken")
+        longest = max(len(key) + len(words) for key, words in text.lines)
+        before = text.scroll_offset.y
+        await driver.press("down", "down", "down")
+        moved = text.scroll_offset.y - before
+        await driver.press("G")
+        await driver.until_shown("time.gap > 5s")
+        return longest, moved
+
+    longest, moved = drive(root / "captures/demo.pcapng", script, size=(80, 24))
+    assert longest <= 77
+    assert moved == 3
+
+
+def test_what_is_beside_a_name_is_broken_in_its_column():
+    line = "  message.frame       the numbers of their frames so far: message.frame == 118 is it"
+    assert hanging(line, 60) == [
+        "  message.frame       the numbers of their frames so far:",
+        "                      message.frame == 118 is it",
+    ]
+    assert hanging("short", 60) == ["short"]

@@ -89,7 +89,7 @@ def test_all_frames_are_drawn_when_nothing_is_folded(root, drive):
     ("key", "name", "words"),
     [("e", "txt", "connection 1, amqp-1.0"), ("E", "mmd", "sequenceDiagram"), ("V", "svg", "<svg")],
 )
-def test_the_ladder_is_written_to_a_file_that_was_not_there(
+def test_the_ladder_is_written_to_a_file_that_was_asked_for(
     root, drive, tmp_path, monkeypatch, key, name, words
 ):
     monkeypatch.chdir(tmp_path)
@@ -97,6 +97,9 @@ def test_the_ladder_is_written_to_a_file_that_was_not_there(
 
     async def script(driver):
         await driver.press(key)
+        await driver.until_shown(f"write to: demo-ladder-2.{name}")
+        assert not (tmp_path / f"demo-ladder-2.{name}").exists()
+        await driver.press("enter")
         await driver.until_shown(f"written to demo-ladder-2.{name}")
 
     opened(root, drive, script)
