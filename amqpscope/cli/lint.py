@@ -50,7 +50,7 @@ FORMATS: Final = (*FINDING_FORMATS, "html")
     help="Only these: ids, names or groups, with commas; ALL for all.",
 )
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
-@click.option("--strict", is_flag=True, help="What SHOULD be is an error too.")
+@click.option("--strict", is_flag=True, help="Treat SHOULD violations as errors.")
 @click.option(
     "--fail-on",
     type=click.Choice(("error", "warning", "info", "never")),

@@ -115,7 +115,7 @@ for _command in (sql, compare, compact, vacuum):
 )
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
-@click.option("--strict", is_flag=True, help="What SHOULD be is an error too.")
+@click.option("--strict", is_flag=True, help="Treat SHOULD violations as errors.")
 @click.option(
     "--fail-on",
     type=click.Choice(("error", "warning", "info", "never")),

@@ -161,7 +161,7 @@ def parse_rotate(
 @click.option("--faults", multiple=True, metavar="FILE", help="Faults from a TOML file.")
 @click.option("--select", multiple=True, metavar="RULES", help="Check only these rules.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these.")
-@click.option("--strict", is_flag=True, help="What SHOULD be is an error too.")
+@click.option("--strict", is_flag=True, help="Treat SHOULD violations as errors.")
 @click.option(
     "--fail-on",
     type=click.Choice(("error", "warning", "info", "never")),

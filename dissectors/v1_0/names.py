@@ -74,7 +74,7 @@ CONDITIONS: Final = {
     "amqp:not-found":                       "there is no such node or other entity",
     "amqp:unauthorized-access":             "the client has no permission for this",
     "amqp:decode-error":                    "octets arrived that could not be decoded",
-    "amqp:resource-limit-exceeded":         "a share is used up, or a peer was silent too long",
+    "amqp:resource-limit-exceeded":         "a resource limit was reached, or a peer was silent",
     "amqp:not-allowed":                     "the frame was used in a way that its meaning forbids",
     "amqp:invalid-field":                   "a field held a value that it must not hold",
     "amqp:not-implemented":                 "the peer does not have this function",
