@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from amqpscope.cli.inputs import make_selection
-from amqpscope.cli.options import parse_filter
+from amqpscope.cli.options import PROFILE, parse_filter
 from amqpscope.cli.output import UNREADABLE, ascii_alone, coloured, complain
 from amqpscope.cli.read import screen_wanted
 from amqpscope.cli.tls_options import make_tls, tls_options
@@ -169,6 +169,7 @@ def parse_rotate(
 )
 @click.option("--config", metavar="FILE", help="Instead of the nearest amqpscope.toml.")
 @click.option("--no-tui", is_flag=True, help="Lines on standard output, also on a terminal.")
+@PROFILE
 @WEB_PORT
 @WEB
 @click.option(
@@ -354,5 +355,6 @@ def make_output(options: dict[str, Any]) -> ProxyOutput:
         command=bool(options["command"]),
         path=options["output"] or "",
         metrics=bool(options["metrics"]),
+        profile=options["profile"],
         scrub=options["scrub"],
     )

@@ -48,6 +48,7 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
         follow=True,
         where=where,
         show_secrets=output.look.show_secrets,
+        profile=output.profile,
         status=lambda: status_words(watch, trouble_now.text),
         begun=watch.reading,
         remote=Remote(

@@ -59,6 +59,8 @@ def page_options(port: int, output: ProxyOutput) -> tuple[str, ...]:
         found += ["-Y", output.where.text]
     if output.look.show_secrets:
         found.append("--show-secrets")
+    if output.profile:
+        found += ["--profile", output.profile]
     return tuple(found)
 
 

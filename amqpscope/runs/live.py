@@ -58,6 +58,8 @@ class ProxyOutput:
     """Where to write what is printed; empty: not to a file."""
     metrics: bool = False
     """Somebody may ask the relay what was counted."""
+    profile: str = ""
+    """How the screen looks."""
     scrub: bool = False
     """Whether the recording is written once more without secrets, bodies and names."""
 

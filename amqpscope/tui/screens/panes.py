@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.binding import Binding
 
-from amqpscope.tui.screens.view import View
+from amqpscope.tui.screens.dividers import DividedView, percent, share_height, share_width
 from amqpscope.tui.widgets.text_view import TextView
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 PANES: Final = (
     Binding("tab,shift+tab", "pane", "Other pane", show=True, key_display="Tab"),
     Binding("backslash", "whole", "Maximize", show=True),
+    Binding("plus", "grow(5)", "Larger list (or drag the line)", show=False),
+    Binding("minus", "grow(-5)", "Smaller list", show=False),
 )
+LIMITS: Final = (10, 90)
+"""Percent of the room that the list has at least, and at most."""
 WIDE: Final = 130
 """Columns from which on the text stands beside the list."""
 LOW: Final = 12
 """Lines below which there is room for one pane only."""
 
 
-class PanesView(View):
+class PanesView(DividedView):
     """Subclasses compose a `VirtualList` with the id `list` and a `TextView` with the id `text`."""
 
     DEFAULT_CSS = """
@@ -38,6 +42,9 @@ class PanesView(View):
         &.only-text > #text { border: none; height: 1fr; }
     }
     """
+
+    share = 0
+    """Percent of the room that the list has; 0: as usual."""
 
     @property
     def rows(self) -> VirtualList:
@@ -57,11 +64,46 @@ class PanesView(View):
     def on_resize(self, event: Resize) -> None:
         """Below each other or side by side; one of them where there is little room."""
         self.set_class(event.size.width >= WIDE, "wide")
+        self.apply_share()
         low = event.size.height < LOW
         if low and not self.has_class("only-text"):
             self.add_class("only-list", "low")
         elif not low and self.has_class("low"):
             self.remove_class("only-list", "only-text", "low")
+
+    def apply_share(self) -> None:
+        """Size the panes as the user wants them."""
+        if self.share:
+            for pane in (self.rows, self.text):
+                pane.styles.height = pane.styles.width = None
+            share = share_width if self.has_class("wide") else share_height
+            share(self.rows, self.text, self.share)
+
+    def divider_at(self, x: int, y: int) -> str:
+        """The line between list and text."""
+        text = self.text.region
+        both = self.rows.display and self.text.display
+        at = x == text.x and text.contains(x, y) if self.has_class("wide") else y == text.y
+        return "list" if both and at else ""
+
+    def move_divider(self, name: str, x: int, y: int) -> None:
+        """Size the list."""
+        area, wide = self.region, self.has_class("wide")
+        place = (x, area.x, area.width) if wide else (y, area.y, area.height)
+        self.share = percent(*place, LIMITS)
+        self.apply_share()
+
+    def action_grow(self, more: int) -> None:
+        """Give the list more or less of the room."""
+        area, wide = self.region, self.has_class("wide")
+        text = self.text.region
+        now = (
+            percent(text.x, area.x, area.width, LIMITS)
+            if wide
+            else percent(text.y, area.y, area.height, LIMITS)
+        )
+        self.share = percent((self.share or now) + more, 0, 100, LIMITS)
+        self.apply_share()
 
     def action_pane(self) -> None:
         """Go to the other pane."""

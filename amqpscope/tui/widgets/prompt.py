@@ -177,19 +177,24 @@ class Prompt(Container):
         hint, text = self.query_one(Hint), self.answer.value
         self.offered, self.turn = [], -1
         error = find_error(self.kind, text) if text.strip() else None
-        if self.kind not in FILTERS:
+        if self.kind not in FILTERS and self.kind != COLUMNS:
             if error is None:
                 hint.show(f" {self.hint}")
             else:
                 hint.show(self.pointed(error), "wrong")
             return
         cursor = self.answer.cursor_position
-        self.offered = usual_first([word for word in complete(text, cursor) if word])[:MOST]
+        # A column is a word of its own, where a filter is a sentence.
+        start = text.rfind(" ", 0, cursor) + 1 if self.kind == COLUMNS else 0
+        wanted = self.kind != COLUMNS or text[start:cursor]
+        words = complete(text[start:], cursor - start) if wanted else []
+        self.offered = usual_first([word for word in words if word])[:MOST]
         if error is not None and not (self.offered and error.position + error.length >= cursor):
             hint.show(self.pointed(error), "wrong")
             return
-        words = "  ".join(self.offered)
-        hint.show(f" Tab: {words}" if words else FILTERS[self.kind], "word" if words else "")
+        shown = "  ".join(self.offered)
+        usual = FILTERS.get(self.kind, f" {self.hint}")
+        hint.show(f" Tab: {shown}" if shown else usual, "word" if shown else "")
 
     def pointed(self, error: FilterError) -> str:
         """An error with its place, if there is room to point at it."""

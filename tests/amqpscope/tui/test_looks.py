@@ -29,6 +29,12 @@ async def answer(driver, key, text):
 
 def test_columns_and_colours_are_chosen_and_kept(drive, root):
     async def script(driver):
+        await driver.press("v")
+        await driver.type("frame delivery.ta")
+        assert "Tab: delivery.tag" in driver.text()
+        await driver.press("tab")
+        assert driver.app.prompt.answer.value == "frame delivery.tag"
+        await driver.press("escape")
         await answer(driver, "v", COLUMNS)
         await driver.until_shown("columns kept in the profile default")
         lines = driver.lines()
@@ -101,7 +107,21 @@ def test_panes_are_sized_by_keys_and_by_dragging(drive, root):
         heights.append(view.frames.size.height)
         before = view.octets.size.width
         await driver.press("less_than_sign")
-        return heights, before, view.octets.size.width
+        wider = view.octets.size.width
+        await driver.press("4")
+        await driver.until(lambda: app.view.id == "findings", "findings are shown")
+        await driver.pilot.pause(0.2)
+        shares = [app.view.rows.size.height]
+        await driver.press("plus", "plus")
+        shares.append(app.view.rows.size.height)
+        line = app.view.text.region.y
+        await driver.pilot.mouse_down(offset=(5, line))
+        await driver.pilot._post_mouse_events([MouseMove], offset=(5, line - 8))
+        await driver.pilot.mouse_up(offset=(5, line - 8))
+        await driver.pilot.pause()
+        shares.append(app.view.rows.size.height)
+        assert shares[2] < shares[0] < shares[1]
+        return heights, before, wider
 
     (first, larger, _, smaller, dragged), before, wider = drive(root / DEMO, script, size=(120, 40))
     assert smaller < first < larger
