@@ -40,6 +40,7 @@ from amqpscope.tui.widgets.bar import Bar, Tabs
 from amqpscope.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
+    from amqpscope.tui.comparison import Marked
     from amqpscope.tui.message_search import MessageSearch
 
 TICK: Final = 0.1
@@ -84,6 +85,8 @@ class Scope(App[int]):
         """Hears which file of a rotated recording is read."""
         self.file = 0
         self.marks = Bookmarks()
+        self.compared: Marked | None = None
+        """What the next frame or connection is to be compared with."""
         self.frame = 0
         """The number of the selected frame; 0 before there is one."""
         self.last = 0
@@ -332,6 +335,31 @@ class Scope(App[int]):
             self.visit(number)
         else:
             self.announce("no frame is marked; m marks one")
+
+    def action_compare(self) -> None:
+        """Mark the selected frame, or compare it with the one that is marked."""
+        from amqpscope.tui.comparison import Marked
+
+        if self.frame:
+            self.compare(Marked(self.store.record(self.frame).connection, self.frame))
+
+    def compare(self, marked: Marked) -> None:
+        """Keep a frame or connection until there is another of its kind, then compare them."""
+        from amqpscope.tui.comparison import DiffScreen
+
+        first, self.compared = self.compared, None
+        if first is None or bool(first.frame) != bool(marked.frame):
+            self.compared = marked
+            self.announce(f"{marked} is A; = on another compares it with B")
+        elif first == marked:
+            self.announce(f"{marked} is not compared")
+        else:
+            self.push_screen(DiffScreen(self.store, first, marked), self.visit_chosen)
+
+    def visit_chosen(self, number: int | None) -> None:
+        """Go to a frame that was chosen on a screen on top."""
+        if number:
+            self.visit(number)
 
     def action_follow(self) -> None:
         """Stay at the newest frame, or stop to."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -14,6 +14,9 @@ from amqpscope.protocols.words import endpoint
 from amqpscope.report.columns import cut
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.virtual_list import VirtualList
+
+if TYPE_CHECKING:
+    from amqpscope.tui.app import Scope
 
 
 class ConnectionList(VirtualList):
@@ -70,6 +73,7 @@ class Connections(ModalScreen[int]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,C", "dismiss(0)", "Close", show=True),
+        Binding("equals_sign", "compare", "Compare: this connection, then another", show=True),
     ]
 
     def __init__(self, store: Store) -> None:
@@ -95,6 +99,13 @@ class Connections(ModalScreen[int]):
             count, self.rows.count = self.rows.count, before
             self.rows.set_count(count)
         self.rows.refresh()
+
+    def action_compare(self) -> None:
+        """Mark a connection, or compare it with the one that is marked."""
+        from amqpscope.tui.comparison import Marked
+
+        if self.rows.count:
+            cast("Scope", self.app).compare(Marked(self.rows.numbers[self.rows.cursor]))
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """This one."""

@@ -29,7 +29,7 @@ NAMES = {
     "escape": "Esc", "enter": "Enter", "tab": "Tab", "space": "Space", "down": "↓", "up": "↑",
     "left": "←", "right": "→", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End",
     "shift+tab": "Shift-Tab", "apostrophe": "'", "right_square_bracket": "]",
-    "left_square_bracket": "[",
+    "left_square_bracket": "[", "equals_sign": "=",
 }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ OTHERS: Final = (
     ("R",                    "refusal(-1)",   "Previous refusal"),
     ("m",                    "mark",          "Mark"),
     ("M",                    "next_mark",     "Next mark"),
+    ("equals_sign",          "compare",       "Compare: this frame, then another"),
     ("semicolon",            "ask('note')",   "Note"),
     ("ctrl+g",               "ask('goto')",   "Go to frame or time"),
     ("F",                    "follow",        "Follow the newest frame"),
