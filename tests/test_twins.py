@@ -93,6 +93,8 @@ ELSEWHERE = (
     ),
     ("amqpscope/proxy/faults", "__init__ acting lane", "amqpscope/proxy/faults/test_layer.py"),
     ("amqpscope/proxy/faults", "backlog", "amqpscope/proxy/faults/test_held.py"),
+    ("amqpscope/proxy", "loading", "amqpscope/proxy/faults/test_commands.py"),
+    ("amqpscope/proxy/faults", "quick", "amqpscope/proxy/faults/test_any_traffic.py"),
     (
         "amqpscope/proxy/faults",
         "actions errors fault notation presets quantities",

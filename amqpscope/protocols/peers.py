@@ -73,6 +73,27 @@ class CannotApplyError(Exception):
 class PeerView:
     """One connection of a family that faults know nothing special of."""
 
+    quick: tuple[str, ...] = ()
+    """Frames that come by the thousand, by name; all others may change what frames belong to."""
+
+    def measure(self, octets: bytearray, at: int) -> tuple[int, str]:
+        """The size of the frame that begins somewhere, and its name if it is a quick one.
+
+        The size is 0 while too little of the frame is there to tell, and -1 where that is none.
+        """
+        return -1, ""
+
+    def count(self, side: int, octets: bytearray, at: int, size: int) -> bool:
+        """Count a quick frame that passes, without decoding it; False if that cannot be.
+
+        Only as long as no fault has acted.
+        """
+        return False
+
+    def decode(self, side: int, offset: int, raw: bytes) -> Frame:
+        """A frame that no model has seen."""
+        raise NotImplementedError
+
     def translate(self, frame: Frame) -> list[Output]:
         """What is sent in the place of a frame that passes."""
         return [Output(1 - frame.sender, frame.raw)]

@@ -77,6 +77,10 @@ class Protocol:
         """What reads `FIELD=VALUE ...` of each kind of frame, for faults that set fields."""
         return []
 
+    def frame_names(self) -> list[str]:
+        """The names by which filters ask for kinds of frames."""
+        return []
+
     def talk(
         self, number: int, connection: Connection, protocol: str, version: bytes, holes: list[bool]
     ) -> Talk:

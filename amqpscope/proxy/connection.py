@@ -17,6 +17,7 @@ import struct
 from typing import Final, Protocol
 
 from amqpscope.proxy.record import DATA, END, PAYLOAD, RESET, Address, Flow, Recording, flows
+from amqpscope.proxy.sniff import TAIL
 from dissectors.native import mypyc_attr
 
 IN: Final = select.EPOLLIN
@@ -52,7 +53,7 @@ class Host(Protocol):
 class Endpoint:
     """One of the two sockets of a connection, and the direction that comes out of it."""
 
-    __slots__ = ("alive", "ended", "epoll", "fd", "flow", "mask", "pending", "socket")
+    __slots__ = ("alive", "ended", "epoll", "fd", "flow", "mask", "pending", "socket", "tail")
 
     def __init__(self, epoll: select.epoll, endpoint: socket.socket, flow: Flow) -> None:
         self.epoll = epoll
@@ -65,6 +66,8 @@ class Endpoint:
         self.ended = False
         """The peer behind this socket has closed its direction."""
         self.alive = True
+        self.tail = b""
+        """The last octets that came out of it."""
 
     def want(self, mask: int) -> None:
         """Be told of these events from now on."""
@@ -188,6 +191,7 @@ class Side(Endpoint):
             if octets is None:
                 self.pass_end()
                 return
+            self.tail = bytes(octets[-TAIL:])
             sent = peer.socket.send(octets)
         except BlockingIOError:
             sent = 0

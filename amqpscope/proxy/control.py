@@ -103,7 +103,8 @@ class Channel:
                 relay.tell_news()
             elif word.startswith(FAULTS.encode()):
                 question = word[len(FAULTS) :]
-                relay.later.append(partial(self._answer_about_faults, relay, question))
+                answer = partial(self._answer_about_faults, relay, question)
+                relay.later.append(partial(relay.loader.when_ready, answer))
             elif word.startswith(COUNTED.encode()):
                 relay.analysis = json.loads(word[len(COUNTED) :])
         return bool(octets)

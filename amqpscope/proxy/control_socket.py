@@ -16,7 +16,7 @@ import tempfile
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from amqpscope.proxy.connection import IN
+from amqpscope.proxy.connection import EDGE, IN
 from amqpscope.proxy.listening import bind_private, is_abandoned
 from amqpscope.wording import reason_of
 
@@ -95,8 +95,6 @@ class ControlSocket:
 
     def answer(self, fd: int) -> None:
         """Answer the questions that are whole."""
-        from amqpscope.proxy.faults.commands import answer
-
         if fd not in self.clients:
             return
         client, received = self.clients[fd]
@@ -109,18 +107,31 @@ class ControlSocket:
         received += octets
         *lines, rest = bytes(received).split(b"\n")
         received[:] = rest
-        gone = not octets or len(rest) > LONGEST
         for line in lines:
-            try:
-                question = json.loads(line)
-            except (ValueError, RecursionError):
-                question = None
-            text = json.dumps(answer(self.relay, question)).encode() + b"\n"
-            try:
-                gone = client.send(text) < len(text) or gone
-            except OSError:
-                gone = True
-        if gone:
+            self.relay.loader.when_ready(partial(self.reply, fd, client, line))
+        if not octets or len(rest) > LONGEST:
+            self.relay.change(fd, EDGE)
+            self.relay.loader.when_ready(partial(self.drop_client, fd, client))
+
+    def reply(self, fd: int, client: socket.socket, line: bytes) -> None:
+        """Answer a question."""
+        from amqpscope.proxy.faults.commands import answer
+
+        try:
+            question = json.loads(line)
+        except (ValueError, RecursionError):
+            question = None
+        text = json.dumps(answer(self.relay, question)).encode() + b"\n"
+        try:
+            whole = client.send(text) == len(text)
+        except OSError:
+            whole = False
+        if not whole:
+            self.drop_client(fd, client)
+
+    def drop_client(self, fd: int, client: socket.socket) -> None:
+        """Let go of a program, unless that has happened and its descriptor is another's."""
+        if fd in self.clients and self.clients[fd][0] is client:
             self.drop(fd)
 
     def drop(self, fd: int) -> None:

@@ -24,9 +24,10 @@ from amqpscope.proxy.keylog_tail import KeyLog
 from amqpscope.proxy.layered_connection import LayeredConnection, LayeredEnd
 from amqpscope.proxy.lines import Repeats
 from amqpscope.proxy.listening import remove_paths
+from amqpscope.proxy.loading import Loader
 from amqpscope.proxy.record import FULL, Recording
 from amqpscope.proxy.route import Route
-from amqpscope.proxy.sniff import MAX_HELLO, Kind, sniff
+from amqpscope.proxy.sniff import MAX_HELLO, Kind, is_closed, sniff
 from amqpscope.proxy.tls_bridge import Crossing
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Relay:
         self.timeout = FOR_EVER
         """Seconds to wait for events; the clock sets it."""
         self.clock = Clock(self, idle_seconds)
+        self.loader = Loader(self)
         self.entrance = Entrance(
             self, self.limits.connect, accept_proxy=accept_proxy, send_proxy=send_proxy
         )
@@ -326,7 +328,9 @@ class Relay:
         layered.begin()
 
     def vanished(self, connection: Connection) -> None:
-        """The upstream broke a connection off; many at once are one line."""
+        """The upstream broke a connection off, and not just behind a close; many are one line."""
+        if is_closed(connection.client.tail, connection.server.tail):
+            return
         now = time.monotonic()
         if now - self.vanished_at < ONE_LINE:
             self.vanished_too += 1

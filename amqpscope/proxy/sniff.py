@@ -1,7 +1,8 @@
-"""How a client begins to speak: TLS, AMQP's own TLS header, WebSocket or plain AMQP.
+"""How a client begins: TLS, AMQP's own TLS header, WebSocket or plain AMQP; and how both end.
 
-Looks at the first octets of a connection only, and keeps what a proxy needs from a ClientHello
-(RFC 8446, 4.1.2): the host the client asks for and the protocols it offers.
+Looks at the first octets of a connection, and keeps what a proxy needs from a ClientHello
+(RFC 8446, 4.1.2): the host the client asks for and the protocols it offers. The last octets show
+whether AMQP was closed in order.
 """
 
 from __future__ import annotations
@@ -159,3 +160,21 @@ def _protocols(value: _Octets) -> tuple[str, ...]:
 
 def _text(octets: bytes) -> str:
     return octets.decode("ascii", "replace") if octets.isascii() else ""
+
+
+TAIL: Final = 64
+"""Octets at the end of what a peer has sent that show whether it has closed in order."""
+_CLOSE: Final = b"\x02\x00\x00\x00\x00\x53\x18"
+"""The middle of a 1.0 close: the data offset, the type, the channel and the descriptor."""
+_CLOSE_OK: Final = tuple(
+    b"\x01\x00\x00\x00\x00\x00\x04\x00\x0a" + method + b"\xce" for method in (b"\x003", b"\x00=")
+)
+"""A connection.close-ok of 0-9-1, and of its elders."""
+
+
+def is_closed(client: bytes, server: bytes) -> bool:
+    """Whether two peers have closed an AMQP connection, by the last octets that each has sent."""
+    if client.endswith(_CLOSE_OK) or server.endswith(_CLOSE_OK):
+        return True
+    at = server.rfind(_CLOSE) - 4
+    return at >= 0 and int.from_bytes(server[at : at + 4], "big") == len(server) - at

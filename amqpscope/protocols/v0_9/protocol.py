@@ -78,6 +78,12 @@ class Amqp09(Protocol):
 
         return setting_readers()
 
+    def frame_names(self) -> list[str]:
+        """The names by which filters ask for kinds of frames."""
+        from dissectors.v0_9.dialects import DEFAULT, dialect
+
+        return [*dialect(DEFAULT).by_name, "content-header", "content-body", "heartbeat"]
+
     def state_templates(self) -> list[partial[Any]]:
         """How to make each object of the model, of the framers and of the talk."""
         from amqpscope.protocols.v0_9.templates import ROWS

@@ -92,6 +92,13 @@ class Amqp10(Protocol):
 
         return setting_readers()
 
+    def frame_names(self) -> list[str]:
+        """The names by which filters ask for kinds of frames."""
+        from dissectors.v1_0.tables import COMPOSITES
+
+        kinds = {"frame", "sasl-frame"}
+        return [row.name for row in COMPOSITES if kinds & set(row.provides)]
+
     def state_templates(self) -> list[partial[Any]]:
         """How to make each object of the model, of the framers and of the talk."""
         from amqpscope.protocols.v1_0.templates import ROWS

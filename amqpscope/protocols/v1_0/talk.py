@@ -56,9 +56,9 @@ class Talk(talk.Talk):
 
     def peer_view(self) -> PeerView:
         """What keeps the conversations of both peers legal, where a proxy changes them."""
-        from amqpscope.protocols.v1_0.peers import Peers
+        from amqpscope.protocols.v1_0.peers_quick import QuickPeers
 
-        return Peers()
+        return QuickPeers()
 
     def chunk(self, chunk: Chunk) -> list[Frame]:
         """The frames that octets complete; behind a header of another family nothing is read."""

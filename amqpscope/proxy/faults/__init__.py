@@ -42,6 +42,8 @@ class FaultSet:
         """The frames that wait for a decision, by their numbers."""
         self.holding = True
         """Somebody is there to decide."""
+        self.version = 0
+        """Changes with what faults can match."""
         self._numbered = 0
         for fault in faults or []:
             self.add(fault)
@@ -57,6 +59,7 @@ class FaultSet:
         if any(each.name == fault.name for each in self.faults):
             raise ValueError(f"there is a fault {fault.name} already")
         self.faults.append(fault)
+        self.version += 1
         for layer in [each for each in self.idle if fault.may_match(each.number)]:
             layer.catch_up()
         return fault
@@ -66,6 +69,7 @@ class FaultSet:
         for fault in self.faults:
             if fault.name == name:
                 self.faults.remove(fault)
+                self.version += 1
                 return fault
         raise ValueError(f"there is no fault {name}")
 
@@ -81,6 +85,7 @@ class FaultSet:
         """The first fault that acts on a frame."""
         for fault in self.faults:
             if fault.acts_on(step, connection):
+                self.version += fault.is_used_up
                 return fault
         return None
 
@@ -88,6 +93,7 @@ class FaultSet:
         """Hold the frames that match a filter from now on; an empty one: none any more."""
         fault = parse_fault(f"{where} => hold", INTERCEPT) if where.strip() else None
         self.faults = [each for each in self.faults if each.name != INTERCEPT]
+        self.version += 1
         if fault is not None:
             self.add(fault)
 

@@ -19,6 +19,8 @@ from amqpscope.proxy.faults.backlog import catch_up
 from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.held import Gate, Held
 from amqpscope.proxy.faults.lane import FOR_EVER, Lane
+from amqpscope.proxy.faults.quick import MOST_HELD, is_skipped, may_be_quick, take_frames
+from amqpscope.proxy.faults.scope import NO_SCOPE
 from amqpscope.proxy.faults.websocket import WebSocket
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.marks import FAULT
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from amqpscope.proxy.faults import FaultSet
     from amqpscope.proxy.layered_connection import LayeredConnection
 
-MOST_HELD: Final = 16 << 20
-"""Octets of a frame that are held until it is whole; a larger one passes as it comes."""
 HTTP: Final = b"GET "
 """How a WebSocket begins."""
 TO_CLOSE: Final = 5.0
@@ -46,6 +46,10 @@ class Stream:
         """Where they begin in the stream."""
         self.passing = bytearray()
         """Octets that pass as they came, together as far as nothing happens between them."""
+        self.unseen = bytearray()
+        """... those of them that the receiver's model has not followed yet."""
+        self.quick = False
+        """Frames are cut here; else by the sender's model."""
 
 
 class FaultLayer:
@@ -84,6 +88,10 @@ class FaultLayer:
         self.since = time.monotonic()
         self.sent_at = [self.since, self.since]
         """When each peer was last sent something."""
+        self.scope = NO_SCOPE
+        """Which frames faults can match at all."""
+        self.scoped = -1
+        """The version of the faults that it is of."""
         self.noted: set[int] = set()
         """Who sends octets that have a comment on the fault that acts now."""
 
@@ -163,7 +171,13 @@ class FaultLayer:
     def take(self, side: int, octets: bytes) -> None:
         """Take octets of AMQP, or whatever it is."""
         stream = self.streams[side]
+        begun = not stream.waiting
         stream.waiting += octets
+        if stream.quick or (begun and may_be_quick(self)):
+            stream.quick = take_frames(self, stream, side)
+            if stream.quick or self.connection.closing:
+                return
+            octets = bytes(stream.waiting)
         for step in self.follow(side, side, octets):
             if self.view is None:
                 self.view = step.talk.peer_view()
@@ -220,6 +234,30 @@ class FaultLayer:
         self.offsets[leg][sender] += len(octets)
         chunk = Chunk(self.tcp[leg], sender, offset, octets, 0, time.time_ns(), -1)
         return self.models[leg].feed(chunk)
+
+    def skip(self, leg: int, sender: int, size: int, frames: int) -> None:
+        """Let a model count frames that it does not follow."""
+        self.offsets[leg][sender] += size
+        self.models[leg].numbering.frames += frames
+
+    def show(self, side: int, octets: bytes) -> None:
+        """Let the receiver's model follow what passes, unless nothing is asked about it there."""
+        leg, stream = 1 - side, self.streams[side]
+        if stream.quick and is_skipped(self, leg, octets):
+            self.show_unseen(side)
+            self.skip(leg, side, len(octets), 1)
+        elif self.connection.is_split:
+            self.follow(leg, side, octets)
+        else:
+            stream.unseen += octets
+
+    def show_unseen(self, side: int) -> None:
+        """Let the receiver's model follow what has passed."""
+        stream = self.streams[side]
+        if stream.unseen:
+            octets = bytes(stream.unseen)
+            stream.unseen.clear()
+            self.follow(1 - side, side, octets)
 
     def is_begun(self, side: int) -> bool:
         """Whether what waits is the beginning of a frame; else it is none, and passes."""
@@ -286,6 +324,7 @@ class FaultLayer:
             self.apply(fault, frame)
         except CannotApplyError as error:
             fault.acted -= 1
+            self.faults.version += 1
             self.report(fault, frame, str(error))
             passed = view.translate(frame) if error.passed is None else error.passed
             self.send_all(frame, passed, "")
@@ -351,10 +390,10 @@ class FaultLayer:
     def send(self, output: Output, comment: str = "", delay: float = 0.0) -> None:
         """Send octets to a peer, behind all that waits for it."""
         side = 1 - output.to
+        self.show(side, output.octets)
         if not self.connection.is_split:
             self.streams[side].passing += output.octets
             return
-        self.follow(output.to, side, output.octets)
         octets = self.wrap(side, output.octets)
         self.lanes[side].put(octets, time.monotonic(), delay, comment)
         if comment:
@@ -374,8 +413,7 @@ class FaultLayer:
         stream = self.streams[side]
         octets = bytes(stream.passing)
         stream.passing.clear()
-        if octets:
-            self.follow(1 - side, side, octets)
+        self.show_unseen(side)
         if self.websocket is not None and not self.connection.is_split:
             octets = self.websocket.release(side, stream.offset)
         if octets and not self.learning:

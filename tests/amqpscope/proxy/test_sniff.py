@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from amqpscope.proxy.sniff import (
     IN_BAND_TLS_HEADER,
     MAX_HELLO,
+    TAIL,
     Kind,
     Opening,
+    is_closed,
     may_be_anything,
     sniff,
 )
+from dissectors.notation import parse
 
 
 def hello(name=None, alpn=()):
@@ -137,3 +140,20 @@ def test_a_beginning_too_short_to_be_more_likely_tls(octets, anything):
 def test_any_octets_are_judged_without_an_error(octets):
     sniff(octets)
     sniff(b"\x16\x03\x01" + len(octets).to_bytes(2) + b"\x01" + octets)
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "closed"),
+    [
+        ("close", "close", True),
+        ("close", 'close error=error(condition=:amqp:connection:forced description="bye")', True),
+        ("close", "flow next-incoming-id=0", False),
+        ("connection.close-ok", "connection.close reply-code=320", True),
+        ("connection.close reply-code=200", "connection.close-ok", True),
+        ("connection.close reply-code=200", "basic.ack delivery-tag=1", False),
+    ],
+)
+def test_an_orderly_close_is_known_by_the_last_octets(client, server, closed):
+    tails = [(b"x" * 70 + parse(text, "0-9-1-rabbit"))[-TAIL:] for text in (client, server)]
+    assert is_closed(*tails) == closed
+    assert not is_closed(b"", tails[1] + b"\0")

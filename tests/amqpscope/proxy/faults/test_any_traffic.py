@@ -163,3 +163,57 @@ def test_octet_by_octet_the_same_frames_are_met():
     assert faults.describe() == same.describe()
     assert faults.faults[0].acted > 0
     assert whole.sent == cut.sent
+
+
+NEVER = "frame => drop skip=1000000000"
+"""Every frame could match it, so every model follows every frame."""
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ["detach || channel.close => duplicate"],
+        ["transfer && from == client || basic.publish => drop every=3"],
+        ["transfer && from == server || basic.deliver => duplicate every=2 times=4"],
+        ["disposition && from == client || basic.ack => drop skip=1 times=1", "close => delay 0s"],
+        ["flow && from == server => set link-credit=3 times=1", "content-header => drop skip=1"],
+        ["transfer && from == client && link.role == sender => release skip=2 times=2"],
+    ],
+    ids=lambda rules: rules[0].partition(" ")[0],
+)
+def test_the_short_way_of_frames_leads_to_the_same(rules):
+    acted = 0
+    for name in CARRIED:
+        for conversation in conversations(name)[:4]:
+            if conversation[0][1].startswith(b"GET "):
+                continue  # what is put around the frames is random
+            short, faults = played(conversation, *rules)
+            whole, same = played(conversation, *rules, NEVER)
+            assert faults.describe() == same.describe()[:-1], name
+            assert short.sent == whole.sent, name
+            acted += faults.faults[0].acted
+    assert acted > 0
+
+
+@pytest.mark.parametrize("sender", ["client", "server"])
+def test_a_fault_that_comes_late_finds_what_passed_in_the_short_way_counted(sender):
+    late = f"(transfer || basic.publish || basic.deliver) && from == {sender} => duplicate"
+    acted = 0
+    for name in CARRIED:
+        for conversation in conversations(name)[:4]:
+            if conversation[0][1].startswith(b"GET "):
+                continue
+            sent = []
+            for first in ("close => drop skip=1000000000", NEVER):
+                left = [len(conversation) * 2 // 3]
+
+                def add(faults, last=False, left=left):
+                    left[0] -= 1
+                    if not left[0]:
+                        faults.add(parse_fault(late))
+
+                outside, faults = played(conversation, first, decide=add)
+                sent.append((outside.sent, faults.describe()[-1]))
+                acted += faults.faults[-1].acted
+            assert sent[0] == sent[1], name
+    assert acted > 10
