@@ -17,7 +17,7 @@ from amqpscope.cli.options import reader_options
 from amqpscope.cli.output import INTERRUPTED, UNREADABLE, complain, printing
 
 if TYPE_CHECKING:
-    from amqpscope.protocols.replay import Choices
+    from amqpscope.protocols.replay_acts import Choices
     from amqpscope.replay.outcome import Outcome
     from amqpscope.replay.stage import Settings, Stage
 
@@ -243,7 +243,7 @@ def make_patience(options: ReplayOptions) -> Any:
 
 def make_choices(options: ReplayOptions) -> Choices:
     """How the parts are played."""
-    from amqpscope.protocols.replay import Choices
+    from amqpscope.protocols.replay_acts import Choices
 
     url = options.to or options.listen or ""
     parts = urlsplit(url if "://" in url else f"//{url}")

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from amqpscope.protocols.logs import LogFormat
 from amqpscope.protocols.peers import SettingReader
-from amqpscope.protocols.replay import Choices, Part
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.sketch import Notes, Records, Sketcher
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.voice import Voice

@@ -11,159 +11,32 @@ A `Part` has no socket: whoever owns one gives it what was received, and sends w
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import Final, NamedTuple
+from typing import Final
 
 from amqpscope.findings import Finding
 from amqpscope.protocols.peers import CannotApplyError
+from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Judge, Lane, Refused, nested
+from amqpscope.protocols.replay_differences import Differences
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
-from dissectors.masking import masked_octets
-from dissectors.secrets import MASK, cleaned, secret_key
 
-Lane = tuple[int, ...]
-"""What acts keep their order in: () is the connection, (2,) a session or channel, (2, 5) a link."""
-
-DROP: Final = "-"
-"""Of an act that cannot be sent any more: what it belongs to is gone."""
 NANOSECONDS: Final = 1e9
-NAMED: Final = re.compile(r'("?[\w.-]+"?)=(b?"(?:[^"\\]|\\.)*"?)')
-"""A name and its text or octets, as notation has them."""
 CATCH_UP: Final = 0.1
 """Seconds of a rate that may be made up for when a message was late."""
 UNWRITABLE: Final = (CannotApplyError, ValueError, OverflowError, TypeError, KeyError)
 """What goes wrong where a damaged value is to be encoded."""
-MOST_NOTES: Final = 100
-MOST_DIVERGENCES: Final = 1000
-"""Divergences that are kept; the others are counted."""
 
 
-@dataclass(frozen=True)
-class Choices:
-    """How the part is to be played."""
-
-    user: str | None = None
-    password: str = ""
-    vhost: str | None = None
-    """The virtual host, where the URL names one."""
-    host: str = ""
-    """The live server's name."""
-    secrets: bool = False
-    """Log in as the capture shows it."""
-    show_secrets: bool = False
-    """Show passwords and tokens in frames too."""
-    exact: bool = False
-    """Send what breaks the protocol too, and do not wait for credit."""
-    speed: float = 0.0
-    """1 as recorded, 2 twice as fast, 0 as fast as the peer allows."""
-    rate: float = 0.0
-    """Messages a second at most; 0: no limit."""
-    ignore: frozenset[str] = field(default_factory=frozenset)
-    """Fields that are not compared."""
-
-
-class Refused(Exception):
-    """A frame of ours that the rules do not allow now."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(f"{finding.rule} {finding.message}")
-        self.finding = finding
-
-
-class Judge:
-    """Follows a live conversation, and says which frames of ours are legal in it."""
-
-    now = 0.0
-    """Seconds of the clock that the caller has."""
-
-    def hear(self, octets: bytes) -> None:
-        """Take octets of the live peer."""
-        raise NotImplementedError
-
-    def refusal(self, raw: bytes) -> Finding | None:
-        """Why a frame may not be sent; None: it counts as sent from now on."""
-        raise NotImplementedError
-
-
-class FieldDifference(NamedTuple):
-    """A field that is not as it was recorded."""
-
-    name: str
-    expected: str
-    seen: str
-
-
-class Divergence(NamedTuple):
-    """Where the live peer leaves the script."""
-
-    kind: str
-    """`changed`, `missing` (recorded only), `extra` (live only) or `stuck`."""
-    frame: int
-    """The recorded frame; 0 where there is none."""
-    where: str
-    """`transfer on link 'orders'`."""
-    expected: str
-    """The recorded frame in notation; empty for none."""
-    seen: str
-    fields: tuple[FieldDifference, ...] = ()
-
-
-class Cue:
-    """Something that the other peer did in the recording."""
-
-    __slots__ = ("about", "frame", "left", "lost", "soft", "turn", "where")
-
-    def __init__(self, frame: Frame, where: str, turn: int, *, left: int = 1) -> None:
-        self.frame = frame
-        self.where = where
-        self.turn = turn
-        """Its place among all cues."""
-        self.left = left
-        """How much of it is still to come; 0: it has come, or is given up."""
-        self.lost = False
-        """It is given up: it has not come and will not."""
-        self.about: object = None
-        """What it answers, as the family keeps it."""
-        self.soft = False
-        """A message or grant does not depend on it: an outcome that only says it went well."""
-
-
-class Act:
-    """A frame that our own peer sent in the recording, or several that belong together."""
-
-    __slots__ = ("about", "cues", "due", "frame", "index", "kind", "lane", "light", "message",
-                 "pause")  # fmt: skip
-
-    def __init__(self, kind: str, frame: Frame, lane: Lane, about: object) -> None:
-        self.kind = kind
-        self.frame = frame
-        self.lane = lane
-        self.about = about
-        """What it belongs to, as the family keeps it."""
-        self.index = 0
-        self.cues = 0
-        """How many cues were recorded before it."""
-        self.light = False
-        """It may go ahead of soft cues, and of others when nothing moves."""
-        self.message = False
-        """It begins a message."""
-        self.pause = 0.0
-        """Seconds since the frame before it, of either peer."""
-        self.due: float | None = None
-        """When it is sent, once everything else allows it."""
-
-
-class Part:
+class Part(Differences):
     """One side of one recorded conversation."""
 
     def __init__(self, frames: Sequence[Frame], side: int, choices: Choices) -> None:
+        super().__init__(choices)
         self.frames = frames
         self.side = side
-        self.choices = choices
         self.cues: list[Cue] = []
         self.acts: list[Act] = []
         self.lanes: dict[Lane, deque[Act]] = {}
@@ -175,11 +48,6 @@ class Part:
         """Delivery-tags of the live peer by recorded ones; a later connection may name them."""
         self.playing: Act | None = None
         """The act whose frames are sent; None where a frame is no part of the script."""
-        self.divergences: list[Divergence] = []
-        self.uncounted = 0
-        """Divergences that were too many to keep."""
-        self.notes: list[str] = []
-        """What else the user should know, one line each."""
         self.moves = 0
         """Counts whatever got the conversation on."""
         self.messages = [0, 0]
@@ -228,11 +96,6 @@ class Part:
             last = frame.time
         for act in self.acts:
             act.pause = before.get(id(act.frame), 0) / NANOSECONDS
-
-    def note_left_out(self, count: int) -> None:
-        """Say how much of the recording is not played, as it breaks the protocol."""
-        if count and not self.choices.exact:
-            self.notes.append(f"{count} frames of the recording are not legal and left out")
 
     # what a family does
 
@@ -344,11 +207,6 @@ class Part:
             raise Refused(finding)
         return finding
 
-    def add_note(self, line: str) -> None:
-        """Keep a line for the user, as long as there are not too many."""
-        if len(self.notes) < MOST_NOTES:
-            self.notes.append(line)
-
     def forgo(self, act: Act) -> None:
         """An act is left out: expect no answer to it."""
 
@@ -433,51 +291,6 @@ class Part:
         self._met[0] = at
         return self.cues[at] if at < len(self.cues) else None
 
-    def diverge(
-        self,
-        kind: str,
-        frame: Frame | None,
-        where: str,
-        seen: str = "",
-        fields: Sequence[FieldDifference] = (),
-    ) -> None:
-        """Note where the live peer leaves the script."""
-        if len(self.divergences) >= MOST_DIVERGENCES:
-            self.uncounted += 1
-            return
-        number = 0 if frame is None else frame.number
-        expected = "" if frame is None else self.show(frame.raw)
-        self.divergences.append(Divergence(kind, number, where, expected, seen, tuple(fields)))
-
-    def show(self, raw: bytes) -> str:
-        """A frame in notation, for people's eyes."""
-        raise NotImplementedError
-
-    def covered(self, raw: bytes) -> bytes:
-        """A frame without the secrets in it, unless they are asked for."""
-        return raw if self.choices.show_secrets else masked_octets(raw)
-
-    def cleaned(self, text: str) -> str:
-        """A frame in notation without values whose name says that they are secret."""
-        return text if self.choices.show_secrets else NAMED.sub(cover_named, text)
-
-    def differences(self, expected: dict[str, str], seen: dict[str, str]) -> list[FieldDifference]:
-        """The fields that differ, but for those that are not to be compared."""
-        return [
-            FieldDifference(name, *self.pair(name, expected.get(name), seen.get(name)))
-            for name in {**expected, **seen}
-            if expected.get(name) != seen.get(name) and name not in self.choices.ignore
-        ]
-
-    def pair(self, name: str, expected: str | None, seen: str | None) -> tuple[str, str]:
-        """Two values of a field as they may be shown."""
-        if self.choices.show_secrets:
-            return contrast(expected, seen)
-        if secret_key(name.rpartition(".")[2]):
-            return MASK, f"another {MASK}"
-        one, other = contrast(expected, seen)
-        return cleaned(self.cleaned(one)), cleaned(self.cleaned(other))
-
     # when nothing moves
 
     @property
@@ -545,34 +358,3 @@ class Part:
         if cue is None:
             return f"the {PEERS[1 - self.side]} to end the connection"
         return f"{cue.where} (frame {cue.frame.number})"
-
-
-def cover_named(found: re.Match[str]) -> str:
-    """A value in notation, covered if its name says that it is secret."""
-    return f"{found[1]}={MASK}" if secret_key(found[1].strip('"')) else found[0]
-
-
-def nested(one: Lane, other: Lane) -> bool:
-    """Whether one lane is the other, or lies within it, or around it."""
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
-
-
-def contrast(expected: str | None, seen: str | None, limit: int = 70) -> tuple[str, str]:
-    """Two texts as far as a line has room for them, from shortly before they differ."""
-    if expected is None or seen is None:
-        return excerpt(expected, limit), excerpt(seen, limit)
-    same = next(
-        (at for at, (a, b) in enumerate(zip(expected, seen, strict=False)) if a != b),
-        min(len(expected), len(seen)),
-    )
-    start = max(0, same - limit // 2)
-    lead = "..." if start else ""
-    return lead + excerpt(expected[start:], limit), lead + excerpt(seen[start:], limit)
-
-
-def excerpt(text: str | None, limit: int) -> str:
-    """A text as far as a line has room for it."""
-    if text is None:
-        return "absent"
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -11,7 +11,7 @@ from typing import Final
 
 from amqpscope.check.selection import Selection
 from amqpscope.findings import ERROR, SURE, Finding
-from amqpscope.protocols.replay import Judge
+from amqpscope.protocols.replay_acts import Judge
 from amqpscope.protocols.talk import Talk
 from amqpscope.rules.registry import RuleSet
 from amqpscope.stream.types import PEERS, Chunk, Connection

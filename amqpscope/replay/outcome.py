@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from amqpscope.protocols.replay import Divergence, Part
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_differences import Divergence
 from amqpscope.wording import plural
 
 SHOWN = 10

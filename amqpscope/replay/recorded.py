@@ -8,7 +8,8 @@ from typing import Final
 from amqpscope.analysis import Batch, Conversation
 from amqpscope.protocols.protocol import HEADER_SIZE, Protocol
 from amqpscope.protocols.registry import of_voice
-from amqpscope.protocols.replay import Choices, Part
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_acts import Choices
 from amqpscope.replay.guard import Guard, live_connection
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import PEERS

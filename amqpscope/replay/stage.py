@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from amqpscope.protocols.protocol import HEADER_SIZE
-from amqpscope.protocols.replay import Choices, Divergence, Part
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_acts import Choices
+from amqpscope.protocols.replay_differences import Divergence
 from amqpscope.replay.outcome import Outcome
 from amqpscope.replay.player import Patience, Player
 from amqpscope.replay.recorded import Recorded

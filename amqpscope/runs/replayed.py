@@ -18,7 +18,8 @@ from dataclasses import replace
 from typing import Final
 
 from amqpscope.capture.source import CaptureError
-from amqpscope.protocols.replay import Choices, Divergence
+from amqpscope.protocols.replay_acts import Choices
+from amqpscope.protocols.replay_differences import Divergence
 from amqpscope.proxy.address import parse_listen, shown
 from amqpscope.replay.outcome import Outcome
 from amqpscope.replay.player import Patience

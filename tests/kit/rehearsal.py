@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.protocols.replay import Choices, Part
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_acts import Choices
 from amqpscope.replay.recorded import Recorded
 from amqpscope.runs.input import Input
 from amqpscope.runs.replayed import read_conversations

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.protocol import Protocol
-from amqpscope.protocols.replay import Choices, Part
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.v0_9.talk import UNKNOWN
 from amqpscope.protocols.v0_9.talk import Talk as Talk09

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from amqpscope.protocols.replay import DROP, Act, Choices, Cue, Part, Refused
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Refused
 from amqpscope.protocols.v0_9.peers_edit import make_method, rebuild, with_channel
 from amqpscope.protocols.v0_9.replay_live import LiveChannel
 from amqpscope.protocols.v0_9.replay_receive import Receiver

@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.protocols.replay import FieldDifference
 from amqpscope.protocols.v0_9.peers_edit import rebuild, with_channel
+from amqpscope.protocols.v0_9.replay_comparison import Comparison
 from amqpscope.protocols.v0_9.replay_live import Coming, Consumer, LiveChannel
+from amqpscope.protocols.v0_9.replay_politeness import Politeness
 from amqpscope.protocols.v0_9.replay_script import (
     ANSWERS,
     Channel,
     Expected,
     Message,
-    named,
     outcome_of,
     stream_of,
 )
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.framing import Unit
-from dissectors.v0_9.notation_text import text_value
 from dissectors.v0_9.values import Value
 
 if TYPE_CHECKING:
@@ -35,14 +34,6 @@ MOST_KINDS: Final = 2
 UPDATE: Final = "connection.update-secret"
 NEAR: Final = 16
 """Recorded methods ahead among which one is looked for that does not come in its turn."""
-UNTOLD: Final = frozenset((
-    "reserved-1", "reserved-2", "reserved-3", "ticket", "consumer-tag", "delivery-tag",
-    "message-count", "consumer-count", "reply-text", "redelivered", "class-id", "method-id",
-))  # fmt: skip
-"""Arguments that differ from run to run."""
-UNTOLD_PROPERTIES: Final = frozenset((
-    "message-id", "correlation-id", "reply-to", "timestamp", "cluster-id",
-))  # fmt: skip
 LEARNED: Final = ("queue", "consumer-tag")
 """Names that a peer makes up."""
 LEARNED_PROPERTIES: Final = ("message-id", "correlation-id", "reply-to")
@@ -54,6 +45,8 @@ class Receiver:
     def __init__(self, part: Part09) -> None:
         self.part = part
         self.script = part.script
+        self.politeness = Politeness(self)
+        self.comparison = Comparison(self)
         self.changed: dict[int, Expected | None] = {}
         """The newest method of each channel, where it was not as recorded."""
 
@@ -87,7 +80,7 @@ class Receiver:
                 if part.shown_to_its_end or part.side == CLIENT:
                     part.diverge("extra", None, unit.name, part.show(raw))
             elif cue.left > 0:
-                self.compare(Expected(cue, _unit(cue.frame.unit), None), raw, unit)
+                self.comparison.compare(Expected(cue, _unit(cue.frame.unit), None), raw, unit)
                 part.meet(cue)
             part.abandon(part.cues, part.show(raw), crossed=part.closes[0])
             if part.closes[0]:
@@ -195,7 +188,7 @@ class Receiver:
         """Match a method, with its message, with what was recorded on the channel."""
         part, channel = self.part, live.script
         if channel is None:
-            self.be_polite(raw, unit, live, coming, report=False)
+            self.politeness.be_polite(raw, unit, live, coming, report=False)
             return
         stream = channel.stream(self.stream_now(unit, channel))
         if self.is_late(channel, stream, unit, coming):
@@ -204,12 +197,12 @@ class Receiver:
         if at is None:
             if unit.name == "channel.flow":
                 return
-            self.be_polite(raw, unit, live, coming, report=True)
+            self.politeness.be_polite(raw, unit, live, coming, report=True)
             return
         for _ in range(at):
             part.miss(stream.popleft().cue, part.show(raw))
         expected = stream.popleft()
-        differs = self.compare(expected, raw, unit, coming)
+        differs = self.comparison.compare(expected, raw, unit, coming)
         self.changed[channel.place] = expected if differs else None
         self.learn(expected, unit, coming)
         self.number(live, unit, coming, expected.message)
@@ -222,9 +215,9 @@ class Receiver:
         before = self.changed.get(channel.place)
         if before is None or before.unit.name != unit.name:
             return False
-        if self.contrast(before, unit, coming):
+        if self.comparison.contrast(before, unit, coming):
             return False
-        if stream and not self.contrast(stream[0], unit, coming):
+        if stream and not self.comparison.contrast(stream[0], unit, coming):
             return False
         self.changed[channel.place] = None
         live, message = channel.live, before.message
@@ -233,7 +226,7 @@ class Receiver:
         instead = message.live_tag
         self.number(live, unit, coming, message)
         if instead in live.received and instead != message.live_tag:
-            self.refuse_publish(live, instead)
+            self.politeness.refuse_publish(live, instead)
         elif message.verdict is not None and message.live_tag in live.received:
             live.received.pop(message.live_tag)
             changes: dict[str, Value] = {"delivery-tag": message.live_tag}
@@ -255,7 +248,7 @@ class Receiver:
         near = [stream[at] for at in range(min(NEAR, len(stream)))]
         alike = [at for at, each in enumerate(near) if each.unit.name == unit.name]
         for at in alike:
-            if not self.contrast(near[at], unit, coming) and self.may_skip(near[:at]):
+            if not self.comparison.contrast(near[at], unit, coming) and self.may_skip(near[:at]):
                 return at
         if alike and alike[0] == 0:
             return 0
@@ -264,57 +257,6 @@ class Receiver:
     def may_skip(self, skipped: list[Expected]) -> bool:
         """Whether a program leaves out just this, rather than doing something in addition."""
         return len({each.unit.name for each in skipped}) <= MOST_KINDS
-
-    def contrast(
-        self, expected: Expected, unit: Unit, coming: Coming | None
-    ) -> list[FieldDifference]:
-        """The fields in which a live method and its message differ from the recorded ones."""
-        seen = self.told_live(unit, coming)
-        renamed = self.told(expected.unit, expected.message, renamed=True)
-        plain = self.told(expected.unit, expected.message, renamed=False)
-        fields = self.part.differences(renamed, seen)
-        return [each for each in fields if plain.get(each.name) != seen.get(each.name)]
-
-    def compare(
-        self, expected: Expected, raw: bytes, unit: Unit, coming: Coming | None = None
-    ) -> bool:
-        """Report the fields in which a method differs from the recorded one; whether it does."""
-        fields = self.contrast(expected, unit, coming)
-        if fields:
-            cue = expected.cue
-            frame = cue.frame if expected.message is None else expected.message.frame
-            self.part.diverge("changed", frame, cue.where, self.part.show(raw), fields)
-        return bool(fields)
-
-    def told(self, unit: Unit, message: Message | None, *, renamed: bool) -> dict[str, str]:
-        """What tells of a recorded method and its message."""
-        return self.describe(unit, None if message is None else message.header,
-                             b"" if message is None else message.body, renamed=renamed)  # fmt: skip
-
-    def told_live(self, unit: Unit, coming: Coming | None) -> dict[str, str]:
-        """What tells of a live method and its message."""
-        return self.describe(unit, None if coming is None else coming.header,
-                             b"" if coming is None else coming.body, renamed=False)  # fmt: skip
-
-    def describe(
-        self, unit: Unit, header: Unit | None, body: bytes, *, renamed: bool
-    ) -> dict[str, str]:
-        """The fields that tell, by name; those of the recording as they are called now."""
-        told: dict[str, str] = {}
-        by_server = self.part.side == CLIENT
-        for name, value in unit.fields():
-            if name in UNTOLD or (by_server and name in ("queue", "arguments")):
-                continue
-            if renamed and isinstance(value, str):
-                value = self.part.values.get(value, value)
-            told[name] = text_value(value)
-        if header is not None and header.content is not None and header.content.plan is not None:
-            content = header.content
-            for name, value in zip(header.content.plan.names, content.values, strict=False):
-                if value is not None and name not in UNTOLD_PROPERTIES:
-                    told[name] = text_value(value)
-            told["body"] = text_value(body)
-        return told
 
     def learn(self, expected: Expected, unit: Unit, coming: Coming | None) -> None:
         """Remember what names are called now, be they made by the peer or changed."""
@@ -399,56 +341,6 @@ class Receiver:
             self.match(raw, unit, live, None)
 
     # politeness
-
-    def be_polite(
-        self, raw: bytes, unit: Unit, live: LiveChannel, coming: Coming | None, *, report: bool
-    ) -> None:
-        """Answer what nobody recorded, so that its sender can go on."""
-        part, method = self.part, unit.method
-        if report:
-            shown = f" {named(unit)}" if named(unit) else ""
-            where = f"{unit.name}{shown} on channel {unit.channel}"
-            part.diverge("extra", None, where, part.show(raw))
-        if coming is not None:
-            self.number(live, unit, coming, None)
-            self.refuse_message(unit, live)
-            return
-        if method is None or not method.plan.replies or method.get("no-wait"):
-            return
-        if unit.name in ("channel.close", "channel.flow", "basic.cancel") and (
-            part.side == CLIENT or unit.name != "basic.cancel"
-        ):
-            return
-        reply = "basic.get-empty" if unit.name == "basic.get" else method.plan.replies[0]
-        fields: dict[str, Value] = {}
-        for name in part.dialect.by_name[reply].names:
-            value = method.get(name)
-            if value is not None:
-                fields[name.replace("-", "_")] = value
-        if "queue" in fields and not fields["queue"]:
-            fields["queue"] = f"amqpscope-{part.moves}"
-        if "consumer_tag" in fields and not fields["consumer_tag"]:
-            fields["consumer_tag"] = f"amqpscope-{part.moves}"
-        part.emit(reply, unit.channel, **fields)
-
-    def refuse_message(self, unit: Unit, live: LiveChannel) -> None:
-        """Refuse a message that nobody recorded."""
-        part = self.part
-        if unit.name == "basic.publish" and live.confirms:
-            self.refuse_publish(live, live.published)
-        elif unit.name in ("basic.deliver", "basic.get-ok") and unit.method is not None:
-            tag = int(unit.method.get("delivery-tag") or 0)
-            consumer = live.consumers.get(str(unit.method.get("consumer-tag") or ""))
-            live.received.pop(tag, None)
-            if consumer is None or not consumer.no_ack:
-                part.emit("basic.reject", live.number, delivery_tag=tag, requeue=True)
-
-    def refuse_publish(self, live: LiveChannel, tag: int) -> None:
-        """Confirm that a publish was not taken, where the dialect can say so."""
-        part = self.part
-        name = "basic.nack" if "basic.nack" in part.dialect.by_name else "basic.ack"
-        live.received.pop(tag, None)
-        part.emit(name, live.number, delivery_tag=tag)
 
 
 def _unit(unit: object) -> Unit:

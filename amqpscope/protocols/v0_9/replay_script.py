@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from amqpscope.protocols.replay import Act, Cue, Part
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_acts import Act, Cue
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v0_9.codec import Method

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from amqpscope.protocols.replay import Cue, Part
+from amqpscope.protocols.replay import Part
+from amqpscope.protocols.replay_acts import Cue
 from amqpscope.stream.framer import Frame
 from dissectors.v1_0.bodies import (
     Attach,

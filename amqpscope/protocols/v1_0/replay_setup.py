@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.protocols.replay import FieldDifference
+from amqpscope.protocols.replay_differences import FieldDifference
 from amqpscope.protocols.sasl_login import (
     WITH_PASSWORD,
     CramServer,

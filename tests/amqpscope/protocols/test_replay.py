@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.protocols.replay import Choices
+from amqpscope.protocols.replay_acts import Choices
 from dissectors.notation import parse
 from kit import ROOT
 from kit.rehearsal import conversations, rehearse

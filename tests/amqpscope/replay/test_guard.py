@@ -3,7 +3,7 @@
 import pytest
 
 from amqpscope.capture.write import CaptureWriter, Conversation
-from amqpscope.protocols.replay import Choices
+from amqpscope.protocols.replay_acts import Choices
 from amqpscope.rules.documents import documents
 from amqpscope.runs.api import lint
 from kit import ROOT, exchange, exchange_v0_9

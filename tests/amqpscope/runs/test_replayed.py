@@ -9,7 +9,7 @@ import pika
 import pytest
 
 import amqpscope
-from amqpscope.protocols.replay import Choices
+from amqpscope.protocols.replay_acts import Choices
 from amqpscope.replay.stage import ClientStage, ReplayError, Settings
 from amqpscope.runs.input import Input
 from amqpscope.runs.replayed import read_conversations
