@@ -150,7 +150,7 @@ class Part09(Part):
         if not isinstance(about, Send):
             return ""
         if about.channel is None:
-            return DROP if self.closes[0] else ""
+            return self.connection_obstacle(act)
         live = about.channel.live
         if act.kind == "channel.open":
             return ""
@@ -165,6 +165,15 @@ class Part09(Part):
         if not live.usable:
             return DROP
         return self.message_obstacle(about.message, live) if about.message is not None else ""
+
+    def connection_obstacle(self, act: Act) -> str:
+        """Of a method of the connection itself."""
+        if self.closes[0]:
+            return DROP
+        if act.kind != "connection.close-ok" or self.closes[1] or self.choices.exact:
+            return ""
+        close = self.script.close
+        return close.where if close is not None and close.left > 0 else DROP
 
     def message_obstacle(self, message: Message, live: LiveChannel) -> str:
         """Of a message: it was recorded whole, and the live peer takes it."""

@@ -149,7 +149,9 @@ class Part10(Part):
 
     def obstacle(self, act: Act) -> str:
         """Why the live peer does not allow an act now; empty: it does; DROP: it never will."""
-        if act.kind in ("open", "raw"):
+        if act.kind == "open":
+            return "" if self.opens[0] is None else DROP
+        if act.kind == "raw":
             return ""
         if self.closes[0]:
             return DROP
@@ -196,9 +198,9 @@ class Part10(Part):
         return True
 
     def write(self, body: Body, channel: int = 0, payload: bytes = b"") -> None:
-        """Put a frame into `out`; before anything else an open, where none could be read."""
+        """Put a frame into `out`; before anything else our open."""
         if self.opens[0] is None and not isinstance(body, Open):
-            self.send_open(Open("amqpscope"))
+            self.send_open(self.script.opens[self.side] or Open("amqpscope"))
         self.put(encode_frame(body, channel, payload))
 
     def emit(self, body: Body, channel: int = 0, payload: bytes = b"") -> None:
