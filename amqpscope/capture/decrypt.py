@@ -19,7 +19,6 @@ from amqpscope.capture.tls import APPLICATION_DATA, Records, TlsStream
 from amqpscope.capture.tshark import DecryptionError, Plaintexts, decrypt
 from amqpscope.stream.types import PEERS
 
-
 CLEAR_ALERT: Final = RECORD_HEADER + 2
 """Octets of an alert that is not encrypted: a level and a description."""
 FATAL: Final = 2
