@@ -47,7 +47,7 @@ ELSEWHERE = (
     ("amqpscope/model/broker", "*", "amqpscope/rules/broker/test_examples_broker.py"),
     ("amqpscope/model", "*", "amqpscope/rules/v1_0/test_examples.py"),
     # What a family says of its frames is tested where it is shown.
-    ("amqpscope/protocols/**", "broker", "amqpscope/insight/journeys/test_journeys.py"),
+    ("amqpscope/protocols/**", "broker*", "amqpscope/insight/journeys/test_journeys.py"),
     ("amqpscope/protocols/v1_0", "bodies", "amqpscope/tui/test_fields.py"),
     ("amqpscope/protocols/**", "comparison", "amqpscope/runs/test_diff.py"),
     ("amqpscope/protocols/**", "simpler", "amqpscope/runs/test_minimise.py"),

@@ -64,6 +64,10 @@ class BrokerView:
         """What a frame declares, deletes or uses at the broker."""
         return None
 
+    def modes(self, event: Event) -> list[str]:
+        """What clients ask a broker for and what it gives them: `confirms -> on`."""
+        return []
+
     def answers_ending(self, event: Event) -> Mark | None:
         """The client's frame that ends a link or more, which a broker's frame answers."""
         return None

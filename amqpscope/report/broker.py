@@ -65,6 +65,7 @@ def facts(profile: Profile) -> Iterator[str]:
         for way in profile.ways:
             source, target = printable(way.source), printable(way.target)
             yield f"    {source} -> {target}: {way.messages:,}"
+    yield from counted("modes asked for -> given", profile.modes)
     yield from counted("header fields", profile.changes)
     for title, table in (*profile.annotations.items(), *profile.attempts.items()):
         yield from counted(title, table)
@@ -145,6 +146,7 @@ def profile_object(profile: Profile, captures: Sequence[str]) -> dict[str, Any]:
         "ways": [way._asdict() for way in profile.ways],
         "changes": profile.changes,
         "annotations": profile.annotations,
+        "modes": profile.modes,
         "attempts": profile.attempts,
         "times": [time._asdict() for time in profile.times],
         "ledgers": [

@@ -15,8 +15,8 @@ only numbering, and that is made up for afterwards:
 
 Modules, in the order in which data flows: `list_spark`, `list_arrow`, `listing` and `plan` (what is
 to be read), `work_items` (as tasks get it), `copies` (what workers cannot open), `records` (octets
-to segments), `worker` and `replay` (segments to Steps), `gather`, `minutes` and `messages` (Steps to
-rows), `numbering`, `parts` (rows to Parquet), `stages` (these in Spark), `job` (all of it),
+to segments), `worker` and `replay` (segments to Steps), `gather`, `minutes` and `messages` (Steps
+to rows), `numbering`, `parts` (rows to Parquet), `stages` (these in Spark), `job` (all of it),
 `stored`, `delta`, `manifest`, `directory` and `tables` (where it ends up), `report`, `query` and
 `compare`; `arrivals`, `state_codec`, `stream_numbering` and `follow` do the same for a stream;
 `source` offers frames to notebooks.

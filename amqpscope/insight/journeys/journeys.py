@@ -62,6 +62,8 @@ IDLE: Final = frozenset((
     "content-body",
 ))  # fmt: skip
 """Frames that, where they neither complete a message nor answer one, have nothing to say."""
+SELECTED: Final = frozenset(("confirm.select-ok", "tx.select-ok"))
+"""Frames that switch a mode on."""
 INTRODUCTIONS: Final = frozenset(("open", "connection.start", "connection.open"))
 MIN_FOR_ANSWERS: Final = 5
 """How many properties a message has at least that has a reply-to."""
@@ -192,6 +194,9 @@ class Journeys:
             party = self.party(step, capture)
             party.subscribe(event)
             self.declare(party, event)
+            self.count_modes(party, event)
+        elif name in SELECTED:
+            self.count_modes(self.party(step, capture), event)
         returned = event.returns
         if returned is not None:
             party = self.parties.get(step.conversation)
@@ -226,6 +231,11 @@ class Journeys:
             if known is not None and self.is_holed(known.capture, known.connection):
                 declared.forget(known, party.suffix)
             declared.take(said, party.suffix, self.reporter)
+
+    def count_modes(self, party: Party, event: Event) -> None:
+        """A broker answers with the modes that it gives."""
+        for mode in party.view.modes(event):
+            party.broker.count_key("modes asked for -> given", mode)
 
     def is_holed(self, capture: int, connection: int) -> bool:
         """Whether octets of a connection are missing, as far as it is not over."""

@@ -84,6 +84,8 @@ class Profile(NamedTuple):
     changes: dict[str, int]
     """What the broker did to header fields."""
     annotations: dict[str, dict[str, int]]
+    modes: dict[str, int]
+    """Modes that clients asked for, with those that the broker gave."""
     attempts: dict[str, dict[str, int]]
     """By how much the delivery-count rose, and which deliveries were marked as redelivered."""
     times: list[Timing]
@@ -121,6 +123,7 @@ def profile(broker: Broker) -> Profile:
         [Way(a.name, b.name, edge.count) for (a, b), edge in broker.edges.items()],
         {name: facts[name] for name in FIELD_CHANGES if facts[name]},
         tables(broker, "annotations "),
+        dict(sorted(broker.keys.get("modes asked for -> given", {}).items())),
         tables(broker, "delivery-count ") | tables(broker, "redelivered "),
         [
             Timing(name, span.count, span.total // span.count, span.least, span.most)

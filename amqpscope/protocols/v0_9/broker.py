@@ -203,6 +203,19 @@ def commitment(delivery: AnyDelivery) -> Commitment:
     return Commitment(words.ROLLED_BACK if work.rollback else words.DISCHARGED, work.end)
 
 
+def modes(event: Event) -> list[str]:
+    """What a server's answer switches on."""
+    name, consumer = event.name, event.consumer
+    if name == "confirm.select-ok":
+        return ["publisher confirms -> on"]
+    if name == "tx.select-ok":
+        return ["transactions -> on"]
+    if name != "basic.consume-ok" or consumer is None:
+        return []
+    found = ["consumer without acknowledgements -> on"] if consumer.no_ack else []
+    return [*found, "exclusive consumer -> on"] if consumer.exclusive else found
+
+
 def declares(event: Event) -> Declaration | None:
     """What a method declares, deletes or uses; versions before 0-9-1 have other rules."""
     method, request, channel = event.unit.method, event.request, event.channel
@@ -304,6 +317,10 @@ class View(BrokerView):
         if event.name != "basic.get-empty" or request is None:
             return None
         return queue_route(text(request.method.get("queue")))
+
+    def modes(self, event: shared.Event) -> list[str]:
+        """Confirms, transactions, and how consumers want their messages."""
+        return modes(cast(Event, event))
 
     def declares(self, event: shared.Event) -> Declaration | None:
         """A queue or exchange that is declared, deleted or used."""

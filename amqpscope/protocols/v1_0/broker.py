@@ -39,6 +39,7 @@ from amqpscope.model.v1_0.message import (
 )
 from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.protocols.broker import BrokerView
+from amqpscope.protocols.v1_0.broker_modes import modes
 from amqpscope.stream.types import CLIENT
 from dissectors.errors import Malformed
 from dissectors.native import mypyc_attr
@@ -644,6 +645,10 @@ class View(BrokerView):
         if mark is None or found.peer == CLIENT or found.refuses is not None:
             return None
         return mark if found.knew(mark) and mark.frame < found.mark.frame else None
+
+    def modes(self, event: shared.Event) -> list[str]:
+        """The settle and distribution modes of a link, and nodes that are made for it."""
+        return modes(cast(Event, event))
 
     def declares(self, event: shared.Event) -> Declaration | None:
         """A node that a broker makes for a link, deletes with it, uses or does not find."""

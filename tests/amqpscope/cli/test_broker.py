@@ -261,6 +261,7 @@ def test_the_page_needs_nothing_else(recordings, tmp_path):
     assert run("broker", "--format", "html", "-o", page, recordings["confirmed"]).returncode == 0
     text = page.read_text()
     assert "<h2>broker 127.0.0.1:" in text
+    assert "<td>publisher confirms -&gt; on</td><td>1</td>" in text
     assert "http" not in text.replace("http-equiv", "")
 
 

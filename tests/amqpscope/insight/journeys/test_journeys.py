@@ -11,6 +11,7 @@ from amqpscope.model.broker.broker import Broker
 from amqpscope.model.broker.envelope import Envelope, Route, key_of
 from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, UNMATCHED
 from amqpscope.stream.marks import Marks
+from kit.broker_story import Story
 from kit.exchange_broker import play
 
 OLD_PUBLISH = """
@@ -192,6 +193,21 @@ def test_a_queue_of_0_9_1_is_followed_from_confirm_to_ack():
     assert found.counts["delivery accepted"] == 1
     assert [(way.source, way.target) for way in found.ways] == [("q", "q")]
     assert found.ledgers == []
+    assert found.modes == {"publisher confirms -> on": 1}
+
+
+def test_the_profile_has_the_modes_that_clients_asked_for_and_got():
+    story = Story().attach(
+        "A", "receiver", "r", 'address="q" distribution-mode=:copy', "", reply='address="q"'
+    )
+    story.attach("A", "sender", "s", "", 'address="q"', more="rcv-settle-mode=second")
+    [broker] = play(story.text).journeys.brokers.values()
+    assert profile(broker).modes == {
+        "distribution-mode copy -> not stated": 1,
+        "rcv-settle-mode first -> first": 1,
+        "rcv-settle-mode second -> second": 1,
+        "snd-settle-mode mixed -> mixed": 2,
+    }
 
 
 @pytest.mark.parametrize(("again", "expected"), [("false", ["A09-BAS-28"]), ("true", [])])
