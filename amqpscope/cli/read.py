@@ -251,12 +251,14 @@ def print_capture(source: Input, printer: FramePrinter, inputs: Inputs) -> None:
 def jobs_for(source: Input, options: ReadOptions) -> int:
     """How many processes print a capture, where lines do not depend on others; 0: this one."""
     from amqpscope.report.formats import LINE_FORMATS
+
+    if options.where is not None or options.form not in LINE_FORMATS:
+        return 0
     from amqpscope.runs.processes import cores
     from amqpscope.runs.shares import is_worth_sharing
 
     jobs = options.jobs or cores()
-    alone = options.where is None and options.form in LINE_FORMATS
-    return jobs if alone and is_worth_sharing(source, jobs) else 0
+    return jobs if is_worth_sharing(source, jobs) else 0
 
 
 def print_on_cores(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -104,6 +105,8 @@ def run(work: Callable[[Outbox], None], outbox: Outbox) -> None:
     try:
         # Ctrl-C is for the one that started us, which ends us then.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # What there is by now is shared as long as nobody writes there, as the collector would.
+        gc.freeze()
         work(outbox)
         code = 0
     finally:
