@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from amqpscope.analysis import FaultySteps, Share
+from amqpscope.capture.source import CaptureError
 from amqpscope.check.result import CaptureResult
 from amqpscope.insight.journeys.need import Need
 from amqpscope.runs.input import Input
@@ -41,7 +42,7 @@ def check_on_cores(
     if is_worth_sharing(source, jobs):
         try:
             return check_in_shares(source, settings, jobs, show)
-        except Died:
+        except (Died, CaptureError):
             pass  # One process alone says what is wrong.
     return check(source, settings, None if show is None else watch_with(show))
 

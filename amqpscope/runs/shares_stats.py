@@ -95,8 +95,8 @@ def measure(source: Input, jobs: int | None = None) -> Measured:
     if is_worth_sharing(source, jobs):
         try:
             found = measure_in_shares(source, jobs)
-        except Died:
-            found = None
+        except (Died, CaptureError):
+            found = None  # One process alone says what is wrong.
         if found is not None:
             return found
     both = CountingAndTiming()

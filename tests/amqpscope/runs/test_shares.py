@@ -130,6 +130,15 @@ def test_small_captures_and_what_can_be_read_once_are_not_shared(monkeypatch):
     assert not is_worth_sharing(Input(path), 2)
 
 
+def test_what_is_no_capture_is_reported_as_by_one_process(tmp_path):
+    path = tmp_path / "none.pcap"
+    path.write_bytes(bytes(range(256)))
+    for command in (["read", "--format", "jsonl"], ["stats"], ["lint", "--format", "json"]):
+        one, two = (CliRunner().invoke(cli, [*command, "-j", jobs, str(path)]) for jobs in "12")
+        assert (one.output, one.exit_code) == (two.output, 2)
+        assert "not a capture" in one.output
+
+
 def test_where_a_process_dies_one_alone_does_the_work(monkeypatch):
     def die(*args):
         raise Died
