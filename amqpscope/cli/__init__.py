@@ -50,7 +50,7 @@ IN_SHORT: Final = {
     "proxy":    "watch live traffic",        "replay":   "play a recording again",
     "faults":   "faults of a running proxy", "minimise": "the least that shows it",
     "ca":       "certificates of the proxy", "convert":  "logs to pcapng",
-    "pipeline": "archives, with Spark",
+    "pipeline": "archives, with Spark",      "scrub":    "a copy without secrets",
 }
 """What the commands are for, so short that two of them fit beside each other in 80 columns."""
 # fmt: on

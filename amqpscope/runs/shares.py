@@ -77,7 +77,7 @@ def is_worth_sharing(source: Input, jobs: int) -> bool:
     """Whether a capture is large enough, and can be read by several processes."""
     if jobs < 2 or source.follow or source.keylogs or not source.repeatable or not can_fork():
         return False
-    place = source.given if source.place is None else source.place
+    place = source.source
     files = place.files if isinstance(place, Ring) else (place,)
     return sum(os.path.getsize(file) for file in files if os.path.isfile(file)) >= WORTH
 

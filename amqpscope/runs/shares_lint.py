@@ -12,7 +12,7 @@ from amqpscope.capture.source import CaptureError
 from amqpscope.check.result import CaptureResult
 from amqpscope.insight.journeys.need import Need
 from amqpscope.runs.input import Input
-from amqpscope.runs.lint import CheckSettings, check, look_up, read_run
+from amqpscope.runs.lint import CheckSettings, check, check_number, look_up, read_run
 from amqpscope.runs.processes import Died, Outbox, cores
 from amqpscope.runs.run import Run
 from amqpscope.runs.shares import Shares, is_follower_wanted, is_worth_sharing, shared
@@ -82,12 +82,14 @@ def check_in_shares(
 
     follower = follow if is_follower_wanted(settings.selection) else None
     with shared(source, jobs, judge, follower, closed_world=settings.closed_world) as shares:
-        return merge(collect(shares, show))
+        result = merge(collect(shares, show))
+    check_number(result)
+    return result
 
 
 def checked(run: Run, faulty: FaultySteps, settings: CheckSettings) -> CaptureResult:
     """What one process finds."""
-    result = CaptureResult(run.input.name)
+    result = CaptureResult(run.input.name, only=run.input.connection)
     with run:
         read_run(run, faulty, result, settings)
     look_up(run.input, result, settings)
