@@ -194,7 +194,7 @@ def test_every_own_name_is_known_and_explained():
 
 def test_help_names_only_what_there_is():
     examples = HELP.split("Examples\n")[1].strip().splitlines()
-    assert len(examples) == 5
+    assert len(examples) == 6
     for example in examples:
         compile_filter(example)
     assert max(map(len, HELP.splitlines())) <= 100

@@ -31,11 +31,13 @@ HAD_NONE = OVER._replace(before=NO_CREDIT)
 STOLEN = Refused(Refusal("detached", "amqp:link:stolen", "gone", "It is elsewhere."), 8, 3, 1,
                  thief=5)  # fmt: skip
 REFUSED = OVER._replace(refused=STOLEN)
+ABORTS = OVER._replace(refused=Refused(Refusal("aborted", "", ""), 9, 3, 0))
 
 STANDINGS = [
     # what: how it stands, whether it counts as held
     (STUCK, "stuck", True),
     (REFUSED, "refused", True),
+    (ABORTS, "given up", True),
     (RESETS, "broken off", True),
     (HALVES, "half closed", False),
     (FAILS, "ended with an error", True),
