@@ -68,7 +68,11 @@ ELSEWHERE = (
     ("amqpscope/protocols/v0_9", "ladder", "amqpscope/insight/test_ladder_v0_9.py"),
     ("amqpscope/protocols/v1_0", "ladder", "amqpscope/runs/test_illustrate.py"),
     ("amqpscope/protocols", "hex_log logs", "amqpscope/capture/test_log.py"),
-    ("amqpscope/protocols/v1_0/logs", "proton proton_values rhea", "amqpscope/capture/test_log.py"),
+    (
+        "amqpscope/protocols/v1_0/logs",
+        "proton proton_values pyamqp rhea",
+        "amqpscope/capture/test_log.py",
+    ),
     ("amqpscope/protocols/**", "places", "amqpscope/insight/test_series.py"),
     ("amqpscope/protocols/**", "secrets", "amqpscope/report/test_secrets_everywhere.py"),
     ("amqpscope/protocols/**", "sketch", "amqpscope/tui/test_store.py"),

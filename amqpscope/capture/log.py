@@ -120,7 +120,7 @@ def exchange_of(talk: Talk, number: int) -> Exchange:
             )
         )  # fmt: skip
     client = (CLIENT_HOST, FIRST_PORT + number % (65536 - FIRST_PORT))
-    return Exchange(client, (SERVER_HOST, SERVER_PORT), tuple(sent), whole)
+    return Exchange(client, (SERVER_HOST, SERVER_PORT), tuple(sent), whole, cut=True)
 
 
 def all_formats() -> list[LogFormat]:

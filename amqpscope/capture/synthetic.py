@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Final
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import SEGMENT, CaptureWriter, Conversation
 from amqpscope.stream.carrier import read_carrier
 from amqpscope.stream.types import ACK, BEYOND, PEERS, Chunk, Connection, End, Gap, Piece
 
@@ -54,6 +54,8 @@ class Exchange:
     """Whether it begins with a handshake."""
     opened: int = 0
     """When the handshake was; 0: with the first octets."""
+    cut: bool = False
+    """What is missing had passed, and was only not written down: as in a log."""
     carrier: str = ""
     """What was around it, as a comment, see `stream.carrier`."""
 
@@ -188,12 +190,25 @@ def write_exchanges(exchanges: Sequence[Exchange], file: IO[bytes]) -> int:
         if each.octets:
             writer.comment = carriers.pop(place, "")
         talk.data(each.sender, each.time, each.octets, unseen)
+        if exchanges[place].cut:
+            _announce_loss(talk, each, unseen)
         talk.seq[each.sender] += each.lost
         if each.end == FIN:
             talk.finish(each.sender, each.time)
         elif each.end == RST:
             talk.reset(each.sender, each.time)
     return writer.packets
+
+
+def _announce_loss(talk: Conversation, each: Sent, unseen: int) -> None:
+    """Packets without their octets, so that nobody waits for what is missing."""
+    start = talk.seq[each.sender]
+    for at in range(0, each.lost, SEGMENT):
+        talk.seq[each.sender] = start + at
+        size = min(SEGMENT, each.lost - at)
+        ack = talk.seq[1 - each.sender] - unseen
+        talk.segment(each.sender, each.time, ACK, b"", ack, size)
+    talk.seq[each.sender] = start
 
 
 def _streams(exchanges: Sequence[Exchange]) -> list[_Stream]:

@@ -117,7 +117,7 @@ class Exchanges:
         sent.sort(key=lambda each: each[0].order)
         return Exchange(
             connection.client, connection.server, tuple(_with_knowledge(sent)),
-            connection.complete, connection.opened, note_carrier(connection),
+            connection.complete, connection.opened, carrier=note_carrier(connection),
         )  # fmt: skip
 
     def _before(

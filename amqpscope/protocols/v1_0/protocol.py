@@ -81,11 +81,12 @@ class Amqp10(Protocol):
         return Part10(frames, side, choices, ending)
 
     def log_formats(self) -> list[type[LogFormat]]:
-        """Those of qpid-proton and rhea; what is exact comes first."""
+        """Those of qpid-proton, rhea and Azure's SDKs; what is exact comes first."""
         from amqpscope.protocols.v1_0.logs.proton import ProtonLog
+        from amqpscope.protocols.v1_0.logs.pyamqp import PyamqpLog
         from amqpscope.protocols.v1_0.logs.rhea import RheaFrames, RheaRaw
 
-        return [ProtonLog, RheaRaw, RheaFrames]
+        return [ProtonLog, RheaRaw, RheaFrames, PyamqpLog]
 
     def setting_readers(self) -> list[SettingReader]:
         """What reads the fields of each kind of frame."""
