@@ -23,7 +23,8 @@ BLOCK: Final = 64
 """Octets that are hashed at once."""
 SHORT: Final = 8
 """Octets below which a hash of them might be that of others too."""
-LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"
+MIXED: Final = (b"abcdefghijklmnopqrstuvwxyz", b"0123456789")
+"""Letters and digits by turns: hardly ever a word or number of somebody."""
 MAGIC: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 """How compressed bodies begin."""
 WORD: Final = re.compile(
@@ -124,6 +125,8 @@ class Pseudonyms:
     def _word(self, word: str) -> str:
         if word[0] == "%":
             return self._escape(word)
+        if word.isascii() and word.isdigit() and len(word) >= LEAST:
+            return self._number(word)
         alphabets = ((0x30, 0x3A), (0x41, 0x47), (0x61, 0x67)) if HEX.fullmatch(word) else ALPHABETS
         state = blake2b(key=self.key, person=b"word")
         made = []
@@ -136,6 +139,17 @@ class Pseudonyms:
                     break
             made.append(chr(code))
             state.update(letter.encode("utf-8", "surrogateescape"))
+        return "".join(made)
+
+    def _number(self, word: str) -> str:
+        """A word of digits: every other becomes a letter, for all numbers may be names here."""
+        state = blake2b(key=self.key, person=b"number")
+        made = []
+        for place, digit in enumerate(word):
+            alphabet = MIXED[place % 2]
+            step = int.from_bytes(state.copy().digest()[:4], "big")
+            made.append(chr(alphabet[(int(digit) + step) % len(alphabet)]))
+            state.update(digit.encode())
         return "".join(made)
 
     def _escape(self, escape: str) -> str:
@@ -220,7 +234,7 @@ class Pseudonyms:
         return "".join(self._word(each) if each.isalnum() else each for each in self._word(word))
 
     def _octets(self, octets: bytes) -> bytes:
-        return self._blocks(octets, self._hash, (0, 256))
+        return self._blocks(octets, self._noise, (0, 256))
 
     def _blocks(
         self, octets: bytes, replace: Callable[[bytes, int], bytes], alphabet: tuple[int, int]
@@ -238,11 +252,18 @@ class Pseudonyms:
         hashed = blake2b(block, key=self.key, person=b"octets", salt=at.to_bytes(8, "big"))
         return hashed.digest()[: len(block)]
 
+    def _noise(self, block: bytes, at: int) -> bytes:
+        """Octets of which every other is not ASCII, so that there is never a word in them."""
+        return bytes(
+            octet | 0x80 if place % 2 else octet
+            for place, octet in enumerate(self._hash(block, at))
+        )
+
     def _letters(self, block: bytes, at: int) -> bytes:
         hashed = self._hash(block, at)
         return bytes(
-            old if old <= 0x20 else LETTERS[new % len(LETTERS)]
-            for old, new in zip(block, hashed, strict=False)
+            old if old <= 0x20 else MIXED[place % 2][new % len(MIXED[place % 2])]
+            for place, (old, new) in enumerate(zip(block, hashed, strict=True))
         )
 
     def _shifted(self, before: bytes, block: bytes, alphabet: tuple[int, int]) -> bytes:

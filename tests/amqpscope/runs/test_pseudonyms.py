@@ -1,5 +1,7 @@
 """Pseudonyms: as long, the same for the same, and of the same kind."""
 
+import re
+
 import pytest
 
 from amqpscope.protocols.scrub import Manner
@@ -32,6 +34,16 @@ def test_words_stay_different_and_begin_alike(words):
     assert len(made) == len(names)
     assert words.text("orders-eu").startswith(words.text("orders"))
     assert all(one != other for one, other in zip("orders", words.text("orders"), strict=True))
+
+
+def test_long_bodies_and_counters_make_no_words_by_chance(words):
+    ids = {str(each) for each in range(1000, 4000)}
+    assert len({words.text(each) for each in ids}) == len(ids)
+    assert not {words.text(each) for each in ids} & ids
+    text = words.replace(bytes(65 + at % 26 for at in range(100_000)), Manner.BODY)
+    noise = words.replace(bytes(at % 251 for at in range(100_000)), Manner.OCTETS)
+    assert not re.search(rb"[a-z]{2}|[0-9]{2}", text)
+    assert not re.search(rb"[a-z]{2}|[0-9]{2}", noise)
 
 
 def test_octets_stay_different_also_where_they_are_few(words):
