@@ -73,7 +73,7 @@ def compact(directory: str) -> None:
     """
 
     def work(found: Any, state: Any) -> None:
-        for table, (before, after) in found.compact(state).items():
+        for table, (before, after) in found.compact(state.run).items():
             click.echo(f"{table}: {plural(before, 'file')} put together into {after:,}")
 
     maintain(directory, work)

@@ -244,13 +244,13 @@ class Directory:
 
     # Upkeep.
 
-    def compact(self, state: State) -> dict[str, tuple[int, int]]:
-        """Put small files of all tables together; how many there were and are, by table."""
-        found = {name: self.table(name).compact(state.run) for name in TABLES}
+    def compact(self, run: int) -> dict[str, tuple[int, int]]:
+        """Put small files together, as of the last run; how many there were and are, by table."""
+        found = {name: self.table(name).compact(run) for name in TABLES}
         opened = {name: self.table(name).open() for name in TABLES}
         versions = {name: table.version() for name, table in opened.items() if table is not None}
-        self.inputs.commit(state.run, Change(), versions)
-        self.inputs.compact(state.run)
+        self.inputs.commit(run, Change(), versions)
+        self.inputs.compact(run)
         return found
 
     def vacuum(self, hours: int) -> dict[str, int]:

@@ -60,6 +60,8 @@ OUTPUT: Final = "table string, ring string, rows bigint, data binary"
 PARTITIONS: Final = "spark.sql.shuffle.partitions"
 MANY: Final = "200"
 """What Spark takes when nobody says how many, and each costs a third of a second a batch."""
+COMPACTED: Final = 100
+"""Batches after which their small files are put together."""
 CHECKPOINT: Final = "_checkpoint"
 PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -260,6 +262,8 @@ class Follow:
         for ring, new in done.items():
             self.places[ring] = self.places.get(ring, 0) + len(new.files)
         self.done = number
+        if not self.run % COMPACTED:
+            self.directory.compact(self.run)
         return outcome
 
     def note(self, done: dict[str, Done], outcome: Outcome, file: File, scan: Scan) -> None:

@@ -112,7 +112,7 @@ def walk_local(folder: str) -> Iterator[File]:
         try:
             entries = list(os.scandir(base or "/"))
         except OSError:
-            yield File(f"{base}/", 0, 0)
+            yield File(f"{base}/", 0, os.stat(base or "/").st_mtime_ns // 1000)
             continue
         for entry in entries:
             if hidden(entry.name):
@@ -127,7 +127,7 @@ def _file_of(entry: os.DirEntry[str]) -> File:
     try:
         known = entry.stat()
     except OSError:  # whoever reads it says why
-        return File(entry.path, 0, 0)
+        return File(entry.path, 0, entry.stat(follow_symlinks=False).st_mtime_ns // 1000)
     return File(entry.path, known.st_size, known.st_mtime_ns // 1000)
 
 

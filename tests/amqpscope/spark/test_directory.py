@@ -195,8 +195,7 @@ def test_small_files_are_put_together_and_old_ones_deleted(directory):
     for run in (1, 2, 3):
         do(directory, run, f"ring{run}")
     before = rings_in(Snapshot(directory.path))
-    state = directory.read()
-    assert directory.compact(state)["quarantine"] == (6, 2)
+    assert directory.compact(3)["quarantine"] == (6, 2)
     assert directory.vacuum(0)["quarantine"] >= 6
     assert rings_in(Snapshot(directory.path)) == before
     folder = os.path.join(directory.path, "quarantine")

@@ -84,3 +84,4 @@ def test_links_that_lead_nowhere_and_hidden_names(tmp_path):
     assert [(file.path.rpartition("/")[2], file.size) for file in found] == [
         ("broken.pcap", 0), ("c.pcap", 4),
     ]  # fmt: skip
+    assert all(file.changed for file in found)
