@@ -11,8 +11,8 @@ from amqpscope.report.lint import finding_object
 from amqpscope.report.stats import connection_object
 from amqpscope.runs.lint import CheckSettings, check
 
-NOT_KEPT = {"ended", "until"}
-"""Members of stats that the tables have no column for: how and when something ended."""
+NOT_KEPT = {"ended", "until", "unsettled", "transactions"}
+"""Members of stats that the tables have no column for."""
 
 
 def ordered(objects):
