@@ -1,8 +1,8 @@
 """`pipeline sql` over tables that were written here, as a run writes them."""
 
 import csv
-import io
 import json
+import shlex
 
 import pytest
 
@@ -12,6 +12,8 @@ from amqpscope.spark.manifest import Done
 from amqpscope.spark.numbering import table_of, with_day
 from amqpscope.spark.parts import Writer
 from amqpscope.spark.plan import File
+from amqpscope.spark.query import QueryError, lines_of, query
+from amqpscope.spark.tables import Snapshot
 
 SECOND = 1_000_000
 
@@ -45,50 +47,48 @@ def test_rows_are_printed_for_people_and_programs(amqpscope, tables):
         "path": "file 1", "time": "1970-01-01T00:00:01Z", "octets": 1, "whole": True,
         "m": {"a": 1}, "total": 3, "nothing": None, "raw": "78", "reason": 'not a capture: "ü"',
     }  # fmt: skip
-    shown = amqpscope("pipeline", "sql", QUESTION, tables, "--format", "csv")
-    table = list(csv.DictReader(io.StringIO(shown.stdout)))
+    snapshot = Snapshot(tables)
+    table = list(csv.DictReader(lines_of(query(snapshot, QUESTION), "csv")))
     assert (table[1]["path"], table[1]["whole"], table[1]["nothing"]) == ("file 2", "false", "")
-    shown = amqpscope("pipeline", "sql", "SELECT path, octets FROM quarantine ORDER BY 1", tables)
-    assert shown.stdout == "path    octets\n------  ------\nfile 1       1\nfile 2       2\n"
+    rows = query(snapshot, "SELECT path, octets FROM quarantine ORDER BY 1")
+    assert list(lines_of(rows, "text")) == [
+        "path    octets", "------  ------", "file 1       1", "file 2       2",
+    ]  # fmt: skip
 
 
 def test_tables_are_asked_for_as_of_a_run_and_from_a_file(amqpscope, tables, tmp_path):
-    query = "SELECT count(*) AS n FROM quarantine, (SELECT count(*) FROM frames)"
+    text = "SELECT count(*) AS n FROM quarantine, (SELECT count(*) FROM frames)"
     out = tmp_path / "n.csv"
     asked = amqpscope(
         "pipeline", "sql", "-", tables, "--run", "1", "--format", "csv", "-o", out,
-        input=query,
+        input=text,
     )  # fmt: skip
     assert (asked.returncode, asked.stderr, out.read_text()) == (0, "", "n\n1\n")
 
 
-@pytest.mark.parametrize(
-    ("query", "arguments", "told"),
-    [
-        ("SELEC 1", (), 'syntax error at or near "SELEC"'),
-        ("SELECT nothing_such FROM findings", (), 'Referenced column "nothing_such" not found'),
-        ("SELECT 1", ("--run", "7"), "nothing is known of run 7"),
-    ],
-)
-def test_what_is_wrong_is_one_line(amqpscope, tables, query, arguments, told):
-    asked = amqpscope("pipeline", "sql", query, tables, *arguments)
+def test_what_is_wrong_is_one_line(amqpscope, tables):
+    asked = amqpscope("pipeline", "sql", "SELEC 1", tables)
     assert (asked.returncode, asked.stdout) == (2, "")
-    (line,) = asked.stderr.splitlines()
-    assert line.startswith("amqpscope: ")
-    assert told in line
+    assert asked.stderr == 'amqpscope: Parser Error: syntax error at or near "SELEC"\n'
+    with pytest.raises(QueryError, match=r'Referenced column "nothing_such" not found.*'):
+        query(Snapshot(tables), "SELECT nothing_such FROM findings")
+
+
+def test_the_questions_of_the_readme_are_understood(root, tables):
+    lines = (root / "README.md").read_text().splitlines()
+    asked = [line for line in lines if line.startswith("amqpscope pipeline sql ")]
+    assert len(asked) >= 4
+    snapshot = Snapshot(tables)
+    for line in asked:
+        assert query(snapshot, shlex.split(line)[3]).schema.names
 
 
 def test_upkeep_leaves_the_rows_as_they_are(amqpscope, tables):
-    counts = ("pipeline", "sql", "SELECT count(*) FROM quarantine", tables)
-    before = amqpscope(*counts).stdout
-    assert (
-        "quarantine: 2 files put together into 1\n"
-        in amqpscope("pipeline", "compact", tables).stdout
-    )
-    kept = amqpscope("pipeline", "vacuum", tables)
-    assert "quarantine: 0 files deleted\n" in kept.stdout
-    assert "quarantine: " in amqpscope("pipeline", "vacuum", tables, "--keep", "0").stdout
-    assert amqpscope(*counts).stdout == before
+    before = query(Snapshot(tables), QUESTION)
+    done = amqpscope("pipeline", "compact", tables)
+    assert "quarantine: 2 files put together into 1\n" in done.stdout
+    assert "quarantine: 0 files deleted\n" in amqpscope("pipeline", "vacuum", tables).stdout
+    assert query(Snapshot(tables), QUESTION) == before
     nowhere = amqpscope("pipeline", "compact", "nowhere")
     assert nowhere.returncode == 2
     assert "no tables of `amqpscope pipeline run` here" in nowhere.stderr
