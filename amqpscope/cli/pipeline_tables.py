@@ -29,7 +29,7 @@ def sql(query: str, directory: str, form: str, output: str | None, run: int | No
 
     \b
     amqpscope pipeline sql "SELECT rule, count(*) FROM findings GROUP BY rule"
-    amqpscope pipeline sql "SELECT * FROM captures" out --format csv -o captures.csv
+    amqpscope pipeline sql "SELECT * FROM captures" out --format csv -o a.csv
     amqpscope pipeline sql "SELECT count(*) FROM findings" --run 3
     amqpscope pipeline sql - tables < question.sql
 
