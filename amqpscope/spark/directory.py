@@ -93,6 +93,15 @@ class Directory:
             found.load_as_version(state.versions[table])
         return found
 
+    def unlisted(self, state: State) -> set[str]:
+        """Rings that are directories which could not be listed: they have rows, and no inputs."""
+        found = self.version("quarantine", state)
+        if found is None:
+            return set()
+        rows = dataset(found, f"{self.path}/quarantine", table_schema("quarantine"))
+        chosen = pc.ends_with(pc.field("path"), "/")
+        return set(rows.to_table(columns=["ring"], filter=chosen)["ring"].to_pylist())
+
     def _inputs_of(self, run: int | None) -> DeltaTable | None:
         """`_inputs` as of a run, by halving its versions."""
         try:

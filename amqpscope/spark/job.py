@@ -400,11 +400,9 @@ class Job:
 
     def _again(self) -> frozenset[str]:
         """Rings of which tables have rows already."""
-        return frozenset(
-            ring.name
-            for ring in self.rings
-            if ring.name in self.state.rings or any(map(is_folder, ring.files))
-        )
+        folders = self.directory.unlisted(self.state)
+        names = (ring.name for ring in self.rings)
+        return frozenset(name for name in names if name in self.state.rings or name in folders)
 
     def _replaced(self) -> tuple[list[Written], list[tuple[str, Stored]]]:
         """Take the old rows of rings away: files with what else there was, and the old files."""
