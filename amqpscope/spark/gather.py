@@ -285,6 +285,10 @@ class Gatherer:
         link, address = voice.link(event), voice.address(event)
         if link is None and about is not None:
             link, address = about.place.name, about.place.address
+        place, person = voice.counted_at(event), self.last_person
+        if place is not None and person is not None:
+            numbers = self.link_at(place, person)
+            address = address if numbers is None else numbers.address or address
         row = (
             self.ring, step.conversation.number, frame.number, frame.packet, frame.time // 1000,
             frame.time, PEERS[frame.sender], step.conversation.protocol, unit.kind,

@@ -199,6 +199,9 @@ def test_keys_join_without_fan_out(messages):
                 found = deliveries.get(row["delivery_id"])
                 assert row["delivery_id"] is None or found["connection"] == row["connection"]
         assert all(row["link_id"] is not None for row in rows["deliveries"] + rows["hops"])
+        known = {row["address"] or "" for row in rows["links"]}
+        for row in rows["frames"]:
+            assert row["link"] is None or row["address"] is None or row["address"] in known
 
 
 def test_each_question_of_the_page_has_the_answer_that_is_printed_there(both, root):
