@@ -97,7 +97,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(gather.Person, _CONVERSATION, 0, 0),
     partial(gather.Gatherer, "", Selection(), None, False),
     partial(replay.Speakers, {}),
-    partial(replay.Replay, "", Work(), RuleSet([])),
+    partial(replay.Replay, "", Work(messages=False), RuleSet([])),
     # what each family has
     *(row for protocol in PROTOCOLS for row in protocol.state_templates()),
 )
