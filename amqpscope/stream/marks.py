@@ -14,10 +14,11 @@ COPY: Final = "amqpscope copy"
 CARRIER: Final = "amqpscope carrier "
 """What was around a connection that is written without it, see `carrier`."""
 LEGAL: Final = frozenset((
-    "accept", "cancel", "channel.close", "close", "delay", "detach", "duplicate", "end", "hold",
-    "modify", "nack", "rate", "reject", "release", "resume", "return", "slice", "stall",
+    "accept", "cancel", "channel.close", "close", "delay", "detach", "end", "hold", "modify",
+    "nack", "rate", "reject", "release", "resume", "return", "slice", "stall",
 ))  # fmt: skip
-"""Actions after which both peers still see a legal conversation."""
+"""Actions after which both peers still see a legal conversation; one that puts a message in takes
+credit away that its sender may use before it hears of that."""
 
 
 class Marks:

@@ -49,8 +49,11 @@ def parse_table(table: dict[str, Any], where: str) -> Fault:
             hint = did_you_mean(key, known)
             raise FaultError(f"{where} {key}", len(where) + 1, len(key), f"no such key{hint}")
     for key in ("on", "action"):
-        if not isinstance(table.get(key), str) or len(table[key]) > LONGEST:
+        if not isinstance(table.get(key), str):
             raise FaultError(where, 0, len(where), f"expected {key} = a text")
+        if len(table[key]) > LONGEST:
+            message = f"{key} has at most {LONGEST:,} characters"
+            raise FaultError(where, 0, len(where), message)
     name = table.get("name", "")
     if not isinstance(name, str) or (name and not _NAME.fullmatch(name)):
         raise FaultError(where, 0, len(where), "expected name = letters, digits, . _ - or @")

@@ -98,6 +98,50 @@ class Wire:
             assert far.hear() == write(parse(said), 0, DEFAULT if self.v0_9 else "")
 
 
+class Outside:
+    """The connection around a layer: keeps what goes out, and lets time stand still."""
+
+    def __init__(self):
+        self.number = 1
+        self.client_address, self.server_address = ("10.0.0.1", 1), ("10.0.0.2", 2)
+        self.sent = [bytearray(), bytearray()]
+        self.reports = []
+        self.is_split = self.closing = False
+        self.recorded_at = 0
+
+    def pump(self):
+        pass
+
+    def emit(self, side, octets, comment=""):
+        self.sent[side] += octets
+
+    def split(self):
+        self.is_split = True
+
+    def close_both(self):
+        self.closing = True
+
+    reset_both = close_both
+
+    def report(self, text):
+        self.reports.append(text)
+
+    def pass_end(self, side):
+        pass
+
+    def record_received(self, side, octets):
+        pass
+
+    def mark(self, side, comment):
+        pass
+
+    def call_later(self, seconds):
+        pass
+
+    def write_now(self, side):
+        pass
+
+
 def fault(on, action, **counts):
     """A fault as the settings of a relay have it."""
     return {"on": on, "action": action, **counts}

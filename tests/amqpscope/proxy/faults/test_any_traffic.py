@@ -11,6 +11,7 @@ from amqpscope.proxy.faults.actions import FORMS
 from amqpscope.proxy.faults.layer import FaultLayer
 from amqpscope.stream.types import Chunk
 from kit import CAPTURES
+from kit.proxy.wire import Outside
 
 WRITTEN = {
     "delay": "delay 1ms",
@@ -25,50 +26,6 @@ SMALL = 40_000
 CARRIED = sorted(path.name for path in CAPTURES.glob("*.pcap*") if path.stat().st_size <= SMALL)[
     ::3
 ]
-
-
-class Outside:
-    """The connection around a layer: keeps what goes out, and lets time stand still."""
-
-    def __init__(self):
-        self.number = 1
-        self.client_address, self.server_address = ("10.0.0.1", 1), ("10.0.0.2", 2)
-        self.sent = [bytearray(), bytearray()]
-        self.reports = []
-        self.is_split = self.closing = False
-        self.recorded_at = 0
-
-    def pump(self):
-        pass
-
-    def emit(self, side, octets, comment=""):
-        self.sent[side] += octets
-
-    def split(self):
-        self.is_split = True
-
-    def close_both(self):
-        self.closing = True
-
-    reset_both = close_both
-
-    def report(self, text):
-        self.reports.append(text)
-
-    def pass_end(self, side):
-        pass
-
-    def record_received(self, side, octets):
-        pass
-
-    def mark(self, side, comment):
-        pass
-
-    def call_later(self, seconds):
-        pass
-
-    def write_now(self, side):
-        pass
 
 
 def conversations(name):

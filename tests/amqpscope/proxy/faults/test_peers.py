@@ -13,12 +13,15 @@ pytest.importorskip("proton")
 
 ALL = ["m0", "m1", "m2", "m3", "m4"]
 ACCEPTED = ["accepted"] * 5
+LONG = 70_000
+"""Octets of the third message, which is in several transfers."""
 
 
 def send(port, queue, *faults):
     """What became of five messages; asserts that neither peer could complain."""
     with package.proxied(f"amqp://127.0.0.1:{port}", faults=faults, fail_on="error") as proxy:
-        done = json.loads(run(sys.executable, SCRIPTS / "outcomes.py", proxy.address, queue, 5))
+        command = (sys.executable, SCRIPTS / "outcomes.py", proxy.address, queue, 5, LONG)
+        done = json.loads(run(*command))
         acted = [proxy.faults.count(fault["name"]) for fault in proxy.faults.list()]
     # Neither a real peer nor the proxy in one's place has broken a rule.
     assert [f for f in proxy.findings if f.severity == "error"] == []
@@ -35,7 +38,7 @@ def send(port, queue, *faults):
             ["m0", "m3", "m4"],
         ),
         (
-            "transfer && from == client => release every=2",
+            "transfer && from == client && !more => release every=2",
             ["accepted", "released", "accepted", "released", "accepted"],
             ["m0", "m2", "m4"],
         ),
@@ -49,7 +52,7 @@ def send(port, queue, *faults):
         ("@dup-delivery", ACCEPTED, ["m0", *ALL]),
         ("transfer && from == client => duplicate times=1", ACCEPTED, ["m0", *ALL]),
         ("transfer && from == server => delay 100ms", ACCEPTED, ALL),
-        ("transfer => slice 7", ACCEPTED, ALL),
+        ("transfer => slice 700", ACCEPTED, ALL),
         (
             "disposition && from == server => set state=released times=1",
             ["released", *ACCEPTED[1:]],
@@ -59,6 +62,18 @@ def send(port, queue, *faults):
             'transfer && from == client => inject transfer | amqp-value("new") times=1',
             ACCEPTED,
             ["m0", "new", *ALL[1:]],
+        ),
+        ("transfer && from == client && more => duplicate times=1", ACCEPTED, [*ALL[:3], *ALL[2:]]),
+        ("transfer && from == server && more => drop times=1", ACCEPTED, [*ALL[:2], *ALL[3:]]),
+        (
+            "transfer && from == client && !more => modify skip=2 times=1",
+            [*ACCEPTED[:2], "modified", *ACCEPTED[3:]],
+            [*ALL[:2], *ALL[3:]],
+        ),
+        (
+            'transfer && from == client => replace transfer | amqp-value("new") skip=2 times=1',
+            ACCEPTED,
+            [*ALL[:2], "new", *ALL[3:]],
         ),
         (
             "@detach-after-transfer",
@@ -93,6 +108,7 @@ EDITED = 'transfer[0] handle=0 delivery-id=2 delivery-tag=b"3" | amqp-value("new
             0,
         ),
         ("basic.publish => accept times=1", CONFIRMED, ALL[1:], 0),
+        ("basic.publish => duplicate every=3", CONFIRMED, [*ALL[:3], *ALL[2:]], 0),
         ("basic.publish => duplicate times=1", CONFIRMED, ["m0", *ALL], 0),
         (
             "basic.publish => channel.close skip=1 times=1",

@@ -1,7 +1,7 @@
 """Publish with confirms, then take what is there, on pika: confirms.py HOST PORT QUEUE N.
 
-Prints a JSON object: what became of each message, the bodies that were received, and how many
-messages are left in the queue.
+The third is in several frames. Prints a JSON object: what became of each message, the bodies that
+were received, without their padding, and how many messages are left in the queue.
 """
 
 import json
@@ -10,6 +10,8 @@ import sys
 import pika
 from pika.exceptions import ChannelClosed, NackError, UnroutableError
 
+PADDING = 300_000
+
 
 def main(host, port, queue, count):
     connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
@@ -17,7 +19,8 @@ def main(host, port, queue, count):
     outcomes = []
     for number in range(count):
         try:
-            channel.basic_publish("", queue, b"m%d" % number, mandatory=True)
+            body = b"m%d" % number + b"." * (PADDING if number == 2 else 0)
+            channel.basic_publish("", queue, body, mandatory=True)
             outcomes.append("confirmed")
         except NackError:
             outcomes.append("nacked")
@@ -30,7 +33,7 @@ def main(host, port, queue, count):
     for method, _, body in channel.consume(queue, inactivity_timeout=1):
         if method is None:
             break
-        bodies.append(body.decode())
+        bodies.append(body.decode().rstrip("."))
         channel.basic_ack(method.delivery_tag)
     connection.process_data_events()
     other = connection.channel()

@@ -1,7 +1,7 @@
-"""Send messages, then take what is there, on qpid-proton: outcomes.py HOST:PORT QUEUE N.
+"""Send messages, then take what is there, on qpid-proton: outcomes.py HOST:PORT QUEUE N [OCTETS].
 
-Goes on after a detached link. Prints a JSON object: the outcome of each message, and the bodies
-that were received.
+The third message is so much longer than the others. Goes on after a detached link. Prints a JSON
+object: the outcome of each message, and the bodies that were received, without their padding.
 """
 
 import json
@@ -18,13 +18,14 @@ NAMES = {
 }
 
 
-def main(address, queue, count):
+def main(address, queue, count, padding=0):
     connection = BlockingConnection(address, timeout=10, allowed_mechs="ANONYMOUS")
     sender = connection.create_sender(queue)
     outcomes = []
     for number in range(count):
         try:
-            sent = sender.send(Message(id=number, body=f"m{number}"), error_states=[])
+            body = f"m{number}" + "." * (padding if number == 2 else 0)
+            sent = sender.send(Message(id=number, body=body), error_states=[])
             outcomes.append(NAMES[sent.remote_state])
         except LinkDetached as error:
             outcomes.append(error.condition)
@@ -33,7 +34,7 @@ def main(address, queue, count):
     bodies = []
     while True:
         try:
-            bodies.append(receiver.receive(timeout=1).body)
+            bodies.append(receiver.receive(timeout=1).body.rstrip("."))
         except Exception as error:
             ended = type(error).__name__
             break
@@ -44,4 +45,4 @@ def main(address, queue, count):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

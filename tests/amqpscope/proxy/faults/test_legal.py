@@ -1,0 +1,92 @@
+"""What peers see behind a fault is legal: frames that fit, windows that stay, channels in turn."""
+
+from amqpscope.proxy.faults import FaultSet, parse_fault
+from amqpscope.proxy.faults.layer import FaultLayer
+from dissectors.notation import parse, write
+from kit.proxy.wire import OPENING, SENDING, Outside
+
+CLIENT, SERVER = 0, 1
+FLOW = "flow next-incoming-id={} incoming-window=100 next-outgoing-id=0 outgoing-window=100"
+
+
+class Played:
+    """A layer that is fed with notation, and what comes out of it, by its receiver."""
+
+    def __init__(self, rule, script=SENDING):
+        self.outside = Outside()
+        self.layer = FaultLayer(FaultSet([parse_fault(rule)]), self.outside)
+        for line in filter(None, map(str.strip, script.splitlines())):
+            peer, _, text = line.partition(": ")
+            self.say(SERVER if peer == "server" else CLIENT, text)
+
+    def say(self, side, *lines):
+        """The frames that each peer gets when a peer sends some."""
+        for sent in self.outside.sent:
+            sent.clear()
+        self.layer.feed(side, b"".join(map(parse, lines)))
+        return self.cut(SERVER), self.cut(CLIENT)
+
+    def cut(self, to):
+        octets, frames = bytes(self.outside.sent[1 - to]), []
+        while octets:
+            size = 8 if octets[:4] == b"AMQP" else int.from_bytes(octets[:4], "big")
+            frames.append(octets[:size])
+            octets = octets[size:]
+        return frames
+
+
+def transfer(number, size, more=False):
+    said = " more=true" if more else ""
+    named = f'delivery-id={number} delivery-tag=b"{number}"'
+    return f'transfer handle=3 {named}{said} | data(b"{"x" * size}")'
+
+
+def test_a_frame_that_new_numbers_make_too_long_is_sent_as_two():
+    limited = SENDING.replace('open container-id="s"', 'open container-id="s" max-frame-size=512')
+    it = Played("transfer => duplicate times=1", limited)
+    it.say(CLIENT, transfer(254, 10))
+    longest = transfer(255, 512 - len(parse(transfer(255, 300))) + 300)
+    assert len(parse(longest)) == 512  # and 256, which it becomes, takes three octets more
+    (got, _) = it.say(CLIENT, longest)
+    assert len(got) == 2
+    assert max(map(len, got)) <= 512
+    assert "more=true" in write(got[0], 0, "")
+    (got, _) = it.say(CLIENT, FLOW.format(0).replace("outgoing-id=0", "outgoing-id=2"))
+    # The copy and the second half are transfers that the client does not know of.
+    assert "next-outgoing-id=4" in write(got[0], 0, "")
+
+
+def test_windows_that_were_named_are_not_taken_back():
+    it = Played("transfer => duplicate times=1")
+    _, told = it.say(CLIENT, transfer(0, 1))
+    assert "next-incoming-id=0 incoming-window=99" in write(told[-1], 0, "")
+    _, told = it.say(SERVER, FLOW.format(1))  # it has counted one of the two
+    assert "next-incoming-id=0 incoming-window=100" in write(told[-1], 0, "")
+    _, told = it.say(SERVER, FLOW.format(2))
+    assert "next-incoming-id=1 incoming-window=100" in write(told[-1], 0, "")
+
+
+def test_a_channel_is_not_used_again_before_both_peers_have_ended_its_session():
+    begin = "begin next-outgoing-id=0 incoming-window=9 outgoing-window=9"
+    it = Played("begin && from == server => end times=1", OPENING)
+    got, _ = it.say(CLIENT, "end", begin, 'attach name="l" handle=0 role=sender')
+    assert got == []
+    got, _ = it.say(SERVER, "end")
+    assert [write(frame, 0, "").partition("[")[0] for frame in got] == ["begin", "attach"]
+
+
+def test_the_last_transfer_of_a_delivery_is_dropped_by_aborting_it():
+    it = Played("transfer && !more => drop times=1")
+    it.say(CLIENT, transfer(0, 1, more=True))
+    got, _ = it.say(CLIENT, 'transfer handle=3 | data(b"y")', transfer(1, 1))
+    assert "aborted=true" in write(got[0], 0, "")
+    assert "delivery-id=1" in write(got[1], 0, "")
+
+
+def test_an_outcome_that_a_link_does_not_have_is_not_given():
+    few = SENDING.replace("source=source()", "source=source(outcomes=[:amqp:accepted:list])")
+    it = Played("transfer => release", few)
+    got, told = it.say(CLIENT, transfer(0, 1))
+    assert len(got) == 1
+    assert told == []
+    assert "has no outcome released" in it.outside.reports[-1]
