@@ -112,6 +112,8 @@ class CaptureResult:
                 finding.rule, finding.name, finding.severity, finding.peer, finding.connection
             )
             number = self.counts.get(kind, 0)
+            if finding.fault and number >= limit:
+                return False  # what rests on a fault of a proxy counts nowhere
             self.counts[kind] = number + 1
             if number >= limit:
                 self.more[kind] = number + 1 - limit

@@ -1,5 +1,9 @@
 """What peers see behind a fault is legal: frames that fit, windows that stay, channels in turn."""
 
+from dataclasses import replace
+
+from amqpscope.check.result import CaptureResult
+from amqpscope.findings import Finding
 from amqpscope.proxy.faults import FaultSet, parse_fault
 from amqpscope.proxy.faults.layer import FaultLayer
 from dissectors.notation import parse, write
@@ -90,3 +94,13 @@ def test_an_outcome_that_a_link_does_not_have_is_not_given():
     assert len(got) == 1
     assert told == []
     assert "has no outcome released" in it.outside.reports[-1]
+
+
+def test_what_rests_on_a_fault_is_not_counted_where_it_is_too_much_to_keep():
+    result = CaptureResult("a.pcapng")
+    words = ("FLW-016", "name", "2.6.7", "MUST", "error", "sure", "client", "what", "")
+    found = Finding(*words, 1, 1, 1, 0, None, "")
+    for each in (found, replace(found, fault="fault-1"), replace(found, fault="fault-1")):
+        result.keep(each, 2)
+    assert [each.fault for each in result.findings] == ["", "fault-1"]
+    assert result.more == {}
