@@ -165,12 +165,15 @@ def replayed(
     timeout: float = 15.0,
     keylogs: tuple[bytes, ...] = (),
     allow_divergence: bool = False,
+    user: str | None = None,
+    password: str = "",
 ) -> Iterator[Replayed]:
     """Play the server of a capture inside the block; `broker.url` is what to connect to.
 
     `capture` may name a connection as in `run.pcap#2`; `connections` are several. `speed` 1 keeps
     the recorded times, 0 does not wait. `ignore` names fields that are not compared, such as
     `body`. `loop` plays the conversations as often as clients come. `write` records what passes.
+    `user` and `password` are what clients prove to know who log in by SCRAM or CRAM-MD5.
     `faults` are rules as `--fault` of the proxy takes them, which then stands in between. The
     block ends with `Diverged` unless `allow_divergence`; `ReplayError` when it cannot begin.
     """
@@ -181,7 +184,7 @@ def replayed(
             stack.callback(trace.close)
         settings = Settings(
             conversations,
-            Choices(speed=speed, ignore=frozenset(ignore)),
+            Choices(user=user, password=password, speed=speed, ignore=frozenset(ignore)),
             Patience(end=timeout),
             strict=strict,
             trace=trace,

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SMALLEST: Final = 512
 """Octets of a frame that every peer takes (2.4.1)."""
+USUAL_HEAD: Final = 512
+"""Octets before the payload that are allowed for without a closer look."""
 NO_LIMIT: Final = 0xFFFFFFFF
 TAG: Final = "transfer.delivery-tag"
 
@@ -124,11 +126,12 @@ class DeliverySender:
         limit = SMALLEST if peer is None else max(peer.max_frame_size or NO_LIMIT, SMALLEST)
         channel = session.channels[0] or 0
         while True:
-            head = len(encode_frame(frame, channel))
-            room = max(1, limit - head - 1)
-            part, payload = payload[:room], payload[room:]
-            if head + len(part) + len(payload) <= limit:
-                part, payload = part + payload, b""
+            part, payload = payload, b""
+            if len(part) + USUAL_HEAD > limit:
+                head = len(encode_frame(frame, channel))
+                if head + len(part) > limit:
+                    room = max(1, limit - head - 1)
+                    part, payload = part[:room], part[room:]
             self.part.emit(changed(frame, more=True) if payload else frame, channel, part)
             if frame.delivery_id is not None:
                 self.begin_delivery(piece.delivery, live)

@@ -9,11 +9,14 @@ import pika
 import pytest
 
 import amqpscope
+from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.replay.stage import ClientStage, ReplayError, Settings
 from amqpscope.runs.input import Input
 from amqpscope.runs.replayed import read_conversations
 from kit import ROOT
+from kit.conversation import record
+from kit.exchange_v0_9 import script
 
 OUTCOMES = ROOT / "captures" / "v10_proton-labbroker_outcomes.pcap"
 BASIC = ROOT / "captures" / "v091_pika_basic-rabbitmq.pcap"
@@ -77,6 +80,37 @@ def test_a_conversation_can_be_played_again_and_again():
     with amqpscope.replayed(BASIC, loop=True) as broker:
         play_client(broker, BASIC, 1, 1, 1)
     assert [outcome.connection for outcome in broker.outcomes] == [1, 1, 1]
+
+
+ASKED = 'client: queue.declare[1] queue="q"\n'
+DROPPED = "server: RST\n"
+ANSWERED = """
+server: queue.declare-ok[1] queue="q"
+client: channel.close[1] reply-code=200
+server: channel.close-ok[1]
+client: connection.close[0] reply-code=200
+server: connection.close-ok[0]
+"""
+
+
+def test_a_client_comes_again_after_a_recorded_drop(tmp_path):
+    with (tmp_path / "drop.pcapng").open("wb") as file:
+        writer = CaptureWriter(file)
+        for port, end in enumerate((DROPPED, ANSWERED), 50000):
+            talk = Conversation(writer, ("127.0.0.1", port), ("127.0.0.1", 5672))
+            record(script(ASKED + end, "channel"), talk)
+    with amqpscope.replayed(tmp_path / "drop.pcapng") as broker:
+        with pytest.raises(pika.exceptions.AMQPError):
+            declare(broker)
+        declare(broker)
+    assert [outcome.connection for outcome in broker.outcomes] == [1, 2]
+
+
+def declare(broker):
+    where = pika.ConnectionParameters(broker.host, broker.port, heartbeat=0)
+    connection = pika.BlockingConnection(where)
+    connection.channel().queue_declare("q")
+    connection.close()
 
 
 def test_faults_of_the_proxy_act_in_front_of_a_recorded_broker():
