@@ -166,6 +166,17 @@ def test_tests_are_no_packages():
     assert list(ROOT.glob("tests/**/__init__.py")) == [ROOT / "tests" / "kit" / "__init__.py"]
 
 
+def test_pages_lead_to_what_exists():
+    pages = [ROOT / "README.md", *ROOT.glob("amqpscope/**/*.md"), ROOT / "captures" / "README.md"]
+    broken = [
+        (page.name, link)
+        for page in pages
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+        if "://" not in link and not (page.parent / link).exists()
+    ]
+    assert broken == []
+
+
 def test_ci_runs_the_command_that_the_readme_names():
     command = (ROOT / ".ci" / "run").read_text().split("exec ")[1].strip()
     assert f"\n{command}\n" in (ROOT / "README.md").read_text()

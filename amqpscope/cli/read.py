@@ -86,7 +86,7 @@ def read(
 
     AMQP is found by its protocol header on any port. A capture that begins later is recognised
     on port 5672, and on others with --decode-as. Filters are written as in Wireshark, with the
-    field names of the specification: see the README.
+    field names of the specification: see amqpscope/guide/reading.md.
     """
     wanted = ReadOptions(follow=follow, **options)
     if follow and wanted.form == "html":

@@ -69,9 +69,9 @@ def test_what_is_wrong_is_named_with_its_file_in_one_line(tmp_path, text, told):
     assert "\n" not in str(raised.value)
 
 
-def test_the_readme_tells_of_every_key(root):
-    readme = (root / "README.md").read_text()
-    assert [key for key in KEYS if f"\n| `{key}` |" not in readme] == []
+def test_the_guide_describes_every_key(root):
+    page = (root / "amqpscope" / "guide" / "ci.md").read_text()
+    assert [key for key in KEYS if f"\n| `{key}` |" not in page] == []
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

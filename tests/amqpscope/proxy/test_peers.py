@@ -20,7 +20,7 @@ def test_proton_through_the_proxy_gets_what_it_gets_directly(broker):
         relayed = run(*exchange, proxy.address, "relayed", MESSAGES)
         assert proxy.frames > 4 * MESSAGES
     assert relayed == direct
-    # As in the README: what real clients do is worth a remark, and fails nothing.
+    # As in the guide: what real clients do is worth a remark, and fails nothing.
     assert proxy.findings
 
 

@@ -74,8 +74,8 @@ def test_what_is_wrong_is_one_line(amqpscope, tables):
         query(Snapshot(tables), "SELECT nothing_such FROM findings")
 
 
-def test_the_questions_of_the_readme_are_understood(root, tables):
-    lines = (root / "README.md").read_text().splitlines()
+def test_the_questions_of_the_guide_are_understood(root, tables):
+    lines = (root / "amqpscope" / "guide" / "pipeline.md").read_text().splitlines()
     asked = [line for line in lines if line.startswith("amqpscope pipeline sql ")]
     assert len(asked) >= 4
     snapshot = Snapshot(tables)

@@ -1,6 +1,6 @@
 """Ours beside Wireshark's: which of the rules' Bad exchanges does each of them notice?
 
-    python tests benchmarks.wireshark            the README's table
+    python tests benchmarks.wireshark            the table of the guide
     python tests benchmarks.wireshark --list     and each violation that only one of them sees
 
 All Bad exchanges are written into one capture, each as a connection of its own on port 5672, and
@@ -96,7 +96,7 @@ def amqpscope(path: Path, cases: list[Case]) -> tuple[set[int], set[int]]:
 
 
 def table(cases: list[Case], theirs: set[int], right: set[int], errors: set[int]) -> Iterator[str]:
-    """The README's table."""
+    """The table of `amqpscope/guide/measured.md`."""
     yield "| violation | rule | Wireshark | amqpscope |"
     yield "|---|---|---|---|"
     for id, text in WELL_KNOWN:

@@ -1,4 +1,4 @@
-"""The reconnect logic of a client, tested with ten faults, as the README shows it."""
+"""The reconnect logic of a client, tested with ten faults, as the guide shows it."""
 
 import time
 
