@@ -88,9 +88,9 @@ class Talk(talk.Talk):
 
     def peer_view(self) -> PeerView:
         """What keeps the conversations of both peers legal, where a proxy changes them."""
-        from amqpscope.protocols.v0_9.peers_quick import QuickPeers
+        from amqpscope.protocols.v0_9.peers import Peers
 
-        return QuickPeers(self.spoken)
+        return Peers(self.spoken)
 
     def chunk(self, chunk: Chunk) -> list[Frame]:
         """The frames that octets complete."""

@@ -308,7 +308,8 @@ def test_tables_have_no_secret(name, recorded):
         gatherer.take(step)
     gatherer.finish()
     rows = [
-        f"{block.table} {getattr(block.rows, 'places', block.rows)}" for block in gatherer.blocks()
+        f"{block.table} {block.rows.place_rows() if block.table == 'deliveries' else block.rows}"
+        for block in gatherer.blocks()
     ]
     assert len(rows) > 2
     assert leaked("\n".join(rows)) == []
