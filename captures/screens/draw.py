@@ -1,4 +1,4 @@
-"""Draw the pictures of this folder anew: python captures/screens/draw.py"""
+"""Draw the pictures of this folder again: python captures/screens/draw.py"""
 
 import asyncio
 import re
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from amqpscope.tui.app import Scope
-from amqpscope.tui.opening import Reading, Source
+from amqpscope.tui.opening import ReaderProcess, Source
 from amqpscope.tui.store import Store
 
 HERE: Final = Path(__file__).parent
 FONTS: Final = re.compile(r"@font-face\s*{.*?}\s*", re.DOTALL)
 """Rules that would have a viewer load fonts from the network."""
 SIZE: Final = (100, 26)
-PATIENCE: Final = 30.0
+PATIENCE: Final = 90.0
 
 
 class Picture(NamedTuple):
@@ -40,7 +40,7 @@ PICTURES: Final = (
 async def draw(picture: Picture) -> None:
     """Press the keys, wait for the words, and keep what is to be seen."""
     capture = HERE.parent / picture.capture
-    app = Scope(Store(Reading(Source(str(capture)))))
+    app = Scope(Store(ReaderProcess(Source(str(capture)))))
     async with app.run_test(size=SIZE) as pilot:
         while not (app.store.done and app.frame):
             await pilot.pause(0.05)
