@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import NamedTuple
 
 from amqpscope.analysis import Batch, Share, Step, StepSink
@@ -11,10 +12,19 @@ from amqpscope.insight.counters import ConnectionNumbers, Histogram
 from amqpscope.insight.delays import Delays
 from amqpscope.insight.journeys.need import Need
 from amqpscope.insight.statistics import MAX_PLACES, Statistics
+from amqpscope.model.mark import Mark
 from amqpscope.runs.input import Input
 from amqpscope.runs.processes import Died, Outbox, cores
 from amqpscope.runs.run import Run
 from amqpscope.runs.shares import is_worth_sharing, shared
+
+
+def mark_parts(mark: Mark) -> tuple[type[Mark], tuple[int, int, int, int]]:
+    """What a mark is made of again in another process; a compiled class does not say so itself."""
+    return Mark, (mark.frame, mark.packet, mark.time, mark.end)
+
+
+copyreg.pickle(Mark, mark_parts)
 
 
 class Measured(NamedTuple):
