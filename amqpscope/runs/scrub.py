@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -27,7 +26,7 @@ from amqpscope.runs.leaks import find_leaks, is_telling
 from amqpscope.runs.pseudonyms import Pseudonyms
 from amqpscope.runs.run import Run
 from amqpscope.stream.marks import Marks
-from amqpscope.stream.types import Certificate, Chunk, Connection, Gap, Piece, Tls
+from amqpscope.stream.types import Certificate, Chunk, Connection, End, Gap, Piece, Tls, Window
 
 NAMES: Final = frozenset((Kind.ADDRESS, Kind.NAME, Kind.HOST, Kind.CREDENTIAL, Kind.PROPERTY))
 """Kinds whose words are not left in sentences either."""
@@ -312,8 +311,7 @@ class Scrubber:
                     piece.ack,
                 )  # fmt: skip
             else:
-                piece = copy(piece)
-                piece.connection = connection
+                piece = _moved(piece, connection)
             writer.write(piece)
         return writer.writer.packets
 
@@ -347,6 +345,17 @@ def _text(octets: bytes) -> str:
     return octets.decode("utf-8", "backslashreplace")
 
 
+def _moved(piece: Gap | End | Window, connection: Connection) -> Piece:
+    """The same on another connection; written out, for compiled classes cannot be copied."""
+    if isinstance(piece, Gap):
+        made = Gap(connection, piece.sender, piece.offset, piece.size, piece.packet, piece.time)
+        made.snapped = piece.snapped
+        return made
+    if isinstance(piece, End):
+        return End(connection, piece.sender, piece.reason, piece.packet, piece.time)
+    return Window(connection, piece.sender, piece.zero, piece.packet, piece.time)
+
+
 def _renamed(connection: Connection, words: Pseudonyms) -> Connection:
     """A connection of other hosts."""
     (client, port), (server, server_port) = connection.client, connection.server
@@ -364,14 +373,18 @@ def _renamed_faults(marks: Marks | None) -> Marks | None:
     """What a proxy noted, with numbers for the names of faults."""
     if marks is None:
         return None
-    made = copy(marks)
+    made = Marks()
+    made.copied, made.proxy, made.shown = marks.copied, marks.proxy, marks.shown
+    made.actions = marks.actions
     names = {name: f"fault-{number}" for number, (_, name, _) in enumerate(marks.faults, 1)}
     made.faults = [(packet, names[name], legal) for packet, name, legal in marks.faults]
     return made
 
 
 def _renamed_tls(tls: Tls, words: Pseudonyms) -> Tls:
-    made = copy(tls)
+    made = Tls()
+    made.hello, made.plain, made.alpn = tls.hello, tls.plain, tls.alpn
+    made.version, made.alerts, made.quiet = tls.version, tls.alerts, tls.quiet
     made.server_name = words.text(tls.server_name)
     if tls.certificate is not None:
         names = [words.text(each) for each in tls.certificate.names]

@@ -56,7 +56,7 @@ def renamed(value, old, new):
 
 def dated(row):
     """A row without the time of its file, which file systems know more or less exactly."""
-    if row.get("error") is None:
+    if row.get("error") is None and "reason" not in row:
         return row
     return {name: value for name, value in row.items() if name not in ("time", "day")}
 
