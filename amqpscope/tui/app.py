@@ -123,6 +123,11 @@ class Scope(App[int]):
         """Our own colours, also before our theme is there."""
         return DARK.variables
 
+    @property
+    def holds_frames(self) -> bool:
+        """Whether a proxy holds frames, whose keys then come first."""
+        return False
+
     def compose(self) -> ComposeResult:
         """Bar, screens, prompt, status, keys."""
         yield self.tabs

@@ -130,6 +130,11 @@ class ProxyScope(Scope):
             self.announce(f"holding frames that match {where}" if where else "holding no frames")
         self.bars()
 
+    @property
+    def holds_frames(self) -> bool:
+        """Whether a frame waits for a decision; it may not be read yet."""
+        return self.held.selected is not None
+
     def chosen(self) -> Table | None:
         """The held frame that keys are for; said so where there is none."""
         held = self.held.selected

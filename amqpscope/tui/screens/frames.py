@@ -379,7 +379,7 @@ class FramesView(DividedView):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Where a proxy holds frames, their keys come before those of bodies."""
         bodies = action == "ask_for" and parameters[0] in EXPORTS
-        return not (bodies and self.is_attached and self.frames.held)
+        return not (bodies and self.is_attached and self.scope.holds_frames)
 
     def action_ask_for(self, kind: str) -> None:
         """Ask where to write bodies, for columns, or for colours."""
