@@ -26,6 +26,9 @@ FRAMES: Final = frozenset((
 ))  # fmt: skip
 """Frames that are looked at."""
 
+Owner = tuple[int, int]
+"""The number of a connection, and that of its capture."""
+
 
 class Declarations:
     """Queues and exchanges of one broker."""
@@ -33,6 +36,9 @@ class Declarations:
     def __init__(self) -> None:
         self.made: dict[str, Declaration] = {}
         self.consumers: dict[str, list[Declaration]] = {}
+        """By what they consume from."""
+        self.owned: dict[Owner, dict[str, None]] = {}
+        """What each connection has for itself, or consumes from."""
         self.closed: dict[str, Declaration] = {}
         """Nodes that brokers made for links, and that should be gone with them."""
         self.generated: Declaration | None = None
@@ -74,6 +80,8 @@ class Declarations:
                 rules.named_twice(known, said, reporter)
             if len(self.made) < MAX_KEPT:
                 self.made[key] = said
+                if said.exclusive:
+                    self.own(key, said)
         elif said.action == USED and said.name:
             if known is not None and is_elsewhere(known, said):
                 rules.taken_from_owner(known, said, reporter)
@@ -83,6 +91,7 @@ class Declarations:
                     rules.consumed_by_two(other, said, reporter)
             if len(others) < MAX_KEPT:
                 others.append(said)
+                self.own(key, said)
 
     def take_node(
         self, key: str, known: Declaration | None, said: Declaration, reporter: Reporter
@@ -96,6 +105,8 @@ class Declarations:
             self.closed.pop(key, None)
             if len(self.made) < MAX_KEPT:
                 self.made[key] = said
+                if said.exclusive:
+                    self.own(key, said)
         elif said.action == GONE:
             if self.made.pop(key, None) is not None and len(self.closed) < MAX_KEPT:
                 self.closed[key] = said
@@ -104,28 +115,43 @@ class Declarations:
         elif said.action == USED and key in self.closed:
             dynamic.dynamic_node_alive_after_close((self.closed.pop(key), said), reporter)
 
+    def own(self, key: str, said: Declaration) -> None:
+        """Remember what a connection has for itself, or consumes from."""
+        self.owned.setdefault(owner(said), {})[key] = None
+
     def end_consumers(self, connection: int, capture: int, channel: int) -> None:
         """A channel has no consumers any more, or a consumer of it is gone."""
-        for key, consumers in list(self.consumers.items()):
-            self.consumers[key] = [
-                each
-                for each in consumers
-                if (each.connection, each.capture, each.channel) != (connection, capture, channel)
-            ]
+        for key in self.owned.get((connection, capture), ()):
+            self.drop_consumers(key, connection, capture, channel)
+
+    def drop_consumers(
+        self, key: str, connection: int, capture: int, channel: int | None = None
+    ) -> None:
+        """Forget the consumers of a queue on a connection, or on one of its channels."""
+        kept = [
+            each
+            for each in self.consumers.get(key, ())
+            if owner(each) != (connection, capture) or channel not in (None, each.channel)
+        ]
+        if kept:
+            self.consumers[key] = kept
+        else:
+            self.consumers.pop(key, None)
 
     def end(self, connection: int, capture: int) -> None:
         """A connection is over, and what it had for itself is gone."""
-        for key, said in list(self.made.items()):
-            if said.exclusive and (said.connection, said.capture) == (connection, capture):
+        for key in self.owned.pop((connection, capture), ()):
+            said = self.made.get(key)
+            if said is not None and said.exclusive and owner(said) == (connection, capture):
                 del self.made[key]
-        for key, consumers in list(self.consumers.items()):
-            self.consumers[key] = [
-                each
-                for each in consumers
-                if (each.connection, each.capture) != (connection, capture)
-            ]
+            self.drop_consumers(key, connection, capture)
 
 
 def is_elsewhere(known: Declaration, said: Declaration) -> bool:
     """Whether two connections said it: what one does is judged where it happens."""
-    return (known.connection, known.capture) != (said.connection, said.capture)
+    return owner(known) != owner(said)
+
+
+def owner(said: Declaration) -> Owner:
+    """The connection on which something was said."""
+    return said.connection, said.capture
