@@ -232,6 +232,10 @@ class Talk:
         """The places that an event ends."""
         return NO_ENDED
 
+    def left(self, event: Event) -> list[Place]:
+        """The places that an event ends, without how they ended."""
+        return [each.place for each in self.ended(event)]
+
     def closed(self) -> list[Ended]:
         """All places that end with the connection, when both directions are over."""
         return NO_ENDED

@@ -457,8 +457,14 @@ def run_with_parameters(rule: Rule, event: Event, reporter: Reporter) -> None:
     if len(parameters) == 1:
         rule.check(event, reporter, first)
         return
-    given: list[object] = [event, reporter, first]
-    for parameter in parameters[1:]:
+    second = parameters[1].of(event, check)
+    if second is None:
+        return
+    if len(parameters) == 2:
+        rule.check(event, reporter, first, second)
+        return
+    given: list[object] = [event, reporter, first, second]
+    for parameter in parameters[2:]:
         value = parameter.of(event, check)
         if value is None:
             return

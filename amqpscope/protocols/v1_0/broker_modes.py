@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
@@ -38,6 +39,7 @@ def modes(event: Event) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=64)
 def settle_mode(field: str, owner: str, asked: int | None, given: int | None) -> str:
     """One of the two settle modes; what is not stated has the spec's default."""
     default = MIXED if owner == "sender" else FIRST

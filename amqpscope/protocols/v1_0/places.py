@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amqpscope.model.place import UNCHANGED, Ended, Level, Place
 from amqpscope.model.v1_0.connection import Connection
 from amqpscope.model.v1_0.constraint import credit_left, window_left
@@ -9,8 +11,11 @@ from amqpscope.model.v1_0.ending import link_ending, session_ending
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
-from amqpscope.protocols.talk import NO_ENDED, NO_LEVELS, NO_PLACES
+from amqpscope.protocols.talk import NO_LEVELS, NO_PLACES
 from dissectors.v1_0.bodies import Attach, Begin, Close, Detach, Disposition, End, Flow, Transfer
+
+NO_SESSIONS: Final[list[SessionEnd]] = []
+"""What most frames end; shared, so never added to."""
 
 
 def levels(event: Event) -> list[Level]:
@@ -55,31 +60,58 @@ def window_of(session: SessionEnd) -> Level:
 
 def ended_places(event: Event) -> list[Ended]:
     """The links and sessions that a detach, end or close ends."""
-    body, session, link = event.unit.body, event.session, event.link
-    if isinstance(body, Close):
-        client, server = event.connection.ends
-        both = client.close is not None and server.close is not None
-        return closed_places(event.connection) if both else NO_ENDED
-    if isinstance(body, End) and session is not None:
-        both = session.pair is None or session.pair.ended is not None
-        return session_places(session) if both else NO_ENDED
-    if isinstance(body, Detach) and link is not None:
+    link = event.link
+    if isinstance(event.unit.body, Detach) and link is not None:
         pair = link.pair
         final = pair is None or (
             pair.detach is not None and not (link.sending.unsettled or pair.sending.unsettled)
         )
         return [Ended(link.place, link_ending(link), final)]
-    return NO_ENDED
+    return [each for session in ended_sessions(event) for each in session_places(session)]
+
+
+def left_places(event: Event) -> list[Place]:
+    """The same links and sessions, without how they ended: to find that out takes long."""
+    link = event.link
+    if isinstance(event.unit.body, Detach) and link is not None:
+        return [link.place]
+    found: list[Place] = []
+    for session in ended_sessions(event):
+        found.append(session.place)
+        if session.pair is not None:
+            found.append(session.pair.place)
+        for each in session.handles.values():
+            found.append(each.place)
+        for each in session.detached.values():
+            found.append(each.place)
+    return found
+
+
+def ended_sessions(event: Event) -> list[SessionEnd]:
+    """The sessions that an end or close ends, as both peers have sent it."""
+    body, session = event.unit.body, event.session
+    if isinstance(body, Close):
+        client, server = event.connection.ends
+        both = client.close is not None and server.close is not None
+        return all_sessions(event.connection) if both else NO_SESSIONS
+    if isinstance(body, End) and session is not None:
+        both = session.pair is None or session.pair.ended is not None
+        return [session] if both else NO_SESSIONS
+    return NO_SESSIONS
+
+
+def all_sessions(connection: Connection) -> list[SessionEnd]:
+    """All sessions that a connection still has, each peer's."""
+    found: list[SessionEnd] = []
+    for end in connection.ends:
+        found.extend(end.channels.values())
+        found.extend(end.ended.values())
+    return found
 
 
 def closed_places(connection: Connection) -> list[Ended]:
     """All links and sessions that a connection still has."""
-    return [
-        ended
-        for end in connection.ends
-        for session in (*end.channels.values(), *end.ended.values())
-        for ended in session_places(session)
-    ]
+    return [each for session in all_sessions(connection) for each in session_places(session)]
 
 
 def session_places(session: SessionEnd) -> list[Ended]:

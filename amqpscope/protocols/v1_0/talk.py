@@ -18,7 +18,13 @@ from amqpscope.protocols.peers import PeerView
 from amqpscope.protocols.state import KnownNodes, StateNode
 from amqpscope.protocols.stuck import Bound, Held, Refused
 from amqpscope.protocols.v1_0.framer import Framer, frame_of
-from amqpscope.protocols.v1_0.places import closed_places, ended_places, levels, opened_places
+from amqpscope.protocols.v1_0.places import (
+    closed_places,
+    ended_places,
+    left_places,
+    levels,
+    opened_places,
+)
 from amqpscope.protocols.v1_0.state import connection_node
 from amqpscope.protocols.v1_0.stuck import held_links, opening
 from amqpscope.protocols.v1_0.versions import is_foreign
@@ -183,6 +189,10 @@ class Talk(talk.Talk):
     def ended(self, event: shared.Event) -> list[Ended]:
         """The links and sessions that an event ends."""
         return ended_places(cast(Event, event))
+
+    def left(self, event: shared.Event) -> list[Place]:
+        """The links and sessions that an event ends, without how they ended."""
+        return left_places(cast(Event, event))
 
     def closed(self) -> list[Ended]:
         """The links and sessions that are left when the connection is over."""

@@ -94,7 +94,9 @@ def gather_fields(body: Body, path: str, found: Parts) -> None:
 
 def may_nest(value: Value) -> bool:
     """Whether something that is collected may be inside a value."""
-    return value is not None and isinstance(value, (Body, Map, Described, list))
+    if value is None or isinstance(value, int) or isinstance(value, str):
+        return False  # as nearly all are
+    return isinstance(value, (Body, Map, Described, list))
 
 
 def gather(value: Value, path: str, slot: bool, found: Parts) -> None:

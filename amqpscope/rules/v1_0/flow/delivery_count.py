@@ -14,6 +14,7 @@ from amqpscope.model.serial import unwrap, wire
 from amqpscope.model.v1_0.credit import known_count, sender_count
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
+from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import RECEIVER
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SURE, SUSPECT, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.flow.windows import unreadable
@@ -209,16 +210,21 @@ def never_answered(event: Event) -> list[LinkEnd]:
     found: list[LinkEnd] = []
     if not event.own.anchored or not event.partner.anchored or event.ahead:
         return found
-    for session in (*event.partner.channels.values(), *event.partner.ended.values()):
-        pair = session.pair
-        if (
-            pair is None
-            or not pair.whole
-            or (isinstance(event.body, End) and pair is not event.session)
-        ):
-            continue
-        found += [link for link in session.unpaired if link.role and guess_of(link)]
+    for session in event.partner.channels.values():
+        add_unanswered(event, session, found)
+    for session in event.partner.ended.values():
+        add_unanswered(event, session, found)
     return found
+
+
+def add_unanswered(event: Event, session: SessionEnd, found: list[LinkEnd]) -> None:
+    """Add the receivers of a session with such a count whose sender has not attached."""
+    pair = session.pair
+    if not session.unpaired or pair is None or not pair.whole:
+        return
+    if isinstance(event.body, End) and pair is not event.session:
+        return
+    found += [link for link in session.unpaired if link.role and guess_of(link)]
 
 
 def waiting_receiver(event: Event, body: Attach) -> LinkEnd | None:
