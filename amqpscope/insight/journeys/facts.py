@@ -16,7 +16,7 @@ def published(broker: Broker, journey: Journey, leg: Leg) -> None:
     """A message was published."""
     broker.tally.published += 1
     if journey.published > 1:
-        broker.counts["published again"] += 1
+        broker.tally.published_again += 1
     if leg.outcome == PRESETTLED:
         broker.tally.publish_presettled += 1
     elif leg.outcome:
@@ -58,11 +58,11 @@ def delivered(moment: Moment) -> None:
         broker.resident.add(leg.mark.time - publish.last.time)
     if leg.redelivered:
         broker.counts["marked as redelivered"] += 1
-    if moment.earlier is not None:
-        if moment.journey.delivered > moment.journey.published:
-            broker.counts["delivered again"] += 1
-        if moment.earlier.outcome or moment.earlier.lost is not None:
-            count_attempt(moment, moment.earlier)
+    earlier, journey = moment.earlier, moment.journey
+    if earlier is not None and journey.delivered > journey.published:
+        broker.counts["delivered again"] += 1
+        if earlier.outcome or earlier.lost is not None:
+            count_attempt(moment, earlier)
 
 
 def change_of(moment: Moment, publish: Leg) -> Change:

@@ -98,6 +98,8 @@ class Journeys:
         self.brokers: dict[tuple[str, int], Broker] = {}
         self.containers: dict[str, Broker] = {}
         self.parties: dict[Conversation, Party] = {}
+        self.numbered: dict[tuple[int, int], Party] = {}
+        """The same by the numbers of their captures and connections."""
         self.addressed: dict[tuple[str, int, str, int], Party] = {}
         """The first of those with the same addresses, by these."""
         self.declared: dict[Broker, Declarations] = {}
@@ -182,12 +184,12 @@ class Journeys:
                 answered = party.view.answers_ending(event)
                 if answered is not None:
                     party.prove_to(answered.end, event.mark)
-                for ended in step.talk.ended(event):
-                    party.end(ended.place, event.mark)
-                    if party.broker in self.declared:
-                        number, channel = party.conversation.number, ended.place.channel
-                        declared = self.declared[party.broker]
-                        declared.end_consumers(number, party.capture, channel)
+                declared = self.declared.get(party.broker)
+                for place in step.talk.left(event):
+                    party.end(place, event.mark)
+                    if declared is not None and declared.consumers:
+                        number = party.conversation.number
+                        declared.end_consumers(number, party.capture, place.channel)
         elif name in INTRODUCTIONS:
             self.introduce(step, event, capture)
         elif name == "attach" or name in FRAMES:
@@ -239,11 +241,11 @@ class Journeys:
 
     def is_holed(self, capture: int, connection: int) -> bool:
         """Whether octets of a connection are missing, as far as it is not over."""
-        for party in self.parties.values():
-            if (party.capture, party.conversation.number) == (capture, connection):
-                party.look_for_loss()
-                return party.holed
-        return False
+        party = self.numbered.get((capture, connection))
+        if party is None:
+            return False
+        party.look_for_loss()
+        return party.holed
 
     def declarations_of(self, party: Party) -> Declarations:
         """What was declared at the broker of a connection."""
@@ -270,6 +272,7 @@ class Journeys:
         self.declarations_of(party).end(conversation.number, party.capture)
         if all(end.finished for end in conversation.current.ends):
             del self.parties[conversation]
+            self.numbered.pop((party.capture, conversation.number), None)
             if self.addressed.get(party.addresses) is party:
                 del self.addressed[party.addresses]
             party.leave()
@@ -338,6 +341,7 @@ class Journeys:
                 broker = self.brokers[server] = Broker(name, self.window, self.backlog)
                 broker.gone = [] if self.collects else None
             found = self.parties[step.conversation] = Party(step.conversation, capture, broker)
+            self.numbered[capture, step.conversation.number] = found
             found.copied = self.is_copy(found)
         return found
 
@@ -433,11 +437,13 @@ class Journeys:
             # What came before the frame that it answers was read before that.
             party.prove_to(cause.end, leg.mark)
         moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
-        earlier = journey.before(leg) if journey.delivered > 1 else []
-        if earlier:
-            moment.earlier = earlier[-1]
-            for each in earlier:
-                self.refresh(each, leg)
+        earlier = moment.earlier = journey.newest_before(leg) if journey.delivered > 1 else None
+        if earlier is not None:
+            if moment.is_alike:
+                self.refresh(earlier, leg)
+            else:
+                for each in journey.before(leg):
+                    self.refresh(each, leg)
         publish = moment.publish = pair_of(broker, journey, leg, moment.closed)
         if publish is not None:
             self.refresh(publish, leg)
@@ -445,11 +451,11 @@ class Journeys:
             for each in journey.publishes:
                 each.node.waiting.pop(journey, None)
             node.waiting.pop(journey, None)
-        learn(node, journey, leg, moment.earlier)
+        learn(node, journey, leg, earlier)
         kinds = kinds_of(moment)
         if scrapped:
             kinds |= SCRAPPED
-        if publish is not None and not earlier:
+        if publish is not None and earlier is None:
             kinds |= overtaken(leg, publish)
             if kinds & DISORDERED:
                 broker.counts["overtaken"] += 1

@@ -47,6 +47,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.published = 0
+        self.published_again = 0
         self.delivered = 0
         self.exact = 0
         self.publish_accepted = 0
@@ -161,6 +162,7 @@ class Broker:
         self.tally = Tally()
         for name, count in (
             ("published", tally.published),
+            ("published again", tally.published_again),
             ("delivered", tally.delivered),
             ("recognised by the same octets", tally.exact),
             ("publish accepted", tally.publish_accepted),

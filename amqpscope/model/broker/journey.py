@@ -323,6 +323,16 @@ class Journey:
         node = leg.node
         return [each for each in self.deliveries if each is not leg and each.node is node]
 
+    def newest_before(self, leg: Leg) -> Leg | None:
+        """The last delivery from the same node that came before one."""
+        node = leg.node
+        for place in range(len(self.later) - 1, -1, -1):
+            each = self.later[place]
+            if each.node is node and each is not leg and not each.is_publish:
+                return each
+        first = self.first_delivery
+        return first if first is not None and first is not leg and first.node is node else None
+
     @property
     def is_over(self) -> bool:
         """Every passage of it has its outcome, and a consumer has taken it."""

@@ -78,6 +78,12 @@ class Moment:
         return self.closed and publish is not None and is_awaited(journey.deliveries[0], publish)
 
     @property
+    def is_alike(self) -> bool:
+        """The same was published several times: a delivery need not be of what was delivered
+        before, and only where all is in view can they be counted."""
+        return self.journey.published > 1 and not self.closed
+
+    @property
     def holed(self) -> bool:
         """Something may have happened to the message in octets that are missing."""
         journey = self.journey
@@ -121,7 +127,7 @@ def kinds_of(moment: Moment) -> int:
     """What there is to look at in a delivery."""
     leg, publish = moment.leg, moment.publish
     kinds = DELIVERED
-    if moment.earlier is not None:
+    if moment.earlier is not None and not moment.is_alike:
         kinds |= AGAIN
     if publish is None:
         return kinds
