@@ -115,16 +115,16 @@ class Reader(PrimitiveReader):
     def argument(self, kind: i64, end: i64, name: str) -> Value:
         """One value of a declared type, but for a bit; damage inside it is named after it."""
         if self.trace is None and kind != TABLE:
-            return self.declared(kind, end)
+            return self.declared_value(kind, end)
         before = len(self.faults)
         place = self.begin_span(self.at)
-        value = self.declared(kind, end)
+        value = self.declared_value(kind, end)
         self.end_span(place)
         if len(self.faults) > before:
             self.name_faults(before, name)
         return value
 
-    def declared(self, kind: i64, end: i64) -> Value:
+    def declared_value(self, kind: i64, end: i64) -> Value:
         """One value of a declared type, but for a bit."""
         if kind == SHORTSTR:
             return self.short_string(end)
@@ -174,7 +174,7 @@ class Reader(PrimitiveReader):
     def within(self, end: i64, what: str) -> i64:
         """Where a table or array ends, or what there is of it."""
         if not self.cut:
-            return self.sized(end, what)
+            return self.sized_end(end, what)
         at = self.need(4, end, f"the size of a {what}")
         stop = self.at + u32(self.data, at)
         if stop <= end:
@@ -256,7 +256,7 @@ class Reader(PrimitiveReader):
             )
         if kind >= SHORT_STRING:
             return self.variable(kind, end)
-        return self.fixed(kind, end)
+        return self.fixed_value(kind, end)
 
     def variable(self, kind: i64, end: i64) -> Value:
         """A value that says its own size, and a character."""

@@ -82,26 +82,32 @@ def write(raw: bytes, spoken: Dialect, limit: int = 0, head: int = 7) -> str:
         return "heartbeat'short"
     if len(raw) <= head:
         return f"octets {hex_text(raw, limit)}"
-    text = _written(unit, raw, limit)
+    text = _unit_text(unit, raw, limit)
     if text and (limit or reads_back(text, raw, read_text)):
         return text
     return _frame_text(unit, raw, limit)
 
 
-def _written(unit: Unit, raw: bytes, limit: int) -> str:
+def _unit_text(unit: Unit, raw: bytes, limit: int) -> str:
     """A unit by what it says; empty where that is not known."""
     method, content = unit.method, unit.content
     name = unit.name
     words: list[str] = []
     if method is not None and not method.raw:
         fields = zip(method.plan.row.fields, method.values, strict=True)
-        words = [_named(field, value, limit) for field, value in fields if _said(field, value)]
+        words = [
+            _argument_text(field, value, limit)
+            for field, value in fields
+            if _worth_saying(field, value)
+        ]
     elif content is not None and content.plan is not None:
         words = [f"class={content.plan.name}", f"body-size={content.body_size}"]
         if content.weight:
             words.append(f"weight={content.weight}")
         fields = zip(content.plan.row.properties, content.values, strict=False)
-        words += [_named(field, value, limit) for field, value in fields if value is not None]
+        words += [
+            _argument_text(field, value, limit) for field, value in fields if value is not None
+        ]
     elif unit.label == "content-body":
         words = [_content_text(raw[unit.payload : -1], limit)]
     elif unit.label != "heartbeat" or unit.size:
@@ -122,7 +128,7 @@ def _is_default(unit: Unit) -> bool:
     return usual is not None and usual.code == row.code and usual.row.fields == row.fields
 
 
-def _said(field: Field, value: Value) -> bool:
+def _worth_saying(field: Field, value: Value) -> bool:
     """Whether an argument is worth a word: not what is reserved, unset or empty."""
     usual = default_value(field)
     if field.type in {"bit", "table"} or _MOSTLY_UNSAID.fullmatch(field.name):
@@ -130,7 +136,7 @@ def _said(field: Field, value: Value) -> bool:
     return True
 
 
-def _named(field: Field, value: Value, limit: int) -> str:
+def _argument_text(field: Field, value: Value, limit: int) -> str:
     return f"{field.name}={text_argument(value, field, limit)}"
 
 

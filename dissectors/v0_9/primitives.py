@@ -122,7 +122,7 @@ class PrimitiveReader:
         self.at = stop
         return readable(self.data[start:stop])
 
-    def sized(self, end: i64, what: str) -> i64:
+    def sized_end(self, end: i64, what: str) -> i64:
         """Read a size of four octets; returns where what it measures ends."""
         at = self.need(4, end, f"the size of a {what}")
         size = u32(self.data, at)
@@ -135,7 +135,7 @@ class PrimitiveReader:
 
     def octets(self, end: i64, what: str) -> bytes:
         """Octets behind their size."""
-        stop = self.sized(end, what)
+        stop = self.sized_end(end, what)
         raw = self.data[self.at : stop]
         self.at = stop
         return raw
@@ -148,7 +148,7 @@ class PrimitiveReader:
         except UnicodeDecodeError:
             return raw
 
-    def fixed(self, kind: i64, end: i64) -> Value:
+    def fixed_value(self, kind: i64, end: i64) -> Value:
         """A value of fixed size."""
         if kind == VOID:
             return None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Reader(CompoundReader):
     """A walk over octets that reads any value."""
 
-    def described(self, end: i64) -> Value:
+    def described_value(self, end: i64) -> Value:
         """A descriptor and what it describes; `at` is on the octet 0x00."""
         self.deeper()
         self.at += 1

@@ -32,7 +32,7 @@ _make: Final = tuple.__new__
 class CompoundReader(PrimitiveReader):
     """A walk over octets that reads any value, but for what a descriptor makes of it."""
 
-    def described(self, end: i64) -> Value:
+    def described_value(self, end: i64) -> Value:
         """A descriptor and what it describes; `at` is on the octet 0x00."""
         raise NotImplementedError
 
@@ -45,7 +45,7 @@ class CompoundReader(PrimitiveReader):
         if self.trace is not None:
             self.trace.append(at)
         if code == DESCRIBED:
-            return self.described(end)
+            return self.described_value(end)
         self.at = at + 1
         made = INTEGER_OF[TYPE_OF[code]]
         content = self.content(code, end)

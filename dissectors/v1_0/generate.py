@@ -103,7 +103,7 @@ def title(name: str) -> str:
     return name.title().replace("-", "")
 
 
-def written(row: Composite) -> str:
+def class_source(row: Composite) -> str:
     """One class."""
     names = [field.name.replace("-", "_") for field in row.fields]
     made = CLASS.format(
@@ -125,7 +125,7 @@ def text() -> str:
     ]
     named = [f'    "{row.name}": {title(row.name)},' for row in COMPOSITES]
     tail = TAIL.format(usual="\n".join(usual), named="\n".join(named))
-    return HEAD + "".join(map(written, COMPOSITES)) + tail
+    return HEAD + "".join(map(class_source, COMPOSITES)) + tail
 
 
 if __name__ == "__main__":

@@ -63,13 +63,13 @@ def write(raw: bytes, limit: int = 0) -> str:
     if len(raw) < HEADER_SIZE or int.from_bytes(raw[:4], "big") != len(raw):
         return f"octets {hex_text(raw, limit)}"
     try:
-        text = _written(raw, limit)
+        text = _frame_says(raw, limit)
     except Inexact:
         return _frame_text(raw, limit)
     return text if limit or reads_back(text, raw, read_text) else _frame_text(raw, limit)
 
 
-def _written(raw: bytes, limit: int) -> str:
+def _frame_says(raw: bytes, limit: int) -> str:
     """A frame by what it says."""
     begin = raw[4] * 4
     if begin < HEADER_SIZE or begin > len(raw) or raw[5] > 1:
@@ -87,7 +87,7 @@ def _written(raw: bytes, limit: int) -> str:
 
 def _body_text(raw: bytes, body: Node, writer: Writer) -> str:
     if body.type not in COMPOSITE:
-        return f"body{_frame_brackets(raw, 'body')} {writer.described(body)}"
+        return f"body{_frame_brackets(raw, 'body')} {writer.described_text(body)}"
     marks, fields = writer.composite(body)
     return " ".join((f"{body.type}{marks}{_frame_brackets(raw, body.type)}", *fields))
 

@@ -88,7 +88,7 @@ class Parser(Literals):
             return self.leaf(self.binary(), "binary", code, start)
         found = NAME.match(self.text, start)
         if found is not None and (kind not in _BARE or found[0] in _SAYING):
-            return self.named(found, declared, code)
+            return self.word_value(found, declared, code)
         if kind in _BARE:
             return self.leaf(self.literal(kind), kind, code, start)
         return self.number(code, start)
@@ -117,7 +117,7 @@ class Parser(Literals):
             )
         return self.make_octets(lambda: encode(As(chosen, value), kind), start)
 
-    def named(self, found: re.Match[str], declared: str, code: int | None) -> bytes:
+    def word_value(self, found: re.Match[str], declared: str, code: int | None) -> bytes:
         """A value that begins with a word."""
         name, start = found[0], found.start()
         self.at = found.end()
@@ -230,7 +230,7 @@ class Parser(Literals):
             self.fail(f"0x{element:02x} is not the code of a {kind}")
         contents = [e[1:] for e in self.sequence("[", "]", declared, element or wide)]
         if element is None:
-            element, contents = shortened(kind, wide, contents)
+            element, contents = shorten(kind, wide, contents)
         constructor = b"".join(bytes((DESCRIBED,)) + d for d in descriptors) + bytes((element,))
         inside = constructor + b"".join(contents)
         code = self.mark() if code is None else code
@@ -312,7 +312,7 @@ def descriptor(row: Composite | Restricted, spelled: int) -> bytes:
     return bytes((DESCRIBED,)) + encode(As(spelled, name))
 
 
-def shortened(kind: str, wide: int, contents: list[bytes]) -> tuple[int, list[bytes]]:
+def shorten(kind: str, wide: int, contents: list[bytes]) -> tuple[int, list[bytes]]:
     """Elements in their type's short encoding, if all fit it."""
     if kind not in SIZED:
         return wide, contents

@@ -35,7 +35,7 @@ def text_value(value: Value, declared: str = "*", limit: int = 0) -> str:
     if isinstance(value, Body):
         return composite(value.row.name, field_texts(value, limit))
     if isinstance(value, Described):
-        return _described(value, limit)
+        return _described_text(value, limit)
     if isinstance(value, Map):
         pairs = ((text_value(k, limit=limit), text_value(v, limit=limit)) for k, v in value)
         return map_text(pairs)
@@ -130,7 +130,7 @@ def descriptor_text(descriptor: Value, limit: int = 0) -> str:
     return "@" + text_value(descriptor, limit=limit)
 
 
-def _described(value: Described, limit: int) -> str:
+def _described_text(value: Described, limit: int) -> str:
     inner = text_value(value.value, limit=limit)
     if isinstance(value.descriptor, Ulong) and section_row(value.descriptor):
         return f"{SECTIONS[value.descriptor]}({inner})"

@@ -61,7 +61,7 @@ class Writer:
             marks, texts = self.composite(node)
             return composite(kind, texts, marks)
         if kind == "described":
-            return self.described(node)
+            return self.described_text(node)
         if kind == "unknown":
             raise Inexact
         return self.leaf(node, field.type, at)
@@ -80,7 +80,7 @@ class Writer:
         text = leaf(node.value, node.type, declared, self.limit)
         return text if plain or at == node.start else f"{text}'{node.code:02x}"
 
-    def counted(self, node: Node, items: Sequence[Node], at: int, first: int) -> None:
+    def prove_count(self, node: Node, items: Sequence[Node], at: int, first: int) -> None:
         """Prove that size and count say what the items are; `first` is where they begin."""
         width = BY_CODE[node.code].width
         size = int.from_bytes(self.raw[at : at + width], "big")
@@ -110,14 +110,14 @@ class Writer:
         word = "list" if multiple else ""
         if node.code == 0x45:
             return f"{word}[]"
-        self.counted(node, node.children, at, at + 2 * BY_CODE[node.code].width)
+        self.prove_count(node, node.children, at, at + 2 * BY_CODE[node.code].width)
         texts = list_text(map(self.value, node.children))
         return f"{word}{texts}{self.mark(node, len(node.children), at)}"
 
     def map_text(self, node: Node, at: int) -> str:
         """A map."""
         items = node.children
-        self.counted(node, items, at, at + 2 * BY_CODE[node.code].width)
+        self.prove_count(node, items, at, at + 2 * BY_CODE[node.code].width)
         if len(items) % 2:
             raise Inexact
         texts = [self.value(item) for item in items]
@@ -135,7 +135,7 @@ class Writer:
             raise Inexact
         element = BY_CODE[self.raw[place]]
         descriptors, items = node.children[:described], node.children[described:]
-        self.counted(node, items, at, place + 1)
+        self.prove_count(node, items, at, place + 1)
         texts = list_text(self.exact(n, Field("", element.type), n.start) for n in items)
         mark = self.mark(node, len(items), at)
         own = self.element_mark(element.code, items)
@@ -171,7 +171,7 @@ class Writer:
         if node.code == 0x45:
             marks = ""
         else:
-            self.counted(node, items, at, at + 2 * BY_CODE[node.code].width)
+            self.prove_count(node, items, at, at + 2 * BY_CODE[node.code].width)
             marks = self.mark(node._replace(start=descriptor.end), len(items), at)
         return self.spelling(descriptor) + marks, self.fields(row, items)
 
@@ -197,7 +197,7 @@ class Writer:
         found = re.fullmatch(r"ulong (\d+)('..)?", text)
         return f"@{text}" if found is None else f"@ulong 0x{int(found[1]):x}{found[2] or ''}"
 
-    def described(self, node: Node) -> str:
+    def described_text(self, node: Node) -> str:
         """A described value: by name if it is a section's, else with its descriptor."""
         if len(node.children) != 2:
             raise Inexact

@@ -114,7 +114,7 @@ class _Builder:
         self.next += 1
         code = self.raw[start]
         if code == DESCRIBED:
-            return self.described(name, start, stop, value)
+            return self.described_node(name, start, stop, value)
         return self.content(name, start, start + 1, code, stop, value)
 
     def content(self, name: str, start: int, at: int, code: int, stop: int, value: Value) -> Node:
@@ -218,7 +218,7 @@ class _Builder:
         known = descriptor_name(node.value)
         return node._replace(text=f"{number} = {known}" if known != number else number)
 
-    def described(self, name: str, start: int, stop: int, value: Value) -> Node:
+    def described_node(self, name: str, start: int, stop: int, value: Value) -> Node:
         """A descriptor and what it describes."""
         hint = value.descriptor if isinstance(value, Described) else None
         how = encoding_label(DESCRIBED)
