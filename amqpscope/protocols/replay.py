@@ -60,6 +60,8 @@ class Part(Differences):
         """How TCP is to be ended now: `fin` or `rst`; empty while it is needed."""
         self.loose = side != CLIENT
         """Lanes need not wait for each other: a server's links are independent."""
+        self.eager = False
+        """Messages and grants do not wait for outcomes that only say that all went well."""
         self.reason = ""
         """Why the first act that waits is not sent."""
         self.waiting: Act | None = None
@@ -194,6 +196,7 @@ class Part(Differences):
             self.add_note(f"frame {act.frame.number} is left out: {error}")
             self.unsent += 1
             self.forgo(act)
+            self.forgo_error(act.frame)
             return True
         finally:
             self.playing = None
@@ -209,6 +212,17 @@ class Part(Differences):
 
     def forgo(self, act: Act) -> None:
         """An act is left out: expect no answer to it."""
+
+    def forgo_error(self, frame: Frame) -> None:
+        """A frame is left out: do not wait for the error that the recorded peer answered with."""
+        for cue in self.cues:
+            if cue.left > 0 and cue.frame.number > frame.number and self.is_error(cue.frame):
+                cue.left, cue.moot = 0, True
+                return
+
+    def is_error(self, frame: Frame) -> bool:
+        """Whether a frame ends something, and says what was wrong."""
+        return False
 
     def delay(self, act: Act, now: float) -> str:
         """Why an act is not sent now; empty if it is."""
@@ -233,7 +247,7 @@ class Part(Differences):
 
     def missing_cue(self, act: Act) -> str:
         """What the recorded peer had done before this act, and the live one has not."""
-        light = act.light and self.loose
+        light = act.light and self.eager
         at = self._met[light]
         cues = self.cues
         while at < len(cues) and (cues[at].left <= 0 or (light and cues[at].soft)):
@@ -304,19 +318,43 @@ class Part(Differences):
         before = [frame.time for frame in frames if frame.number < at]
         return (time - max(before)) / NANOSECONDS if before else 0.0
 
+    def hasten(self) -> bool:
+        """The live peer does not answer one by one as the recorded one did: do not wait for it."""
+        if self.eager or not self.loose:
+            return False
+        self.eager = True
+        self.eager = any(
+            acts[0].light and not self.obstacle(acts[0]) and not self.missing_cue(acts[0])
+            for acts in self.lanes.values()
+        )
+        return self.eager
+
     def loosen(self) -> bool:
         """Nothing moves: let acts go ahead that wait only for order; whether that may help."""
         if not self.loose:
-            self.loose = True
+            self.loose = self.eager = True
             return True
-        helped = False
+        helped, self.eager = not self.eager, True
         for acts in self.lanes.values():
             act = acts[0]
+            early, late = self.divided(act)
+            if early is not None:
+                helped = True
+                self.try_to_send(Act(act.kind, act.frame, act.lane, early))
+                act.about = late
             if act.light and not self.obstacle(act):
                 helped = True
                 for cue in self.cues[self._met[1] : act.cues]:
                     cue.soft = True
         return helped
+
+    def divided(self, act: Act) -> tuple[object, object]:
+        """What an act is about, cut into what can be sent now and what waits; None: all waits."""
+        return None, None
+
+    def blockers(self, act: Act) -> list[Cue]:
+        """What an act waits for beyond the cues before it."""
+        return []
 
     def give_up(self) -> bool:
         """What is waited for will not come: go on without it; whether there is a way on."""
@@ -328,6 +366,11 @@ class Part(Differences):
                 self.finish_politely()
                 return len(self.out) > before
             self.abandon(self.cues[first.turn :])
+            return True
+        blockers = [] if self.missing_cue(act) else self.blockers(act)
+        for cue in blockers:
+            self.miss(cue)
+        if blockers:
             return True
         if not self.missing_cue(act):
             where = f"{act.kind} waits for {self.reason}"

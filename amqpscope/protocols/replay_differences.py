@@ -14,6 +14,8 @@ from dissectors.secrets import MASK, cleaned, secret_key
 NAMED: Final = re.compile(r'("?[\w.-]+"?)=(b?"(?:[^"\\]|\\.)*"?)')
 """A name and its text or octets, as notation has them."""
 MOST_NOTES: Final = 100
+MOST_NAMED: Final = 5
+"""Frames that one line names."""
 MOST_DIVERGENCES: Final = 1000
 """Divergences that are kept; the others are counted."""
 
@@ -52,10 +54,16 @@ class Differences:
         self.notes: list[str] = []
         """What else the user should know, one line each."""
 
-    def note_left_out(self, count: int) -> None:
-        """Say how much of the recording is not played, as it breaks the protocol."""
-        if count and not self.choices.exact:
-            self.notes.append(f"{count} frames of the recording are not legal and left out")
+    def note_left_out(self, frames: Sequence[Frame]) -> None:
+        """Say which frames of the recording are not played, as they break the protocol."""
+        if not frames or self.choices.exact:
+            return
+        first = ", ".join(f"{frame.number} ({frame.unit.name})" for frame in frames[:MOST_NAMED])
+        more = f" and {len(frames) - MOST_NAMED} more" if len(frames) > MOST_NAMED else ""
+        verb = "is" if len(frames) == 1 else "are"
+        self.notes.append(
+            f"frame{'s' * (len(frames) > 1)} {first}{more} {verb} not legal and left out"
+        )
 
     def add_note(self, line: str) -> None:
         """Keep a line for the user, as long as there are not too many."""
@@ -74,9 +82,14 @@ class Differences:
         if len(self.divergences) >= MOST_DIVERGENCES:
             self.uncounted += 1
             return
-        number = 0 if frame is None else frame.number
-        expected = "" if frame is None else self.show(frame.raw)
-        self.divergences.append(Divergence(kind, number, where, expected, seen, tuple(fields)))
+        number, expected = (0, "") if frame is None else self.recorded(frame)
+        made = Divergence(kind, number, where, expected, seen, tuple(fields))
+        if not self.divergences or self.divergences[-1] != made:
+            self.divergences.append(made)
+
+    def recorded(self, frame: Frame) -> tuple[int, str]:
+        """The number of a recorded frame, and what it says."""
+        return frame.number, self.show(frame.raw)
 
     def show(self, raw: bytes) -> str:
         """A frame in notation, for people's eyes."""

@@ -139,6 +139,16 @@ def choose_login(
     return None
 
 
+def no_login(offered: Sequence[str], user: str | None) -> str:
+    """Why there is no way to log in, and what to do about it."""
+    named = ", ".join(offered) or "nothing"
+    if user is None:
+        return f"the server offers {named}: put user:password@ into the URL"
+    if any(name in offered for name in WITHOUT):
+        return f"the server offers {named} and takes no password: leave it out of the URL"
+    return f"the server offers {named}, and a password is for {', '.join(WITH_PASSWORD)}"
+
+
 def client_login(mechanism: str, user: str, password: str) -> Login:
     """A client by one of the mechanisms above."""
     if mechanism in HASHES:

@@ -27,7 +27,9 @@ class Outcome:
     @classmethod
     def of(cls, connection: int, part: Part) -> Outcome:
         """What a part came to."""
-        return cls(connection, part.divergences, part.uncounted, part.notes, list(part.messages))
+        return cls(
+            connection, in_order(part.divergences), part.uncounted, part.notes, list(part.messages)
+        )
 
     @property
     def diverged(self) -> bool:
@@ -44,6 +46,15 @@ class Outcome:
         if more + self.uncounted > 0:
             lines.append(f"{name}: {plural(more + self.uncounted, 'more difference')}")
         return lines
+
+
+def in_order(divergences: list[Divergence]) -> list[Divergence]:
+    """Divergences as the recording has their frames: what did not come is noticed only later."""
+    at, placed = 0, []
+    for each in divergences:
+        at = each.frame or at
+        placed.append((at, each))
+    return [each for _, each in sorted(placed, key=lambda pair: pair[0])]
 
 
 def describe(name: str, each: Divergence) -> list[str]:

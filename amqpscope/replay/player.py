@@ -17,6 +17,8 @@ from amqpscope.replay.websocket import Reader, Writer
 READ: Final = 1 << 16
 MOST_BUFFERED: Final = 1 << 20
 """Octets that wait for the live peer to read them before more is sent."""
+QUIET: Final = 0.2
+"""Seconds without anything, until messages go ahead of outcomes that came first when recorded."""
 GRACE: Final = 1.0
 """Seconds without anything, until order alone holds up nothing any more."""
 FAREWELL: Final = 2.0
@@ -99,7 +101,7 @@ class Player:
         """Seconds until something is due without hearing from the peer."""
         if self.writer.transport.get_write_buffer_size() >= MOST_BUFFERED:
             return 0.01
-        limit = GRACE if not self._loosened else 0.5
+        limit = QUIET if not self.part.eager else GRACE if not self._loosened else 0.5
         if self.part.wake is not None:
             limit = min(limit, max(0.0, self.part.wake - now))
         return limit
@@ -145,6 +147,8 @@ class Player:
             self._loosened = self._warned = False
             return True
         silence = now - self._moved_at
+        if silence >= QUIET and part.hasten():
+            part.wake = now
         if silence >= GRACE and not self._loosened:
             self._loosened = True
             if part.loosen():

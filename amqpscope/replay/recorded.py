@@ -12,7 +12,7 @@ from amqpscope.protocols.replay import Part
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.replay.guard import Guard, live_connection
 from amqpscope.stream.framer import Frame
-from amqpscope.stream.types import PEERS
+from amqpscope.stream.types import BEYOND, PEERS
 
 DROPPED: Final = ("fin", "rst")
 
@@ -53,6 +53,23 @@ class Recorded:
                 self.problem = f"octets are missing at frame {frame.number}"
             return
         self.frames.append(frame)
+
+    def trim(self) -> None:
+        """Leave out what a peer said when it had octets of the other that the capture lacks."""
+        ends = [
+            max((each.offset + len(each.raw) for each in self.frames if each.sender == peer),
+                default=0)
+            for peer in (0, 1)
+        ]  # fmt: skip
+        lossy = bool(self.problem or self.conversation.gaps)
+        for at, frame in enumerate(self.frames):
+            other = 1 - frame.sender
+            if frame.ack >= BEYOND or (lossy and frame.ack > ends[other]):
+                del self.frames[at:]
+                self.problem = (
+                    f"octets of the {PEERS[other]} are missing before frame {frame.number}"
+                )
+                return
 
     def part(self, side: int, choices: Choices) -> Part:
         """One side of it, to be played once."""
@@ -103,6 +120,8 @@ class Recording:
 
     def choose(self, wanted: Iterable[int]) -> list[Recorded]:
         """The conversations of these numbers, or all, in the order in which they began."""
+        for each in self.conversations.values():
+            each.trim()
         numbers = set(wanted)
         return [
             each

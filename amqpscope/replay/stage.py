@@ -275,10 +275,10 @@ class ServerStage(Stage):
         try:
             await player.run()
         finally:
-            outcome = Outcome.of(finder.recorded.number, player.part)
-            if not player.part.over and not outcome.diverged:
-                player.part.abandon(player.part.cues)
-            self.outcomes.append(outcome)
+            part = player.part
+            if not part.over and not part.divergences:
+                part.abandon(part.cues)
+            self.outcomes.append(Outcome.of(finder.recorded.number, part))
 
     def choose(self, header: bytes) -> Recorded | None:
         """The first free conversation whose client began so."""
@@ -330,6 +330,7 @@ class Finder:
         now = asyncio.get_running_loop().time()
         choices = self.stage.settings.choices
         part = other.part(SERVER, replace(choices, speed=0.0, rate=0.0))
+        part.eager = self.player.part.eager
         sent = bytearray()
         part.start()
         for octets in (self.first, *self.player.received):

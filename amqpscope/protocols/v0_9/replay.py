@@ -7,7 +7,7 @@ of the live connection; prefetch, flow and the frame size are obeyed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from amqpscope.protocols.replay import Part
 from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Refused
@@ -26,6 +26,7 @@ from dissectors.v0_9.values import Value
 from dissectors.wire import DAMAGED, MORE
 
 SHOWN: Final = 80
+REPLY_SUCCESS: Final = 200
 OVERHEAD: Final = 8
 """Octets of a frame beside its payload."""
 NAMES: Final = (
@@ -67,6 +68,8 @@ class Part09(Part):
         """The live server takes no messages now."""
         self.last_sent = 0.0
         self.note_left_out(self.script.left_out)
+        for frame in [] if choices.exact else self.script.left_out:
+            self.forgo_error(frame)
 
     # what whoever owns the socket asks
 
@@ -114,9 +117,30 @@ class Part09(Part):
         asked = cue.about
         return isinstance(asked, list) and not all(message.live_tag for message in asked)
 
+    def is_error(self, frame: Frame) -> bool:
+        """Whether a frame closes a channel or the connection, and says what was wrong."""
+        method = cast(Unit, frame.unit).method
+        closes = frame.unit.name in ("channel.close", "connection.close")
+        return closes and method is not None and method.get("reply-code") != REPLY_SUCCESS
+
     def show(self, raw: bytes) -> str:
         """A frame in notation."""
         return self.cleaned(write(self.covered(raw), SHOWN, self.dialect.name))
+
+    def recorded(self, frame: Frame) -> tuple[int, str]:
+        """The number of a recorded frame, and what it says; of a message all of it."""
+        message = self.script.messages.get(frame.number)
+        if message is None:
+            return super().recorded(frame)
+        shown = self.show_message(message.frame.raw, message.header, message.body)
+        return message.frame.number, shown
+
+    def show_message(self, raw: bytes, header: Unit | None, body: bytes) -> str:
+        """A method with its message in notation."""
+        if header is None:
+            return self.show(raw)
+        frames = [raw, rebuild(header, {}), *([encode_body(body, header.channel)] if body else [])]
+        return " | ".join(map(self.show, frames))
 
     def beat(self, now: float) -> None:
         """Send a heartbeat when nothing was sent for half the time agreed on."""
@@ -223,6 +247,28 @@ class Part09(Part):
         if any(message.live_tag in live.received for message in verdict.messages):
             return ""
         return DROP
+
+    def blockers(self, act: Act) -> list[Cue]:
+        """The messages that an acknowledgement waits for."""
+        about = act.about
+        if not isinstance(about, Verdict):
+            return []
+        cues = [message.cue for message in about.messages if not message.live_tag]
+        return [cue for cue in cues if cue is not None and cue.left > 0]
+
+    def divided(self, act: Act) -> tuple[object, object]:
+        """An acknowledgement of what has come, and one of what has not."""
+        about = act.about
+        if not isinstance(about, Verdict) or about.channel.live is None or not self.blockers(act):
+            return None, None
+        received = about.channel.live.received
+        early = [message for message in about.messages if message.live_tag in received]
+        late = [message for message in about.messages if not message.live_tag]
+        return (
+            (about._replace(messages=early), about._replace(messages=late))
+            if early
+            else (None, None)
+        )
 
     # sending
 

@@ -52,8 +52,14 @@ class Comparison:
         if fields:
             cue = expected.cue
             frame = cue.frame if expected.message is None else expected.message.frame
-            self.part.diverge("changed", frame, cue.where, self.part.show(raw), fields)
+            self.part.diverge("changed", frame, cue.where, self.shown(raw, coming), fields)
         return bool(fields)
+
+    def shown(self, raw: bytes, coming: Coming | None) -> str:
+        """A live method in notation, with its message."""
+        if coming is None:
+            return self.part.show(raw)
+        return self.part.show_message(raw, coming.header, coming.body)
 
     def told(self, unit: Unit, message: Message | None, *, renamed: bool) -> dict[str, str]:
         """What tells of a recorded method and its message."""

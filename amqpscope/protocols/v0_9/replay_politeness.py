@@ -29,7 +29,7 @@ class Politeness:
         if report:
             shown = f" {named(unit)}" if named(unit) else ""
             where = f"{unit.name}{shown} on channel {unit.channel}"
-            part.diverge("extra", None, where, part.show(raw))
+            part.diverge("extra", None, where, self.receiver.comparison.shown(raw, coming))
         if coming is not None:
             self.receiver.number(live, unit, coming, None)
             self.refuse_message(unit, live)

@@ -197,10 +197,10 @@ class Receiver:
         if at is None:
             if unit.name == "channel.flow":
                 return
-            self.politeness.be_polite(raw, unit, live, coming, report=True)
+            self.politeness.be_polite(raw, unit, live, coming, report=not channel.mended)
             return
         for _ in range(at):
-            part.miss(stream.popleft().cue, part.show(raw))
+            part.miss(stream.popleft().cue, self.comparison.shown(raw, coming))
         expected = stream.popleft()
         differs = self.comparison.compare(expected, raw, unit, coming)
         self.changed[channel.place] = expected if differs else None

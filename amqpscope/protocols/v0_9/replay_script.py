@@ -119,6 +119,8 @@ class Channel:
         """The tags of consumers, in the order of their lanes."""
         self.unsettled: list[dict[int, Message]] = [{}, {}]
         """Messages that are not answered, by who sent them and their tag."""
+        self.mended = False
+        """A frame of ours on it is left out: what it was answered with does not come."""
         self.live: LiveChannel | None = None
 
     @property
@@ -145,7 +147,9 @@ class Script:
         self.channels: list[Channel] = []
         self.open: dict[int, Channel] = {}
         self.close: Cue | None = None
-        self.left_out = 0
+        self.messages: dict[int, Message] = {}
+        """By the numbers of the frames that begin and end them."""
+        self.left_out: list[Frame] = []
         for frame in part.frames:
             self.take(frame)
 
@@ -165,7 +169,10 @@ class Script:
     def leave_out(self, frame: Frame) -> None:
         """A frame that is not legal: of ours it is sent only if asked for."""
         if frame.sender == self.side:
-            self.left_out += 1
+            self.left_out.append(frame)
+            channel = self.open.get(cast(Unit, frame.unit).channel)
+            if channel is not None:
+                channel.mended = not self.part.choices.exact
             if self.part.choices.exact:
                 self.part.add_act("raw", frame, ())
 
@@ -292,6 +299,7 @@ class Script:
             message.left -= unit.body_size
         if message.left == 0:
             channel.coming[frame.sender] = None
+            self.messages[message.frame.number] = self.messages[frame.number] = message
             if frame.sender != self.side:
                 self.expect(frame, message.unit, channel, message)
                 message.cue = self.part.cues[-1]

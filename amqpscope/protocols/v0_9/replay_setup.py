@@ -12,6 +12,7 @@ from amqpscope.protocols.sasl_login import (
     LoginError,
     ScramServer,
     choose_login,
+    no_login,
     server_login,
 )
 from amqpscope.protocols.v0_9.peers_edit import rebuild
@@ -139,9 +140,7 @@ class Setup:
                 first = self.login.first or b""
                 login = {"mechanism": self.login.mechanism, "response": first}
         if login is None:
-            self.refuse(
-                f"the server offers {offered or 'nothing'}: put user:password@ into the URL"
-            )
+            self.refuse(no_login(offered.split(), choices.user))
         elif recorded is not None:
             self.send(rebuild(recorded, login))
         else:

@@ -39,7 +39,7 @@ from dissectors.v1_0.bodies import (
 )
 from dissectors.v1_0.body import Body
 from dissectors.v1_0.encode import encode_frame
-from dissectors.v1_0.framing import decode_unit, measure
+from dissectors.v1_0.framing import Unit, decode_unit, measure
 from dissectors.wire import DAMAGED, MORE
 
 SHOWN: Final = 80
@@ -66,6 +66,8 @@ class Part10(Part):
         self.buffer = b""
         self.values: Values = {}
         """What is called otherwise now: addresses, ids, transactions."""
+        self.names: dict[str, str] = {}
+        """Links that are called otherwise now; programs put their names into messages too."""
         self.sessions: list[dict[int, LiveSession]] = [{}, {}]
         """By our channels, and by those of the live peer."""
         self.opens: list[Open | None] = [None, None]
@@ -73,6 +75,8 @@ class Part10(Part):
         self.closes = [False, False]
         self.last_sent = 0.0
         self.note_left_out(self.script.left_out)
+        for frame in [] if choices.exact else self.script.left_out:
+            self.forgo_error(frame)
 
     # what whoever owns the socket asks
 
@@ -114,6 +118,11 @@ class Part10(Part):
         """Whether a cue answers messages of ours that were never sent."""
         asked = cue.about
         return isinstance(asked, list) and not all(delivery.sent for delivery in asked)
+
+    def is_error(self, frame: Frame) -> bool:
+        """Whether a frame is a detach, end or close with an error."""
+        body = cast(Unit, frame.unit).body
+        return isinstance(body, Detach | End | Close) and body.error is not None
 
     @property
     def frames_end_with_close(self) -> bool:
@@ -167,6 +176,23 @@ class Part10(Part):
         if isinstance(about, Session):
             return self.obstacles.session_obstacle(act, about)
         return ""
+
+    def blockers(self, act: Act) -> list[Cue]:
+        """The messages that a disposition waits for."""
+        about = act.about
+        cues = [each.cue for each in about.deliveries] if isinstance(about, Verdict) else []
+        return [cue for cue in cues if cue is not None and cue.left > 0]
+
+    def divided(self, act: Act) -> tuple[object, object]:
+        """A disposition of what has come, and one of what has not."""
+        about, waiting = act.about, self.blockers(act)
+        if not isinstance(about, Verdict) or not waiting:
+            return None, None
+        late = [each for each in about.deliveries if each.cue in waiting]
+        early = about._replace(deliveries=[each for each in about.deliveries if each not in late])
+        if self.obstacles.verdict_obstacle(early):
+            return None, None
+        return early, about._replace(deliveries=late)
 
     # sending
 

@@ -97,8 +97,8 @@ class DeliverySender:
         body, payload = piece.body, piece.payload
         live = piece.delivery.link.live
         assert live is not None
-        if piece.begins and self.part.values and not body.more:
-            payload = substitute(payload, self.part.values)
+        if piece.begins and (self.part.values or self.part.names) and not body.more:
+            payload = substitute(payload, self.part.values, self.part.names)
         frame = changed(
             body,
             handle=live.handles[0],

@@ -92,6 +92,12 @@ def properties_of(payload: bytes) -> Properties | None:
     return None
 
 
+def message_id(payload: bytes) -> Value:
+    """The id of a message, which also brokers leave as it is that encode it anew."""
+    found = properties_of(payload)
+    return None if found is None else found.message_id
+
+
 def ids_of(payload: bytes) -> set[Value]:
     """The ids and addresses that a message names."""
     found = properties_of(payload)
@@ -123,15 +129,19 @@ def compare_ids(
     return differing
 
 
-def substitute(payload: bytes, values: Values) -> bytes:
-    """A message of ours with the live values of what it refers to."""
+def substitute(payload: bytes, values: Values, names: dict[str, str]) -> bytes:
+    """A message of ours with the live values of what it refers to, and the link that it names."""
     sections = sections_of(payload)
-    if not any(needs_values(value, values) for _, value in sections):
+    if not any(
+        needs_values(value, values) or names_link(name, value, names) for name, value in sections
+    ):
         return payload
     changed: list[tuple[str, Value]] = []
     for name, value in sections:
         if isinstance(value, Properties | Discharge):
             value = with_values(value, values)
+        elif names_link(name, value, names):
+            value = names[str(value)]
         if isinstance(value, Body) and name in BODY:
             # A composite in a body section is the section's value, and not the section itself.
             value = Described(Ulong(CODES[name]), value)
@@ -140,6 +150,11 @@ def substitute(payload: bytes, values: Values) -> bytes:
         encode(value) if isinstance(value, Described) else encode_message([(name, value)])
         for name, value in changed
     )
+
+
+def names_link(section: str, value: Value, names: dict[str, str]) -> bool:
+    """Whether a body is nothing but the name of a link that is called otherwise now."""
+    return section == "amqp-value" and isinstance(value, str) and value in names
 
 
 def needs_values(value: Value, values: Values) -> bool:

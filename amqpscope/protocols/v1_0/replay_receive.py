@@ -100,7 +100,9 @@ class Receiver:
 
     def meet(self, cue: Cue | None, raw: bytes, where: str) -> None:
         """Something that was recorded has come, or something that was not."""
-        if cue is None or cue.left <= 0:
+        if cue is not None and cue.moot:
+            self.part.moves += 1
+        elif cue is None or cue.left <= 0:
             self.part.diverge("extra", None, where, self.part.show(raw))
             self.part.moves += 1
         else:
@@ -122,7 +124,7 @@ class Receiver:
         """Answer a close; nothing follows it."""
         part = self.part
         part.closes[1] = True
-        cue = self.script.cues.get("close")
+        cue = pending(self.script.cues.get("close"), first=part.closes[0])
         recorded = None if cue is None else getattr(cue.frame.unit, "body", None)
         if cue is not None:
             self.compare(cue, raw, error_text(recorded), error_text(body))
@@ -167,7 +169,7 @@ class Receiver:
         part, session = self.part, live.script
         live.ended[1] = True
         del part.sessions[1][channel]
-        cue = None if session is None else session.cues.get("end")
+        cue = None if session is None else pending(session.cues.get("end"), first=live.ended[0])
         if session is not None:
             recorded = None if cue is None else getattr(cue.frame.unit, "body", None)
             if cue is not None:
@@ -206,6 +208,7 @@ class Receiver:
             session.links.append(live)
             if live.script is not None:
                 live.script.live = live
+                self.learn_name(live.script, body)
         live.handles[1] = body.handle or 0
         session.handles[1][body.handle or 0] = live
         self.attaches[id(live)] = body
@@ -261,6 +264,11 @@ class Receiver:
             if old.address is not None and new.address is not None and old.address != new.address:
                 self.part.values[old.address] = new.address
 
+    def learn_name(self, link: Link, live: Attach) -> None:
+        """Remember what a link is called now."""
+        if link.attach.name and live.name and link.attach.name != live.name:
+            self.part.names[str(link.attach.name)] = str(live.name)
+
     def refuse(self, live: LiveLink, why: str) -> None:
         """Refuse a link of the live peer."""
         part = self.part
@@ -276,7 +284,7 @@ class Receiver:
         live.detached[1] = True
         self.closed_by_peer[id(live)] = bool(body.closed)
         live.session.handles[1].pop(live.handles[1] or 0, None)
-        cue = None if link is None else link.cues.get("detach")
+        cue = None if link is None else pending(link.cues.get("detach"), first=live.detached[0])
         if link is not None and (cue is not None or not live.detached[0]):
             if cue is not None:
                 recorded = getattr(cue.frame.unit, "body", None)
@@ -312,3 +320,8 @@ class Receiver:
                 part.deliveries.send_sender_flow(link)
             else:
                 part.emit(session.flow(), session.channels[0] or 0)
+
+
+def pending(cue: Cue | None, *, first: bool) -> Cue | None:
+    """What was recorded of an end; not one that is given up, nor an error where we end first."""
+    return None if cue is None or cue.lost or (cue.moot and first) else cue

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.v1_0.replay_live import LiveDelivery, LiveLink, LiveSession
-from amqpscope.protocols.v1_0.replay_message import bare_message, compare_ids, describe, ids_of
+from amqpscope.protocols.v1_0.replay_message import (
+    bare_message,
+    compare_ids,
+    describe,
+    ids_of,
+    message_id,
+    substitute,
+)
 from amqpscope.protocols.v1_0.replay_script import Delivery, Link, state_name
 from amqpscope.protocols.v1_0.replay_terms import state_text
 from amqpscope.stream.types import CLIENT, SERVER
@@ -97,15 +104,20 @@ class MessageReceiver:
 
     def forgo_message(self, left_out: Delivery) -> None:
         """Do not expect a message back that was never sent."""
-        wanted = bare_message(left_out.payload)
         links = [link for session in self.script.sessions for link in session.links]
-        for delivery in [delivery for link in links for delivery in link.deliveries]:
-            cue = delivery.cue
-            if cue is None or cue.left <= 0 or bare_message(delivery.payload) != wanted:
-                continue
-            delivery.forgone = True
-            self.part.meet(cue)
-            return
+        waiting = [
+            delivery
+            for link in links
+            for delivery in link.deliveries
+            if delivery.cue is not None and delivery.cue.left > 0
+        ]
+        for same in (bare_message, message_id):
+            wanted = same(left_out.payload)
+            for delivery in waiting:
+                if wanted is not None and same(delivery.payload) == wanted:
+                    delivery.forgone = True
+                    self.part.meet(delivery.cue)
+                    return
 
     def settle(self, coming: LiveDelivery, state: Value) -> None:
         """Settle a message of the live peer that the script does not settle."""
@@ -161,6 +173,10 @@ class MessageReceiver:
         annotated = self.part.side == SERVER
         expected.update(describe(recorded, annotated=annotated))
         seen.update(describe(live, annotated=annotated))
+        if expected["body"] != seen["body"] and self.part.names:
+            renamed = describe(substitute(recorded, {}, self.part.names), annotated=annotated)
+            if renamed["body"] == seen["body"]:
+                expected["body"] = seen["body"]
         for name, (old, new) in compare_ids(
             recorded, live, self.part.values, self.own_ids()
         ).items():

@@ -185,7 +185,7 @@ class Script:
         self.challenged = False
         self.odd: dict[str, deque[Cue]] = {}
         """Frames of the other peer that nobody could read, or that belong to nothing, by name."""
-        self.left_out = 0
+        self.left_out: list[Frame] = []
         """Frames of ours that nobody could read, or that belong to nothing."""
         for frame in part.frames:
             self.take(frame)
@@ -208,7 +208,7 @@ class Script:
     def take_odd(self, frame: Frame, unit: Unit) -> None:
         """Take a frame that is not legal: of ours it is sent only if asked for."""
         if frame.sender == self.side:
-            self.left_out += 1
+            self.left_out.append(frame)
             if self.part.choices.exact:
                 self.part.add_act("raw", frame, ())
         else:

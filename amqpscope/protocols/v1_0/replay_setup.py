@@ -17,6 +17,7 @@ from amqpscope.protocols.sasl_login import (
     Scram,
     ScramServer,
     choose_login,
+    no_login,
     server_login,
 )
 from amqpscope.protocols.v1_0.replay_script import SASL
@@ -168,10 +169,7 @@ class Setup:
         offered = symbols(body.sasl_server_mechanisms)
         made = self.choose(offered)
         if made is None:
-            self.refuse(
-                f"the server offers {', '.join(offered) or 'nothing'}: "
-                "put user:password@ into the URL"
-            )
+            self.refuse(no_login(offered, self.part.choices.user))
             return
         self.send(encode_frame(made))
 

@@ -2,7 +2,10 @@
 
 import pytest
 
+from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.protocols.replay_acts import Choices
+from amqpscope.protocols.replay_differences import Divergence
+from amqpscope.replay.outcome import in_order
 from dissectors.notation import parse
 from kit import ROOT
 from kit.rehearsal import conversations, rehearse
@@ -80,3 +83,85 @@ def test_a_frame_that_is_shown_does_not_show_its_secrets(text):
     raw = parse(text)
     assert "5ecret" not in recorded.part(0, Choices()).show(raw)
     assert "5ecret" in recorded.part(0, Choices(show_secrets=True)).show(raw)
+
+
+ONE_BY_ONE = """
+> header AMQP 1.0.0
+< header AMQP 1.0.0
+> open container-id="c"
+> begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
+> attach[0] name="l" handle=0 role=receiver source=source(address="q") target=target()
+> flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9 handle=0 link-credit=3
+< open container-id="s"
+< begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
+< attach[0] name="l" handle=0 role=sender source=source(address="q") initial-delivery-count=0
+< transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" | amqp-value("l")
+> disposition[0] role=receiver first=0 settled=true state=accepted()
+< transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" | amqp-value("b")
+> disposition[0] role=receiver first=1 settled=true state=rejected()
+> close
+< close
+"""
+
+
+def recorded_talk(path, text=ONE_BY_ONE):
+    with path.open("wb") as file:
+        talk = Conversation(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
+        talk.open(0)
+        for time, line in enumerate(text.strip().splitlines()):
+            talk.data("><".index(line[0]), time, parse(line[2:]))
+    return conversations(path)[0]
+
+
+def client_octets(text, *names):
+    """What the client of a talk says, up to its first flow, with other words in it."""
+    said = b"".join(parse(line[2:]) for line in text.splitlines()[:7] if line.startswith(">"))
+    return said.replace(*names) if names else said
+
+
+def test_a_message_waits_for_the_outcome_that_came_before_it(tmp_path):
+    part = recorded_talk(tmp_path / "talk.pcapng").part(1, Choices())
+    part.receive(client_octets(ONE_BY_ONE), 0.0)
+    part.proceed(0.0)
+    assert part.messages == [0, 1]
+    part.receive(parse(ONE_BY_ONE.splitlines()[11][2:]), 0.0)
+    part.proceed(0.0)
+    assert part.messages == [0, 2]
+
+
+def test_it_does_not_wait_for_long_where_the_live_client_answers_later(tmp_path):
+    part = recorded_talk(tmp_path / "talk.pcapng").part(1, Choices())
+    part.receive(client_octets(ONE_BY_ONE), 0.0)
+    part.proceed(0.0)
+    assert part.hasten()
+    part.proceed(0.2)
+    assert part.messages == [0, 2]
+
+
+def test_a_message_that_names_its_link_names_the_live_one(tmp_path):
+    part = recorded_talk(tmp_path / "talk.pcapng").part(1, Choices())
+    part.receive(client_octets(ONE_BY_ONE, b"\xa1\x01l", b"\xa1\x01L"), 0.0)
+    part.proceed(0.0)
+    assert b"\xa1\x01L" in bytes(part.out)[-20:]
+
+
+def test_the_error_that_answered_a_frame_which_is_left_out_is_not_waited_for():
+    recorded = conversations(CAPTURES / "v091_pika_chanerr-rabbitmq.pcap")[0]
+    client, server = rehearse(recorded, recorded)
+    assert client.notes == ["frame 21 (basic.ack) is not legal and left out"]
+    assert client.divergences == []
+    assert [each.frame for each in server.divergences] == [21, 24]
+
+
+def test_what_answers_octets_that_are_missing_is_not_played():
+    holed = CAPTURES / "accused" / "R6-websocket-one-packet-lost-FLW-017.pcap"
+    recorded = conversations(holed)[0]
+    assert recorded.problem == "octets of the server are missing before frame 9"
+    client, server = rehearse(recorded, recorded)
+    assert client.divergences == server.divergences == []
+
+
+def test_what_did_not_come_is_reported_in_its_place():
+    late, early = Divergence("changed", 9, "", "", ""), Divergence("missing", 4, "", "", "")
+    extra = Divergence("extra", 0, "", "", "")
+    assert in_order([late, extra, early]) == [early, late, extra]

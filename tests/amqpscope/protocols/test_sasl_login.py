@@ -9,6 +9,7 @@ from amqpscope.protocols.sasl_login import (
     Scram,
     choose_login,
     client_login,
+    no_login,
     server_login,
 )
 
@@ -67,3 +68,15 @@ def test_a_server_lets_in_who_knows_the_password(mechanism, password):
 def test_the_recorded_mechanism_comes_first(offered, recorded, user, chosen):
     login = choose_login(offered, recorded, user, "p")
     assert (None if login is None else login.mechanism) == chosen
+
+
+@pytest.mark.parametrize(
+    ("offered", "user", "advice"),
+    [
+        (["PLAIN"], None, "put user:password@ into the URL"),
+        (["ANONYMOUS"], "u", "leave it out of the URL"),
+        (["GSSAPI"], "u", "a password is for SCRAM-SHA-512"),
+    ],
+)
+def test_who_cannot_log_in_reads_what_to_do(offered, user, advice):
+    assert advice in no_login(offered, user)
