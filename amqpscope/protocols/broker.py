@@ -72,6 +72,10 @@ class BrokerView:
         """The client's frame that ends a link or more, which a broker's frame answers."""
         return None
 
+    def leaves(self, event: Event) -> list[Place]:
+        """The links that a peer leaves with an event, whatever its partner does then."""
+        return []
+
     def clears(self, event: Event) -> Route | None:
         """The queue whose messages a client removes, all at once."""
         return None
@@ -80,6 +84,7 @@ class BrokerView:
         """The queue of which a broker says that it has nothing, without a consumer."""
         return None
 
-    def drained(self, event: Event) -> Place | None:
-        """The place for which a broker says that it has nothing more, where all was asked for."""
+    def drained(self, event: Event) -> tuple[Place, int] | None:
+        """The place for which a broker says that it has nothing more, where all was asked for; and
+        for how many messages that were asked for, since it began, there were none."""
         return None

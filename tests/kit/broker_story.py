@@ -233,9 +233,11 @@ def message(
 # what many exchanges begin with
 
 
-def through(*, queue: bool = False) -> Story:
-    """A publishes to q, B consumes from it."""
+def through(*, queue: bool = False, browsing: bool = False) -> Story:
+    """A publishes to q, B consumes from it or browses it."""
     story = Story().sender("A")
+    if browsing:
+        return story.receiver("B", source="distribution-mode=:copy")
     return story.queue("B") if queue else story.receiver("B")
 
 
@@ -292,9 +294,10 @@ def accepted(story: Story) -> Story:
     return story.outcome("B", settled=False).confirm("B")
 
 
-def old() -> Story:
+def old(properties: str = "") -> Story:
     """A message of 0-9-1 is published and confirmed, B consumes."""
-    return Story().confirms("A").consume("B").basic_publish("A").ack("A", 1, "server")
+    story = Story().confirms("A").consume("B").basic_publish("A", properties=properties)
+    return story.ack("A", 1, "server")
 
 
 def restarted(story: Story) -> Story:

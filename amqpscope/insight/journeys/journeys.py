@@ -12,8 +12,14 @@ from amqpscope.insight.journeys.declarations import FRAMES, Declarations
 from amqpscope.insight.journeys.nodes import target_node
 from amqpscope.insight.journeys.observer import Observer
 from amqpscope.insight.journeys.parties import Party
-from amqpscope.model.broker.broker import MAX_ASKED, MAX_FINISHED, MAX_JOURNEYS, Broker
-from amqpscope.model.broker.declaration import ASKED
+from amqpscope.model.broker.broker import (
+    MAX_ASKED,
+    MAX_FINISHED,
+    MAX_JOURNEYS,
+    Broker,
+    is_renamed,
+)  # fmt: skip
+from amqpscope.model.broker.declaration import ASKED, UNBOUND, Declaration
 from amqpscope.model.broker.envelope import (
     ABORTED,
     ACCEPTED,
@@ -27,7 +33,7 @@ from amqpscope.model.broker.envelope import (
     Route,
     Verdict,
 )
-from amqpscope.model.broker.journey import EXACT, MAX_LEGS, UNMATCHED, Journey, Leg
+from amqpscope.model.broker.journey import EXACT, MAX_LEGS, SAME_BODY, UNMATCHED, Journey, Leg
 from amqpscope.model.broker.moment import (
     AGAIN,
     DISORDERED,
@@ -39,6 +45,7 @@ from amqpscope.model.broker.moment import (
     REPLIED,
     SCRAPPED,
     Moment,
+    is_anothers,
     kinds_of,
     pair_of,
 )
@@ -56,6 +63,8 @@ ENDINGS: Final = frozenset((
     "connection.close",
 ))  # fmt: skip
 """Frames that may end a link, consumer or channel."""
+CANCELLED: Final = "basic.cancel-ok"
+"""Ends a consumer; what it got stays its channel's, until it is acknowledged."""
 CLOSINGS: Final = frozenset(("close", "connection.close"))
 IDLE: Final = frozenset((
     "transfer", "disposition", "basic.publish", "basic.deliver", "basic.ack", "content-header",
@@ -178,18 +187,7 @@ class Journeys:
         elif name in ENDINGS:
             party = self.parties.get(step.conversation)
             if party is not None:
-                party.closing = party.closing or name in CLOSINGS
-                if name == "detach":
-                    self.declare(party, event)
-                answered = party.view.answers_ending(event)
-                if answered is not None:
-                    party.prove_to(answered.end, event.mark)
-                declared = self.declared.get(party.broker)
-                for place in step.talk.left(event):
-                    party.end(place, event.mark)
-                    if declared is not None and declared.consumers:
-                        number = party.conversation.number
-                        declared.end_consumers(number, party.capture, place.channel)
+                self.end_places(party, step, event)
         elif name in INTRODUCTIONS:
             self.introduce(step, event, capture)
         elif name == "attach" or name in FRAMES:
@@ -205,6 +203,38 @@ class Journeys:
             leg = None if party is None else party.legs.get(returned)
             if party is not None and leg is not None:
                 self.answer(party, leg, returned, event)
+
+    def end_places(self, party: Party, step: Step, event: Event) -> None:
+        """A link, consumer, session, channel or connection ends, at least for one peer."""
+        name, mark = event.name, event.mark
+        if name == "detach":
+            self.declare(party, event)
+        answered = party.view.answers_ending(event)
+        if answered is not None:
+            party.prove_to(answered.end, mark)
+        lost: list[Leg] = []
+        if name in CLOSINGS:
+            party.closing = True
+            declared = self.declared.get(party.broker)
+            if declared is not None:
+                declared.end(party.conversation.number, party.capture)
+            lost += party.end_consumers(mark)
+        for place in party.view.leaves(event):
+            lost += party.end_consumer(place, mark)
+        declared = self.declared.get(party.broker)
+        for place in step.talk.left(event):
+            if name != CANCELLED or not party.holds(place):
+                lost += party.end(place, mark)
+            if declared is not None and declared.consumers:
+                number = party.conversation.number
+                declared.end_consumers(number, party.capture, place.channel)
+        self.take_back(lost)
+
+    def take_back(self, lost: list[Leg]) -> None:
+        """A broker has again what consumers had that are gone."""
+        for leg in lost:
+            if leg.journey is not None and not leg.is_publish:
+                self.wait(leg.journey, leg)
 
     def abort(self, party: Party, event: Event) -> None:
         """A client gives up a message that it has begun to send."""
@@ -262,9 +292,7 @@ class Journeys:
         party.look_for_loss()
         newest = conversation.last[CLIENT]
         event = conversation.current.ends[CLIENT].last_mark if newest is not None else NOWHERE
-        for leg in party.end_all(event):
-            if leg.journey is not None and not leg.is_publish:
-                self.wait(leg.journey, leg)
+        self.take_back(party.end_all(event))
         if not party.over:
             party.over = True
             dropped = bool(conversation.current.ends[SERVER].finished) and not party.closing
@@ -422,7 +450,8 @@ class Journeys:
     def deliver(self, party: Party, leg: Leg, delivery: Delivery) -> None:
         """The broker hands a message to a client."""
         broker = party.broker
-        journey, leg.level = broker.find(leg.envelope)
+        journey = self.recognise(broker, leg)
+        closed = self.closed_world and not broker.broken
         leg.journey = journey
         journey.add_delivery(leg)
         if journey.delivered <= MAX_LEGS:
@@ -436,15 +465,19 @@ class Journeys:
         if cause is not None and party.pending:
             # What came before the frame that it answers was read before that.
             party.prove_to(cause.end, leg.mark)
-        moment = Moment(broker, journey, leg, self.closed_world and not broker.broken)
+        moment = Moment(broker, journey, leg, closed)
+        publish = moment.publish = pair_of(broker, journey, leg, closed)
+        if publish is None and is_anothers(journey, leg):
+            leg.level = UNMATCHED  # somebody else counts alike
         earlier = moment.earlier = journey.newest_before(leg) if journey.delivered > 1 else None
         if earlier is not None:
             if moment.is_alike:
                 self.refresh(earlier, leg)
             else:
-                for each in journey.before(leg):
+                before = journey.before(leg)
+                earlier = moment.earlier = newest_of(before, leg)
+                for each in before:
                     self.refresh(each, leg)
-        publish = moment.publish = pair_of(broker, journey, leg, moment.closed)
         if publish is not None:
             self.refresh(publish, leg)
         if self.closed_world and not leg.lane.route.copy:
@@ -469,6 +502,21 @@ class Journeys:
         if leg.outcome:
             leg.delivery = None
             self.close(broker, journey)
+
+    def recognise(self, broker: Broker, leg: Leg) -> Journey:
+        """The journey of a message that is delivered; notes how it was recognised."""
+        envelope = leg.envelope
+        found, leg.level = broker.recognise(envelope)
+        if found is not None:
+            return found
+        alike = broker.bodies.get(envelope.body_key)
+        if alike is not None:
+            for party in self.parties.values():
+                party.look_for_loss()
+            if is_renamed(alike, leg, self.closed_world and not broker.broken):
+                leg.level = SAME_BODY
+                return alike
+        return broker.begin(envelope)
 
     def compare(self, moment: Moment, publish: Leg, kinds: int) -> None:
         """A delivery has another header or other annotations than the message was published with.
@@ -559,6 +607,8 @@ class Journeys:
                     wanted.look_at_answer(journey, leg)
             if leg.is_publish and verdict.word in REFUSALS and journey is not None:
                 self.refuse(broker, journey)
+                if verdict.missing and leg.lane.route.varies:
+                    self.miss(party, leg, event)
             if journey is not None:
                 self.wait(journey, leg)
                 if verdict.word == ACCEPTED and not leg.is_publish:
@@ -596,6 +646,14 @@ class Journeys:
             if moment.publish is not None:
                 self.check(moment, MATCHED | REFUSED)
 
+    def miss(self, party: Party, leg: Leg, event: Event) -> None:
+        """The broker does not find where a message says that it goes."""
+        said = Declaration(UNBOUND, "node", leg.envelope.open().to, event.mark)
+        said.channel = leg.lane.channel
+        said.connection, said.capture = party.conversation.number, party.capture
+        self.heard = True
+        self.declarations_of(party).take(said, party.suffix, self.reporter)
+
     def close(self, broker: Broker, journey: Journey) -> None:
         """See whether a journey is over."""
         if journey.published <= MAX_LEGS and journey.delivered <= MAX_LEGS and journey.is_over:
@@ -608,9 +666,13 @@ class Journeys:
             return
         if not self.closed_world:
             return
-        place = party.view.drained(event)
-        lane = None if place is None else party.lanes.get(place)
-        if lane is not None:
+        drained = party.view.drained(event)
+        if drained is None:
+            return
+        place, unused = drained
+        lane = party.lanes.get(place)
+        if lane is not None and unused > lane.unused:
+            lane.unused = unused
             lane.node.empty(lane, event.mark)
 
     def look_for_lost(self, broker: Broker) -> None:
@@ -623,6 +685,13 @@ class Journeys:
                 moment = Moment(broker, journey, leg, not broker.broken)
                 moment.publish = journey.publish
                 self.check(moment, DRAINED)
+
+
+def newest_of(earlier: list[Leg], leg: Leg) -> Leg:
+    """The newest delivery before one: to the same subscriber, where each has its own copy."""
+    node = leg.node
+    own = [each for each in earlier if each.lane is leg.lane]
+    return own[-1] if own and (node.is_topic or is_fanned_out(node)) else earlier[-1]
 
 
 def is_same(known: Broker, broker: Broker) -> bool:

@@ -219,14 +219,32 @@ class Party:
                 return
             pending.popleft().read = proof
 
-    def end(self, place: Place, mark: Mark) -> None:
-        """A place ends, with its messages that have no outcome."""
-        if place.kind == CHANNEL:
-            for each, lane in list(self.lanes.items()):
-                if lane.channel == place.channel:
-                    self.end_lane(each, mark)
-        else:
-            self.end_lane(place, mark)
+    def end(self, place: Place, mark: Mark) -> list[Leg]:
+        """A place ends; its messages without an outcome."""
+        if place.kind != CHANNEL:
+            return self.end_lane(place, mark)
+        lost: list[Leg] = []
+        for each, lane in list(self.lanes.items()):
+            if lane.channel == place.channel:
+                lost += self.end_lane(each, mark)
+        return lost
+
+    def holds(self, place: Place) -> bool:
+        """Whether messages of a place have no outcome yet."""
+        lane = self.lanes.get(place)
+        return lane is not None and bool(lane.open)
+
+    def end_consumers(self, mark: Mark) -> list[Leg]:
+        """A peer closes the connection: what has no outcome gets none from a consumer any more."""
+        lost: list[Leg] = []
+        for place in list(self.lanes):
+            lost += self.end_consumer(place, mark)
+        return lost
+
+    def end_consumer(self, place: Place, mark: Mark) -> list[Leg]:
+        """A place ends for one peer, if messages come to a consumer there."""
+        lane = self.lanes.get(place)
+        return self.end_lane(place, mark) if lane is not None and lane in lane.node.lanes else []
 
     def end_lane(self, place: Place, mark: Mark) -> list[Leg]:
         """A link or consumer ends; its messages without an outcome."""

@@ -15,6 +15,7 @@ from amqpscope.model.broker.journey import (
     Journey,
     Leg,
     Node,
+    is_awaited,
 )
 
 MAX_FINISHED: Final = 8192
@@ -91,13 +92,29 @@ class Change:
 
 def is_same_body(journey: Journey, envelope: Envelope) -> bool:
     """Whether application data is enough to recognise a message by: in another protocol, or where
-    there is no other that has it, and no id either."""
+    there is no other that has it, and no other id either."""
     published = journey.envelope
     if published.family != envelope.family:
         return True
-    if journey.alike or published.message_id or envelope.message_id or journey.delivered:
+    if journey.alike or journey.delivered or len(envelope.body_key) < DISTINCTIVE:
         return False
-    return len(envelope.body_key) >= DISTINCTIVE
+    return published.id_text == envelope.id_text
+
+
+def is_renamed(journey: Journey, leg: Leg, closed: bool) -> bool:
+    """Whether a message comes with another id than it was published with, or has none any more.
+
+    Its consumer waited for it. A new id counts only where all is in view, as others may publish the
+    same; and where two have none, short data counts then, too.
+    """
+    published, publish, envelope = journey.envelope, journey.publish, leg.envelope
+    if publish is None or published.family != envelope.family or journey.alike or journey.delivered:
+        return False
+    if publish.lane.holed or publish.node is not leg.node or not is_awaited(leg, publish):
+        return False
+    if not published.message_id:
+        return closed
+    return len(envelope.body_key) >= DISTINCTIVE and (closed or not envelope.message_id)
 
 
 class Broker:
@@ -319,6 +336,11 @@ class Broker:
 
     def find(self, envelope: Envelope) -> tuple[Journey, int]:
         """The journey of a message that is delivered, and how it was recognised."""
+        found, level = self.recognise(envelope)
+        return (self.begin(envelope), UNMATCHED) if found is None else (found, level)
+
+    def recognise(self, envelope: Envelope) -> tuple[Journey | None, int]:
+        """The journey of a message by its octets, id or application data, if it has one."""
         found = self.exact.get(envelope.key)
         if found is not None:
             return found, EXACT if found.published else UNMATCHED
@@ -335,7 +357,7 @@ class Broker:
             found = self.bodies.get(envelope.body_key)
             if found is not None and is_same_body(found, envelope):
                 return found, SAME_BODY
-        return self.begin(envelope), UNMATCHED
+        return None, UNMATCHED
 
     def scrap(self, leg: Leg) -> None:
         """A publish that was not completed."""

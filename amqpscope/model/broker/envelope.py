@@ -149,6 +149,14 @@ class Envelope:
         """Whether another message has the same values in its immutable part, in other octets."""
         return False
 
+    def data(self) -> tuple[bytes, int]:
+        """Its application data as far as that is kept, and how long it is; empty where unknown."""
+        return b"", 0
+
+    def plain_body(self) -> bytes | None:
+        """Its application data, where that is octets and all of them are kept."""
+        return None
+
 
 def differing(theirs: Envelope, ours: Envelope) -> list[str]:
     """The immutable fields that two messages do not have alike, with both values."""
@@ -212,6 +220,8 @@ class Verdict:
         """`modified` with undeliverable-here."""
         self.annotations = NO_ANNOTATIONS
         """What `modified` adds to the message."""
+        self.missing = False
+        """`rejected`, as there is no such node."""
 
 
 NO_VERDICT: Final = Verdict(OPEN, None)

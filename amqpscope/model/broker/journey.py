@@ -68,6 +68,8 @@ class Node:
         """Messages that came from it and were not published in view."""
         self.fleeting = False
         """It does not outlive its broker, so neither do durable messages on it."""
+        self.keeps = False
+        """It had messages for a consumer that came after they were published."""
         self.newest: Leg | None = None
         """The newest delivery of a message that was not delivered before."""
         self.recent: deque[Journey] = deque(maxlen=MAX_RECENT)
@@ -135,6 +137,8 @@ class Lane:
         """It was seen from its beginning, and all its grants are kept."""
         self.grants: list[tuple[int, Mark]] = []
         """Up to how many messages may pass, and the frames that said so, each more than before."""
+        self.unused = 0
+        """Messages that were asked for with drain, and were not there."""
 
 
 class Way:
@@ -319,19 +323,18 @@ class Journey:
         return self.first_publish if self.published == 1 else None
 
     def before(self, leg: Leg) -> list[Leg]:
-        """The deliveries from the same node that came before one."""
-        node = leg.node
-        return [each for each in self.deliveries if each is not leg and each.node is node]
+        """The deliveries from the same node that came before one; not those that only have its id,
+        and are perhaps of another message."""
+        return [each for each in self.deliveries if is_before(each, leg)]
 
     def newest_before(self, leg: Leg) -> Leg | None:
-        """The last delivery from the same node that came before one."""
-        node = leg.node
+        """The last delivery from the same node that came before one, of those in `before`."""
         for place in range(len(self.later) - 1, -1, -1):
             each = self.later[place]
-            if each.node is node and each is not leg and not each.is_publish:
+            if not each.is_publish and is_before(each, leg):
                 return each
         first = self.first_delivery
-        return first if first is not None and first is not leg and first.node is node else None
+        return first if first is not None and is_before(first, leg) else None
 
     @property
     def is_over(self) -> bool:
@@ -383,6 +386,27 @@ class Journey:
         """The broker took it: it accepted or confirmed the one publish."""
         publish = self.publish
         return publish is not None and publish.outcome == ACCEPTED
+
+
+def is_before(each: Leg, leg: Leg) -> bool:
+    """Whether one delivery of a message came before another, from the same node."""
+    return (
+        each is not leg
+        and each.node is leg.node
+        and (each.level != UNMATCHED or leg.level == UNMATCHED)
+    )
+
+
+def is_awaited(leg: Leg, publish: Leg) -> bool:
+    """Whether a consumer had asked for messages when one was published, or had got later ones:
+    what is older came before."""
+    fresh, grants = leg.node.fresh, leg.lane.grants
+    if fresh is not None and fresh <= leg.mark.time:
+        return True
+    asked = grants[0][1] if leg.lane.counted and grants else leg.lane.route.since
+    if asked is None or leg.lane.capture != publish.lane.capture:
+        return False
+    return asked.frame < publish.mark.frame
 
 
 def _moment(leg: Leg) -> tuple[int, int, int]:

@@ -6,8 +6,16 @@ from typing import Final
 
 from amqpscope.model.broker.broker import Broker
 from amqpscope.model.broker.envelope import ACCEPTED, Envelope
-from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, Journey, Leg, Node
-from amqpscope.model.broker.sharing import is_shared, is_stored_for
+from amqpscope.model.broker.journey import (
+    EXACT,
+    SAME_BODY,
+    SAME_ID,
+    Journey,
+    Leg,
+    Node,
+    is_awaited,
+)  # fmt: skip
+from amqpscope.model.broker.sharing import is_kept, is_shared, is_stored_for
 from amqpscope.model.mark import Mark
 
 # fmt: off
@@ -29,6 +37,7 @@ KINDS: Final = (
     "replied",        # a message is published where answers are to go
     "excluded",       # a delivery to a consumer that wants nothing of its own connection (no-local)
     "named",          # no moment: a node is made, used or not found
+    "crossed",        # a delivery in another protocol, recognised by its id
 )
 # fmt: on
 KIND: Final = {name: 1 << place for place, name in enumerate(KINDS)}
@@ -49,9 +58,12 @@ SCRAPPED:  Final = 1 << 12
 MISSED:    Final = 1 << 13
 REPLIED:   Final = 1 << 14
 EXCLUDED:  Final = 1 << 15
+CROSSED:   Final = 1 << 17
 # fmt: on
 LEARNED: Final = 3
 """Messages that went from one node to another with the same octets show that this is a way."""
+SOME: Final = 2
+"""Messages that came as they were published show that nothing older is waiting."""
 
 
 class Moment:
@@ -140,6 +152,8 @@ def kinds_of(moment: Moment) -> int:
             kinds |= REHEADED
         if ours.hinted:
             kinds |= HINTED
+    elif leg.level == SAME_ID:
+        kinds |= CROSSED
     if leg.lane.route.no_local:
         kinds |= EXCLUDED
     if publish.outcome and publish.outcome != ACCEPTED:
@@ -185,29 +199,33 @@ def pair_of(broker: Broker, journey: Journey, leg: Leg, closed: bool) -> Leg | N
     if ours.body_key == theirs.body_key or ours.has_strong_id:
         return publish
     # The id alone is weak: somebody else may count from one, too.
-    if any(each.level == EXACT for each in journey.deliveries) or leg.node.strangers:
+    if is_taken(journey) or leg.node.strangers:
         return None
-    if closed and is_awaited(leg, publish):
-        return publish
-    known = broker.traffic(publish.node, leg.node) >= LEARNED
-    return publish if known and is_alike(theirs.octets, ours.octets) else None
+    known = broker.traffic(publish.node, leg.node)
+    if not is_awaited(leg, publish):
+        return publish if known >= LEARNED and is_alike(theirs, ours) else None
+    return publish if closed or known >= SOME or is_alike(theirs, ours) else None
 
 
-def is_awaited(leg: Leg, publish: Leg) -> bool:
-    """Whether a consumer had asked for messages when one was published, or had got later ones:
-    what is older came before."""
-    fresh, grants = leg.node.fresh, leg.lane.grants
-    if fresh is not None and fresh <= leg.mark.time:
-        return True
-    asked = grants[0][1] if leg.lane.counted and grants else leg.lane.route.since
-    if asked is None or leg.lane.capture != publish.lane.capture:
+def is_anothers(journey: Journey, leg: Leg) -> bool:
+    """Whether a delivery has no more than the id of a message, and that is short."""
+    ours, publish = leg.envelope, journey.publish
+    if leg.level != SAME_ID or publish is None or ours.has_strong_id:
         return False
-    return asked.frame < publish.mark.frame
+    return ours.body_key != publish.envelope.body_key
 
 
-def is_alike(theirs: bytes, ours: bytes) -> bool:
+def is_taken(journey: Journey) -> bool:
+    """Whether a consumer has a message as it was published, so that what has its id is another."""
+    return any(each.level == EXACT and is_kept(each) for each in journey.deliveries)
+
+
+def is_alike(published: Envelope, delivered: Envelope) -> bool:
     """Whether two messages have most of their octets in common, at their ends."""
+    theirs, ours = published.octets[len(published.head) :], delivered.octets[len(delivered.head) :]
     least = min(len(theirs), len(ours))
+    if published.family != delivered.family:
+        theirs, ours = theirs[-least:], ours[-least:]  # application data is last in all of them
     head = 0
     while head < least and theirs[head] == ours[head]:
         head += 1

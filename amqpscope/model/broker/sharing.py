@@ -40,6 +40,8 @@ def learn(node: Node, journey: Journey, leg: Leg, earlier: Leg | None) -> None:
         node.strangers += 1
     elif node.fresh is None and leg.envelope.message_id and journey.publish is not None:
         node.fresh = leg.mark.time
+    if not vague and not node.keeps and is_stored_for(lane, journey):
+        node.keeps = True
     if lane.route.copy or lane.route.filtered:
         return
     if earlier is None:
@@ -74,7 +76,7 @@ def is_stored_for(lane: Lane, journey: Journey) -> bool:
     route, publish = lane.route, journey.publish
     if route.since is None or publish is None or route.filtered or route.durable:
         return False
-    return publish.last.time < route.since.time and publish.lane.capture == lane.capture
+    return publish.last.frame < route.since.frame and publish.lane.capture == lane.capture
 
 
 def is_missed(journey: Journey, publish: Leg, leg: Leg) -> bool:

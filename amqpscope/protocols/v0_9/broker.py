@@ -52,6 +52,8 @@ EXPIRES: Final = "x-expires"
 LIMITS: Final = ("x-max-length", "x-max-length-bytes", "x-message-ttl", "x-delivery-limit", EXPIRES)
 """Arguments of a queue by which messages may go from it."""
 STREAM_OFFSET: Final = "x-stream-offset"
+ENCODED: Final = "amqp-1.0"
+"""The type that RabbitMQ gives to messages whose body is a section of 1.0."""
 
 
 @mypyc_attr(acyclic=True)
@@ -107,6 +109,16 @@ class ContentEnvelope(Envelope):
         }
         found["body"] = repr(self.octets[:MAX_SHOWN])
         return found
+
+    def data(self) -> tuple[bytes, int]:
+        """The body as far as it is kept, and its size."""
+        return self.octets, self.size
+
+    def plain_body(self) -> bytes | None:
+        """The body, unless it is one of 1.0 as it was encoded there."""
+        if self.size > len(self.octets) or text(self.header.get("type")) == ENCODED:
+            return None
+        return self.octets
 
 
 def text(value: Value) -> str:

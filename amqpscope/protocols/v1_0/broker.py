@@ -54,6 +54,7 @@ from dissectors.v1_0.bodies import (
     Modified,
     Open,
     Properties,
+    Rejected,
     Source,
     Target,
     TransactionalState,
@@ -73,6 +74,7 @@ MAX_SHOWN: Final = 40
 """Characters of a field that a finding shows."""
 MIN_SCRAP: Final = 16
 """Octets of a message that was not completed which others do not begin with by accident."""
+NOT_FOUND: Final = "amqp:not-found"
 NULL: Final = 0x40
 TO: Final = 2
 EXPIRY: Final = 8
@@ -163,6 +165,35 @@ class MessageEnvelope(Envelope):
         """Whether another message has the same values in its immutable part, in other octets."""
         ours, theirs = bare_values(self), bare_values(other)
         return ours is not None and theirs is not None and same(ours, theirs)
+
+    def data(self) -> tuple[bytes, int]:
+        """What follows the beginning of its one body section, as far as it is kept."""
+        octets, sections = self.octets, self.sections
+        if sum(DATA <= code < FOOTER for code in sections) != 1 or FOOTER in sections:
+            return b"", 0
+        at = 0
+        for section in walk(octets)[0]:
+            if section.code < DATA:
+                at = section.stop
+        # The descriptor of a section is a small number, where its sender wrote it as all do.
+        if octets[at : at + 2] != b"\x00\x53" or len(octets) < at + 8:
+            return b"", 0
+        at += 3
+        if 0xA0 <= octets[at] < 0xC0:
+            at += 2 if octets[at] < 0xB0 else 5
+        return octets[at:], self.size - at
+
+    def plain_body(self) -> bytes | None:
+        """The octets of its data sections, where it has no other body."""
+        if self.size > len(self.octets):
+            return None
+        parts: list[bytes] = []
+        for section in walk(self.octets)[0]:
+            if DATA < section.code < FOOTER:
+                return None
+            if section.code == DATA:
+                parts.append(self.octets[content_of(self.octets, section) : section.stop])
+        return b"".join(parts) if parts else None
 
 
 def add_fields(found: dict[str, str], code: int, value: Value) -> None:
@@ -507,7 +538,7 @@ def detached(link: LinkEnd, body: Detach, mark: Mark) -> Declaration | None:
     if terminus is not None and terminus.dynamic and isinstance(terminus.address, str):
         return Declaration(GONE, "node", terminus.address, mark)
     wanted = None if link.pair is None else own_terminus(link, link.pair.attach)
-    missing = isinstance(body.error, Error) and body.error.condition == "amqp:not-found"
+    missing = isinstance(body.error, Error) and body.error.condition == NOT_FOUND
     if wanted is None or not missing or not isinstance(wanted.address, str):
         return None
     return Declaration(UNBOUND, "node", wanted.address, mark)
@@ -531,7 +562,10 @@ def verdict(delivery: Delivery) -> Verdict:
 def terminal_verdict(state: Value, mark: Mark | None) -> Verdict:
     """What a terminal state says of a delivery."""
     found = Verdict(outcome(state), mark)
-    if isinstance(state, Modified):
+    if isinstance(state, Rejected):
+        error = state.error
+        found.missing = isinstance(error, Error) and error.condition == NOT_FOUND
+    elif isinstance(state, Modified):
         found.failed = bool(state.delivery_failed)
         found.here = bool(state.undeliverable_here)
         found.annotations = named(state.message_annotations)
@@ -553,6 +587,8 @@ def commitment(delivery: Delivery) -> Commitment:
     transaction = work.transaction
     if transaction is None:
         return Commitment(words.IN_DOUBT, None)
+    if transaction.state == states.GONE and transaction.closed and transaction.discharge is None:
+        return Commitment(words.ROLLED_BACK, transaction.answer)  # by the end of its control link
     return Commitment(STATE_OF.get(transaction.state, words.IN_DOUBT), transaction.discharge)
 
 
@@ -623,7 +659,7 @@ class View(BrokerView):
         if not isinstance(body, Flow) or link is None or not link.role:
             return None
         credit, count = body.link_credit, body.delivery_count
-        return None if credit is None or count is None else (link.place, count + credit)
+        return None if not credit or count is None else (link.place, count + credit)
 
     def first_position(self, delivery: AnyDelivery) -> int:
         """The delivery-count with which its link began."""
@@ -646,6 +682,14 @@ class View(BrokerView):
             return None
         return mark if found.knew(mark) and mark.frame < found.mark.frame else None
 
+    def leaves(self, event: shared.Event) -> list[Place]:
+        """The links of a session that a peer ends."""
+        found = cast(Event, event)
+        session = found.session
+        if session is None or not isinstance(found.unit.body, End):
+            return []
+        return [link.place for link in session.handles.values()]
+
     def modes(self, event: shared.Event) -> list[str]:
         """The settle and distribution modes of a link, and nodes that are made for it."""
         return modes(cast(Event, event))
@@ -665,12 +709,16 @@ class View(BrokerView):
             made.channel = link.session.channel
         return made
 
-    def drained(self, event: shared.Event) -> Place | None:
-        """A sender has used up what its receiver asked it to drain."""
+    def drained(self, event: shared.Event) -> tuple[Place, int] | None:
+        """A sender has used up what its receiver asked it to drain: how much of it so far, since
+        the link began, it had no messages for."""
         found = cast(Event, event)
         body, link = found.unit.body, found.link
         if not isinstance(body, Flow) or link is None or link.role or link.pair is None:
             return None
-        if not link.pair.receiving.drain or not body.drain or body.link_credit:
+        initial, count = link.sending.initial_count, body.delivery_count
+        if not link.pair.receiving.drain or body.link_credit or count is None:
             return None
-        return link.place
+        if initial is None or link.again:
+            return None
+        return link.place, ((count - initial) & 0xFFFFFFFF) - link.sending.delivery_total

@@ -125,13 +125,15 @@ class Reporter:
     ) -> None:  # fmt: skip
         """Report what a moment shows; `sure` as far as all that happened is in view.
 
-        `once` where a broker does it with every message: the first that goes a way is reported.
+        `once` where a broker does it with every message: the first that goes a way is reported,
+        and the first that is certain.
         """
         rule, journey = self.rule, moment.journey
         if rule is None or rule.id in self.checks.silent:
             return
+        proven = sure and moment.certain
         if once:
-            way = f"{rule.id} {moment.way} {path}"
+            way = f"{rule.id} {moment.way} {path}{' for sure' if proven else ''}"
             if way in moment.broker.reported:
                 return
             moment.broker.reported.add(way)
@@ -139,7 +141,6 @@ class Reporter:
         lane, mark = moment.leg.lane, moment.leg.mark
         if empty and self.lane is not None:
             lane, mark = self.lane, self.mark
-        proven = sure and moment.certain
         chosen = severity or rule.severity
         if proven and chosen == WARNING and rule.level in (MUST, IMPLIED):
             chosen = ERROR

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
-from amqpscope.model.broker.journey import Leg
+from amqpscope.model.broker.journey import Leg, is_awaited
 from amqpscope.model.broker.moment import Moment, hopped
 from amqpscope.model.mark import Mark
 from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
@@ -18,14 +18,16 @@ GRACE: Final = 1_000_000_000
 """Nanoseconds after which a frame has surely reached the broker, and what it does the capture."""
 
 
-def earlier_of(moment: Moment) -> Leg | None:
-    """The delivery before from the same node, where a second one needs a reason."""
+def earlier_of(moment: Moment, copied: bool = False) -> Leg | None:
+    """The delivery before from the same node, where a second one needs a reason; with `copied`
+    also over the same link that browses it."""
     earlier, leg, journey = moment.earlier, moment.leg, moment.journey
     if earlier is None or not moment.identified or journey.doubtful or journey.published != 1:
         return None
-    if leg.lane.route.copy or earlier.lane.route.copy or hopped(leg.envelope) or moment.holed:
+    if hopped(leg.envelope) or moment.holed:
         return None
-    return earlier
+    browsed = leg.lane.route.copy or earlier.lane.route.copy
+    return None if browsed and not (copied and earlier.lane is leg.lane) else earlier
 
 
 @rule("BRK-116", "3.3", IMPLIED, WARNING, on="delivered again")
@@ -59,8 +61,9 @@ def message_acquired_twice(moment: Moment, report: Reporter) -> None:
 def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
     """A message that a consumer has accepted is not delivered again from that node.
 
-    The broker must have read the acceptance before, by its own frames; until then it may rightly
-    deliver again what it takes for lost.
+    That the broker has read the acceptance before is shown by its own frames; until then it may
+    rightly deliver again what it takes for lost. Where the consumer is still there, and accepted
+    soon, it has no such reason.
 
     Bad (delivered):
         B.client: disposition[0] role=receiver first=0 state=accepted()
@@ -80,18 +83,40 @@ def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
         C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(delivery-count=1) properties(message-id="m1") data(b"x")
     """
-    earlier = earlier_of(moment)
+    earlier = earlier_of(moment, copied=True)
     if earlier is None or earlier.outcome != ACCEPTED:
         return
     leg, read = moment.leg, earlier.read
     if earlier.lane is not leg.lane and not moment.is_queue:
         return
     if read is None:
+        if is_unasked(moment, earlier):
+            text = "delivered again after a consumer that is still there had accepted it"
+            report.find(moment, text)
         return
     ordered = is_after(leg, earlier, read)
     if ordered or leg.mark.time - read.time > GRACE:
         text = "delivered again after a consumer had accepted it and the broker had read that"
         report.find(moment, text, sure=ordered)
+
+
+def is_unasked(moment: Moment, earlier: Leg) -> bool:
+    """Whether a broker delivers again what a consumer has accepted at once, which is still there.
+
+    It has the message until the broker reads that. A while later it may be gone, and nobody saw it.
+    """
+    leg, accepted, publish = moment.leg, earlier.verdict.mark, moment.publish
+    if accepted is None or publish is None or publish.node is not leg.node:
+        return False
+    if not leg.envelope.message_id:
+        return False  # what is left of another message may look like it
+    if earlier.lane.ended is not None or earlier.lane.capture != leg.lane.capture:
+        return False
+    if accepted.frame > leg.mark.frame or earlier.commitment.state:
+        return False
+    if earlier.envelope.attempts() > publish.envelope.attempts():
+        return False  # it is older, or was somewhere else before
+    return 0 <= leg.mark.time - earlier.mark.time < SHORTEST_LOCK
 
 
 def is_after(leg: Leg, earlier: Leg, read: Mark) -> bool:
@@ -152,14 +177,18 @@ def kept(moment: Moment) -> int:
     0 where some of it went another way.
     """
     journey, leg = moment.journey, moment.leg
-    if not moment.is_queue or moment.holed or hopped(leg.envelope):
+    first, queue = journey.publishes[0], moment.is_queue
+    if moment.holed or hopped(leg.envelope):
         return 0
     if any(each.node is not leg.node or not each.outcome for each in journey.publishes):
         return 0
-    if any(each.mark.time < journey.publishes[0].mark.time for each in journey.deliveries):
+    if any(each.mark.time < first.mark.time for each in journey.deliveries):
         return 0
+    if not leg.envelope.message_id and not is_awaited(journey.deliveries[0], first):
+        return 0  # one that is older may have the same octets
     return sum(
         each.node is leg.node
+        and (queue or each.lane is leg.lane)
         and not each.lane.route.copy
         and each.lost is None
         and each.outcome in (OPEN, ACCEPTED, PRESETTLED)

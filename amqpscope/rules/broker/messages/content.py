@@ -7,7 +7,7 @@ from typing import Final
 from amqpscope.model.broker.envelope import Envelope, differing
 from amqpscope.model.broker.journey import EXACT
 from amqpscope.model.broker.moment import Moment, hopped
-from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
+from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, also, rule
 
 NAMES: Final = {
     0x73: "properties",
@@ -91,6 +91,23 @@ def difference(theirs: Envelope, ours: Envelope) -> str:
     return f"it had {had} octets and has {has}"
 
 
+@also("BRK-101", on="crossed")
+def application_data_changed(moment: Moment, report: Reporter) -> None:
+    """What is published in one protocol and delivered in another keeps its application data.
+
+    Other properties have other names then, and bodies that are no octets other encodings; so only
+    octets are compared, and nothing is certain.
+    """
+    publish, leg = moment.publish, moment.leg
+    if publish is None or hopped(leg.envelope):
+        return
+    before, after = publish.envelope.plain_body(), leg.envelope.plain_body()
+    if before is None or after is None or before == after:
+        return
+    text = f"message {named(moment)} is delivered in another protocol, with other application data:"
+    report.find(moment, f"{text} {len(before)} octets before, {len(after)} after", once=True)
+
+
 @rule("BRK-102", "3.2", MUST, WARNING, on="matched changed")
 def bare_section_added(moment: Moment, report: Reporter) -> None:
     """A broker adds no section to the bare message.
@@ -162,10 +179,10 @@ def message_format_or_size_changed(moment: Moment, report: Reporter) -> None:
     if publish is None or hopped(moment.leg.envelope):
         return
     ours, theirs = moment.leg.envelope, publish.envelope
-    before, after = theirs.body_key, ours.body_key
+    (before, had), (after, has) = theirs.data(), ours.data()
     if ours.format != theirs.format:
         text = f"message {named(moment)} is delivered with message-format {ours.format}, published"
         report.find(moment, f"{text} with {theirs.format}", sure=True, once=True)
-    elif len(after) < len(before) and before.startswith(after):
-        text = f"of the body of message {named(moment)} only the first {len(after)} octets are"
+    elif before and after and has < had and before[: len(after)] == after[: len(before)]:
+        text = f"of the body of message {named(moment)} only the first {has} octets are"
         report.find(moment, f"{text} delivered", sure=True, once=True)

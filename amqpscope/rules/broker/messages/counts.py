@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amqpscope.model.broker.envelope import MODIFIED, REJECTED, RELEASED
+from amqpscope.model.broker.envelope import ACCEPTED, MODIFIED, PRESETTLED, REJECTED, RELEASED
 from amqpscope.model.broker.journey import Leg
 from amqpscope.model.broker.moment import Moment, hopped, is_direct
 from amqpscope.rules.broker import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, also, rule
@@ -17,6 +17,8 @@ def attempts(moment: Moment) -> tuple[Leg, int, int] | None:
         return None
     if earlier.lane is not leg.lane and not moment.is_queue:
         return None  # each subscriber of a topic has a copy of its own
+    if earlier.outcome in (ACCEPTED, PRESETTLED):
+        return None  # this one is a copy, of whatever origin
     before, after = earlier.envelope.open().delivery_count, leg.envelope.open().delivery_count
     if before is None or after is None:
         return None

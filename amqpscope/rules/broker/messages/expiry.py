@@ -38,7 +38,7 @@ def expired_message_delivered(moment: Moment, report: Reporter) -> None:
     if publish is None or leg.lane.route.copy or not is_direct(moment):
         return
     ttl = publish.envelope.open().ttl
-    if ttl is None or moment.earlier is not None or hopped(leg.envelope):
+    if ttl is None or hopped(leg.envelope):
         return
     after = leg.mark.time - publish.last.time
     proven = residence(publish, leg) > (ttl + 1) * MILLISECOND

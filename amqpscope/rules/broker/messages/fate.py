@@ -37,8 +37,10 @@ def refused_message_delivered(moment: Moment, report: Reporter) -> None:
         return
     if publish.node is not leg.node or hopped(leg.envelope) or moment.holed:
         return
-    if not publish.envelope.has_header and publish.outcome != RETURNED:
-        return  # a broker that nacks in 0-9 does not say that it has not kept the message
+    answered = publish.verdict.mark
+    nacked = not publish.envelope.has_header and publish.outcome != RETURNED
+    if nacked and (answered is None or answered.frame > leg.mark.frame):
+        return  # a broker that nacks in 0-9 does not say that it had not delivered it before
     if not moment.is_queue and not is_sent_after(publish, leg):
         return
     if leg.outcome in REFUSALS or leg.lost is not None:

@@ -15,6 +15,8 @@ from amqpscope.rules.broker.messages.order import DELAYS
 
 GRACE: Final = 1_000_000_000
 """Nanoseconds in which a broker has surely put a message where consumers get it."""
+PATIENCE: Final = 2
+"""Failed attempts after which a broker may rightly give a message up."""
 
 
 @rule("BRK-020", "2.3.7", IMPLIED, INFO, on="drained | delivered again")
@@ -124,8 +126,8 @@ def released_message_not_offered_again(moment: Moment, report: Reporter) -> None
     """A message that a consumer gives back is offered again.
 
     A consumer asked for all there is, and the broker says that there is nothing more. A limit of
-    attempts may have removed the message, so this is never certain; and it needs all connections in
-    view.
+    attempts may have removed the message, so this is never certain, and nothing is said of what has
+    failed twice; and it needs all connections in view.
 
     Bad (delivered):
         B.client: disposition[0] role=receiver first=0 settled=true state=released()
@@ -147,6 +149,8 @@ def released_message_not_offered_again(moment: Moment, report: Reporter) -> None
     """
     leg = moment.leg
     if leg.outcome not in (RELEASED, MODIFIED) or leg.is_publish:
+        return
+    if sum(each.verdict.failed for each in moment.journey.deliveries) >= PATIENCE:
         return
     if is_lost(moment, report) and not is_over_restart(moment, report):
         text = f"the broker has nothing more on {leg.node.name}, and never delivered message "
@@ -282,7 +286,8 @@ def is_lost(moment: Moment, report: Reporter) -> bool:
         return False
     # A node that keeps nothing has lost only what came while somebody was there to get it.
     since = lane.route.since
-    kept = leg.node.is_queue or not leg.is_publish or is_over_restart(moment, report)
+    kept = leg.node.is_queue or leg.node.keeps or not leg.is_publish
+    kept = kept or is_over_restart(moment, report)
     if not kept and (since is None or since.time > leg.mark.time):
         return False
     content = leg.envelope.open()

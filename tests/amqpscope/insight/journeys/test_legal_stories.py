@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from kit.broker_story import Story, changed, competing, once, shared, through
+from kit.broker_story import Story, changed, competing, lines, once, shared, through, two
 from kit.exchange_broker import play
+
+BACK = "modified(delivery-failed=true)"
+OWN_QUEUE = (
+    'client: queue.declare[1] queue="q" exclusive=true',
+    'server: queue.declare-ok[1] queue="q"',
+)
+CANCEL = (
+    'client: basic.cancel[1] consumer-tag="t"',
+    'server: basic.cancel-ok[1] consumer-tag="t"',
+)
+CLOSE = (
+    'client: connection.close reply-code=200 reply-text="" class-id=0 method-id=0',
+    "server: connection.close-ok",
+)
 
 
 def confirming() -> Story:
@@ -166,6 +180,87 @@ STORIES = {
         .receiver("C", source="distribution-mode=:copy", name="br2")
         .deliver("C", name="br2")
         .outcome("C")
+    ),
+    "equal messages without ids, one more from before": (
+        Story()
+        .sender("A")
+        .publish("A", "")
+        .answer("A")
+        .publish("A", "")
+        .answer("A")
+        .at(1)
+        .queue("B")
+        .deliver("B", "")
+        .outcome("B")
+        .deliver("B", "")
+        .outcome("B")
+        .deliver("B", "")
+        .outcome("B")
+    ),
+    "a message from before with the id of one that is published": (
+        Story()
+        .sender("A")
+        .publish("A", body='data(b"new")')
+        .answer("A")
+        .queue("B")
+        .deliver("B", body='data(b"old")')
+        .outcome("B")
+        .deliver("B", body='data(b"new")')
+        .outcome("B")
+    ),
+    "more messages than were asked for with drain": (
+        two()
+        .publish("A", "m3")
+        .answer("A")
+        .at(1)
+        .queue("B", credit=0)
+        .flow("B", "r", 2, more="drain=true")
+        .deliver("B", "m1")
+        .outcome("B")
+        .deliver("B", "m2")
+        .outcome("B")
+        .at(4)
+        .flow("B", "r", 0, count=2, by="server", more="drain=true")
+    ),
+    "nothing left, it has failed too often": (
+        once(queue=True)
+        .outcome("B", BACK)
+        .deliver("B", header="delivery-count=1")
+        .outcome("B", BACK)
+        .at(3)
+        .drain("B", count=2, credit=8)
+    ),
+    "a message that comes again when its consumer ends the session": (
+        competing(queue=True)
+        .publish("A")
+        .answer("A")
+        .deliver("B")
+        .add("B", "client: end[0]")
+        .deliver("C", header="delivery-count=1")
+        .add("B", "server: end[0]")
+    ),
+    "a message that comes again when its consumer closes": (
+        competing(queue=True)
+        .publish("A")
+        .answer("A")
+        .deliver("B")
+        .add("B", "client: close")
+        .deliver("C", header="delivery-count=1")
+        .add("B", "server: close")
+    ),
+    "a consumer that is cancelled, and acknowledges then": (
+        lines(confirming().basic_publish("A").ack("A", 1, "server").basic_deliver("B"), "B", CANCEL)
+        .ack("B", 1)
+        .at(3)
+        .add("B", 'client: basic.get[1] queue="q"')
+        .add("B", "server: basic.get-empty[1]")
+    ),
+    "an exclusive queue whose connection is closed": (
+        lines(
+            lines(Story().channel("A").channel("B"), "A", OWN_QUEUE + CLOSE),
+            "B",
+            OWN_QUEUE,
+        )
     ),
     "equal messages without ids": (
         through(queue=True)

@@ -69,12 +69,12 @@ SINS = {
     "the body is changed, the id is short": (
         changed({"body": 'data(b"hello")'}, {"body": 'data(b"jello")'}),
         "BRK-101",
-        f"{SURE} {CLOSED}",
+        SURE,
     ),
     "the body is changed, the id is a number": (
         changed({"body": 'data(b"hello")'}, {"body": 'data(b"jello")'}, "message-id=ulong 7"),
         "BRK-101",
-        f"{SURE} {CLOSED}",
+        SURE,
     ),
     "the body is changed, the id is a uuid": (
         changed(
@@ -96,7 +96,37 @@ SINS = {
     "a value is re-encoded": (
         changed({"body": "amqp-value(uint 1)"}, {"body": "amqp-value(uint 1'70)"}),
         "BRK-101",
-        f"{SURE} {CLOSED}",
+        SURE,
+    ),
+    "the message-id is another one": (
+        changed({"body": f'properties(message-id="m9") {LONG}'}, {"body": LONG}, ""),
+        "BRK-101",
+        DOUBT,
+    ),
+    "a message is given back, and comes changed": (
+        once().outcome("B", BACK).deliver("B", header="delivery-count=1", body='data(b"y")'),
+        "BRK-101",
+        SURE,
+    ),
+    "a body of 0-9-1 is changed for a consumer of 1.0": (
+        Story(product="RabbitMQ")
+        .confirms("A")
+        .receiver("B", "/queues/q")
+        .basic_publish("A", body="a body")
+        .ack("A", 1, "server")
+        .deliver("B", body='data(b"a bodx")'),
+        "BRK-101",
+        DOUBT,
+    ),
+    "a message annotation is dropped": (
+        changed({"annotations": ":x-opt-a=1"}, {}),
+        "BRK-104",
+        DOUBT,
+    ),
+    "a header of 0-9-1 is dropped": (
+        old('headers={tenant="a"}').basic_deliver("B"),
+        "BRK-104",
+        DOUBT,
     ),
     "a property of 0-9-1 is changed": (
         Story()
@@ -209,6 +239,17 @@ SINS = {
         "BRK-110",
         DOUBT,
     ),
+    "an expired message is delivered again": (
+        through()
+        .publish("A", header="ttl=5000")
+        .answer("A")
+        .deliver("B", header="ttl=5000")
+        .outcome("B", "released()")
+        .at(20)
+        .deliver("B", header="ttl=1"),
+        "BRK-110",
+        DOUBT,
+    ),
     "an expired message of 0-9-1 is delivered": (
         Story()
         .confirms("A")
@@ -254,6 +295,23 @@ SINS = {
         once().outcome("B", "modified()").deliver("B", header="delivery-count=1"),
         "BRK-113",
         CLOSED,
+    ),
+    "a failed attempt does not count for one of two subscribers": (
+        fanned_out()
+        .publish("A")
+        .answer("A")
+        .deliver("B")
+        .deliver("C")
+        .outcome("C")
+        .outcome("B", BACK)
+        .deliver("B"),
+        "BRK-113",
+        SURE,
+    ),
+    "a message is gone whose consumer has closed its link": (
+        once().detach("B").at(3).receiver("B", name="r2").drain("B", "r2", count=0),
+        "BRK-020",
+        f"{DOUBT} {CLOSED}",
     ),
     "a failed attempt counts twice": (
         once().outcome("B", BACK).deliver("B", header="delivery-count=2"),
@@ -302,6 +360,27 @@ SINS = {
         DOUBT,
     ),
     "an accepted message comes again": (accepted(once()).at(1).deliver("B"), "BRK-117", SURE),
+    "an accepted message comes again at once": (
+        once().outcome("B").at(1).deliver("B"),
+        "BRK-117",
+        DOUBT,
+    ),
+    "an accepted message comes again to one who browses": (
+        through(browsing=True)
+        .publish("A")
+        .answer("A")
+        .deliver("B")
+        .outcome("B", settled=False)
+        .confirm("B")
+        .deliver("B"),
+        "BRK-117",
+        SURE,
+    ),
+    "an acknowledged message of 0-9-1 comes again at once": (
+        old().basic_deliver("B").ack("B", 1).basic_deliver("B"),
+        "BRK-117",
+        DOUBT,
+    ),
     "an accepted message comes again to one who comes later": (
         accepted(once()).at(1).receiver("C").deliver("C"),
         "BRK-117",
@@ -414,6 +493,64 @@ SINS = {
         .basic_deliver("B", "m1", properties="priority=9"),
         "BRK-122",
         DOUBT,
+    ),
+    "one of three messages is lost that waited": (
+        two()
+        .publish("A", "m3")
+        .answer("A")
+        .at(1)
+        .receiver("B")
+        .deliver("B", "m1")
+        .outcome("B")
+        .deliver("B", "m3")
+        .outcome("B")
+        .at(3)
+        .drain("B", count=2, credit=8),
+        "BRK-123",
+        f"{DOUBT} {CLOSED}",
+    ),
+    "two messages change places on the way from 1.0 to 0-9-1": (
+        Story(product="RabbitMQ")
+        .sender("A", "/queues/q")
+        .consume("B")
+        .publish("A", "m1", body=LONG)
+        .answer("A")
+        .publish("A", "m2", body=LONG)
+        .answer("A")
+        .basic_deliver("B", "m2", body=LONG[7:-2])
+        .basic_deliver("B", "m1", body=LONG[7:-2]),
+        "BRK-121",
+        DOUBT,
+    ),
+    "a message that was nacked in 0-9-1 is delivered": (
+        Story()
+        .confirms("A")
+        .consume("B")
+        .basic_publish("A")
+        .ack("A", 1, "server", "nack")
+        .basic_deliver("B"),
+        "BRK-124",
+        DOUBT,
+    ),
+    "two equal messages come three times to one consumer": (
+        through()
+        .publish("A")
+        .answer("A")
+        .publish("A")
+        .answer("A")
+        .deliver("B")
+        .outcome("B")
+        .deliver("B")
+        .outcome("B")
+        .deliver("B")
+        .outcome("B"),
+        "BRK-125",
+        f"{DOUBT} {CLOSED}",
+    ),
+    "a message is delivered whose transaction ended with its control link": (
+        posting().detach("A", "ctrl").deliver("B"),
+        "BRK-129",
+        SURE,
     ),
     "one of two messages is lost": (
         two()
@@ -557,6 +694,11 @@ SINS = {
             {"body": 'data(b"hello")'},
             "an id that is long enough",
         ),
+        "BRK-101 BRK-132",
+        SURE,
+    ),
+    "a long message is cut": (
+        changed({"body": f'data(b"{"ab" * 2000}")'}, {"body": f'data(b"{"ab" * 1000}")'}),
         "BRK-101 BRK-132",
         SURE,
     ),
