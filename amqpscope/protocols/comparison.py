@@ -58,14 +58,15 @@ class Counter:
 
     def __init__(self) -> None:
         self.uses: dict[tuple[int, ...], tuple[int, bool]] = {}
-        """Which use the next frame belongs to, and whether its beginning was seen."""
+        """Which use the next frame belongs to, and whether that was begun and is in use."""
 
     def use(self, key: tuple[int, ...], begins: bool, ends: bool) -> int:
         """Which use a frame belongs to that begins one, ends one, or neither."""
-        count, begun = self.uses.get(key, (1, False))
-        if begins and begun:
-            count += 1
-        self.uses[key] = (count + 1, False) if ends else (count, begun or begins)
+        count, busy = self.uses.get(key, (1, False))
+        # A beginning right behind another is the same frame sent twice, not a new use.
+        if begins and busy:
+            count, busy = count + 1, False
+        self.uses[key] = (count + 1, False) if ends else (count, not begins)
         return count
 
 
@@ -97,6 +98,10 @@ class Comparison:
         found: Facts = {}
         flatten(found, name, document.get("fields"))
         return found
+
+    def is_volatile(self, path: str, facts: Facts) -> bool:
+        """Whether what a frame says at a path has another value in each run."""
+        return path in self.volatile
 
     def cadence(self, name: str, facts: Facts) -> bool:
         """Whether how often such a frame comes is a matter of time."""

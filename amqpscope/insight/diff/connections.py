@@ -29,6 +29,11 @@ from amqpscope.stream.types import PEERS
 SAME_TIMES: Final = 0.5
 """The share of frames with the same octets at the same instant that shows one recording twice."""
 
+SETTLEMENT: Final = "settlement"
+"""The kind of the lanes of answers to deliveries that were not seen."""
+CHANNEL: Final = "channel"
+"""The path of the number of a frame's channel."""
+
 Key = tuple[int, Lane]
 """A lane of one peer."""
 Lanes = dict[Key, list[Entry]]
@@ -54,6 +59,8 @@ class Compared:
         """Nothing is a matter of time."""
         self.settling = a.comparison.settling | b.comparison.settling
         self.aligned: list[tuple[Entry, Entry]] = []
+        self.single: list[Pair] = []
+        """Frames for which the other one has none, as far as lanes and order say."""
         self.found: list[Difference] = []
         self.skipped: Counter[str] = Counter()
         """Frames whose number is a matter of time and differs, by name: more in A above 0."""
@@ -61,7 +68,7 @@ class Compared:
             recording.settle(exact=self.strict)
         if exact:
             for entry in (*a.entries, *b.entries):
-                entry.settle({**entry.stable, "channel": str(entry.lane.channel)})
+                entry.settle({**entry.stable, CHANNEL: str(entry.channel)})
 
     def differences(self) -> list[Difference]:
         """All differences, in the order in which they come."""
@@ -72,13 +79,14 @@ class Compared:
         gone: tuple[set[int], set[int]] = (set(), set())
         for key_a, key_b in keys:
             pairs = self._align(plain_a.get(key_a, []), plain_b.get(key_b, []))
-            if not self.strict and key_a[1].kind == "settlement":
+            if not self.strict and SETTLEMENT in (key_a[1].kind, key_b[1].kind):
                 unknown.extend(pairs)
                 continue
             self._note_gone(pairs, gone)
             self._report(pairs)
         self._answers(answers_a, answers_b, dict(keys), gone)
         self._report(self._unexplained(unknown, gone))
+        self._rejoin()
         self._fields()
         self._findings()
         return self._sorted()
@@ -135,7 +143,7 @@ class Compared:
         often = [[each for each in lane if each.cadence] for lane in (a, b)]
         found = align(plain[0], plain[1], self.settling)
         firsts = (_first_cadence(a), _first_cadence(b))
-        for one, other in align(often[0], often[1], self.settling):
+        for one, other in _joined(found, align(often[0], often[1], self.settling)):
             known = [
                 (each, first)
                 for each, first in ((one, firsts[0]), (other, firsts[1]))
@@ -166,13 +174,30 @@ class Compared:
             other = keys.get((1 - sender, lane), (1 - sender, lane))[1]
             match = (sender, other)
             done.add(match)
-            left = [each for each in entries if each.answered[0] not in gone[0]]
-            right = [each for each in b.get(match, []) if each.answered[0] not in gone[1]]
-            self._report(align(left, right, self.settling))
+            self._report(self._align_answers(entries, b.get(match, []), gone))
         for key, entries in b.items():
             if key not in done:
-                right = [each for each in entries if each.answered[0] not in gone[1]]
-                self._report(align([], right, self.settling))
+                self._report(self._align_answers([], entries, gone))
+
+    def _align_answers(
+        self, a: list[Entry], b: list[Entry], gone: tuple[set[int], set[int]]
+    ) -> Iterator[Pair]:
+        """Pair answers; to a delivery that only one has, where the other has such an answer too."""
+        left = [each for each in a if each.answered[0] not in gone[0]]
+        right = [each for each in b if each.answered[0] not in gone[1]]
+        spare = [
+            [each for each in answers if each.answered[0] in known]
+            for answers, known in ((a, gone[0]), (b, gone[1]))
+        ]
+        for one, other in align(left, right, self.settling):
+            known = one or other
+            others = spare[1] if other is None else spare[0] if one is None else []
+            same = [each for each in others if known and each.signature == known.signature]
+            if not same:
+                yield one, other
+                continue
+            others.remove(same[0])
+            yield (one, same[0]) if other is None else (same[0], other)
 
     def _unexplained(self, pairs: list[Pair], gone: tuple[set[int], set[int]]) -> list[Pair]:
         """Answers to deliveries that were not seen, but for those that only one should have."""
@@ -189,14 +214,36 @@ class Compared:
     # frames
 
     def _report(self, pairs: Iterable[Pair]) -> None:
-        """Report frames that only one has; keep the others to compare their fields."""
+        """Keep frames that belong together to compare their fields, and those that are single."""
         for a, b in pairs:
             if a is not None and b is not None:
                 self.aligned.append((a, b))
-            elif a is not None:
+            else:
+                self.single.append((a, b))
+
+    def _rejoin(self) -> None:
+        """Pair single frames that are the same but for what put them into another lane."""
+        waiting = [b for _, b in self.single if b is not None]
+        for a, _ in self.single:
+            if a is None:
+                continue
+            b = next((each for each in waiting if self._is_moved(a, each)), None)
+            if b is None:
                 self._add(MISSING, a.name, side(a), None)
-            elif b is not None:
-                self._add(EXTRA, b.name, None, side(b))
+            else:
+                waiting.remove(b)
+                self.aligned.append((a, b))
+        for b in waiting:
+            self._add(EXTRA, b.name, None, side(b))
+
+    def _is_moved(self, a: Entry, b: Entry) -> bool:
+        """Whether a frame is one of another lane: at the same instant, or but for one field."""
+        if (a.sender, a.name) != (b.sender, b.name):
+            return False
+        if self.copies:
+            return a.time == b.time
+        paths = {**a.stable, **b.stable}
+        return sum(a.stable.get(path) != b.stable.get(path) for path in paths) == 1
 
     def _add(self, kind: str, path: str, a: Side | None, b: Side | None) -> None:
         found = Difference(kind, path, a, b)
@@ -208,7 +255,7 @@ class Compared:
         doubtful: dict[str, list[tuple[Entry, Entry]]] = defaultdict(list)
         for a, b in self.aligned:
             same = a.facts == b.facts and a.name == b.name and a.payload == b.payload
-            if same and (not self.exact or a.stable == b.stable):
+            if same and (not self.strict or a.channel == b.channel):
                 continue
             for path in self._changed(a, b):
                 if self.exact or self._is_certain(path, a, b):
@@ -225,6 +272,8 @@ class Compared:
             a.name != b.name or under(self.a.comparison.outcome, path)
         )
         first, second = side(a, path), side(b, path)
+        if path == CHANNEL:
+            first, second = _with_value(first, a.channel), _with_value(second, b.channel)
         if a.name != b.name:
             first, second = _with_value(first, a.name), _with_value(second, b.name)
         self._add(OUTCOME if outcome else CHANGED, path, first, second)
@@ -234,8 +283,8 @@ class Compared:
         if a.name != b.name:
             return [a.name]
         texts_a, texts_b = exact_facts(a.facts), exact_facts(b.facts)
-        if self.exact:
-            texts_a, texts_b = a.stable, b.stable
+        if self.strict:
+            texts_a[CHANNEL], texts_b[CHANNEL] = str(a.channel), str(b.channel)
         paths = [
             path
             for path in {**texts_a, **texts_b}
@@ -249,7 +298,7 @@ class Compared:
         """Whether a path says something of its own: of a message, only when both are whole."""
         if path in self.a.comparison.sizes:
             return not (is_whole(a) and is_whole(b))
-        if path.startswith(f"{a.name}.") or path == "channel":
+        if path.startswith(f"{a.name}.") or path == CHANNEL:
             return True
         return a.completes and b.completes and transfers(a) == transfers(b)
 
@@ -262,7 +311,9 @@ class Compared:
     def _is_certain(self, path: str, a: Entry, b: Entry) -> bool:
         """Whether a difference is more than what changes from run to run."""
         comparison = self.a.comparison
-        if path in comparison.volatile or path in comparison.names:
+        if path == CHANNEL or path in comparison.names:
+            return False
+        if any(comparison.is_volatile(path, one.facts) for one in (a, b)):
             return False
         if path in comparison.chosen and any(is_generated(one.facts.get(path)) for one in (a, b)):
             return False
@@ -311,6 +362,29 @@ class Compared:
 
         placed = [replace(found, order=order(found)) for found in self.found]
         return sorted(placed, key=lambda each: (each.kind == FINDING, each.order))
+
+
+def _joined(plain: list[Pair], often: list[Pair]) -> list[Pair]:
+    """Pair frames whose number is a matter of time with such as are not, where both are single.
+
+    They are added to `plain`; what is returned is the rest of them.
+    """
+    left: list[Pair] = []
+    for one, other in often:
+        here = one if other is None else other if one is None else None
+        match = next((pair for pair in plain if here is not None and _fits(pair, one, here)), None)
+        if match is None:
+            left.append((one, other))
+        else:
+            plain.remove(match)
+            plain.append((one or match[0], other or match[1]))
+    return left
+
+
+def _fits(pair: Pair, one: Entry | None, here: Entry) -> bool:
+    """Whether the single frame of a pair is the other one's, and of the same name."""
+    mine, theirs = pair if one is not None else (pair[1], pair[0])
+    return mine is None and theirs is not None and theirs.name == here.name
 
 
 def _first_cadence(lane: list[Entry]) -> int:

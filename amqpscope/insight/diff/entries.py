@@ -24,6 +24,7 @@ class Entry:
     packet: int
     time: int
     sender: int
+    channel: int
     name: str
     lane: Lane
     address: str
@@ -78,8 +79,8 @@ class Recording:
         hides = masked != full and not self.show_secrets
         lane = self.lanes.lane(event)
         entry = Entry(
-            self.number, frame.number, frame.packet, frame.time, frame.sender, name, lane,
-            voice.address(event), facts,
+            self.number, frame.number, frame.packet, frame.time, frame.sender, frame.unit.channel,
+            name, lane, voice.address(event), facts,
             comparison.facts(name, json.loads(masked)) if hides else facts,
             voice.summary(event, self.show_secrets), frame.raw, frame.raw[frame.unit.payload :],
             comparison.cadence(name, facts), event.message is not None, event.carries,
@@ -100,11 +101,11 @@ class Recording:
 
     def stable(self, entry: Entry) -> dict[str, str]:
         """What a frame says that does not change from run to run."""
-        volatile, names = self.comparison.volatile, self.comparison.names
+        comparison = self.comparison
         return {
-            path: text_of(MARK if path in names else settled_value(value))
+            path: text_of(MARK if path in comparison.names else settled_value(value))
             for path, value in entry.facts.items()
-            if path not in volatile
+            if not comparison.is_volatile(path, entry.facts)
         }
 
     def shape(self) -> Counter[tuple[Any, ...]]:

@@ -62,7 +62,7 @@ class Comparison(comparison.Comparison):
         for field, methods in {
             "delivery-tag": "basic.deliver basic.get-ok basic.ack basic.nack basic.reject",
             "multiple": "basic.ack basic.nack",
-            "response": "connection.start-ok connection.secure-ok",
+            "response": "connection.secure-ok",
             "challenge": "connection.secure",
             "request-id": "request",
             "response-id": "response",
@@ -84,14 +84,17 @@ class Comparison(comparison.Comparison):
     def facts(self, name: str, document: dict[str, Any]) -> Facts:
         """Arguments or properties, and the body of the content that is complete."""
         found: Facts = {}
-        fields = document.get("fields")
-        _put(found, name, fields)
-        if isinstance(fields, dict) and fields.get("mechanism") in CONSTANT_LOGINS:
-            found[f"{name}.login"] = found.pop(f"{name}.response", None)
+        _put(found, name, document.get("fields"))
         for part in ("body", "malformed", "missing"):
             if part in document:
                 found[part if part == "body" else f"{name}.{part}"] = document[part]
         return {path: value for path, value in found.items() if ".reserved-" not in path}
+
+    def is_volatile(self, path: str, facts: Facts) -> bool:
+        """Tags and numbers; a login where its mechanism makes a new one each time."""
+        if path == "connection.start-ok.response":
+            return facts.get("connection.start-ok.mechanism") not in CONSTANT_LOGINS
+        return path in self.volatile
 
     def cadence(self, name: str, facts: Facts) -> bool:
         """Heartbeats."""

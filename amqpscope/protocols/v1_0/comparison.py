@@ -23,7 +23,7 @@ VOLATILE: Final = frozenset((
     "detach.handle",
     "transfer.state.txn-id", "disposition.state.txn-id", "amqp-value.txn-id",
     "flow.properties.txn-id",
-    "sasl-init.initial-response", "sasl-challenge.challenge", "sasl-response.response",
+    "sasl-challenge.challenge", "sasl-response.response",
     "sasl-outcome.additional-data",
 ))  # fmt: skip
 CONSTANT_LOGINS: Final = ("PLAIN", "ANONYMOUS", "EXTERNAL", "AMQPLAIN", "MSSBCBS")
@@ -119,11 +119,6 @@ class Comparison(comparison.Comparison):
         found: Facts = {}
         fields = document.get("fields")
         _put(found, name, fields, name, ordered=False)
-        if isinstance(fields, dict) and "mechanism" in fields:
-            mechanism = fields["mechanism"]
-            word = mechanism.get("symbol") if isinstance(mechanism, dict) else mechanism
-            if word in CONSTANT_LOGINS and "sasl-init.initial-response" in found:
-                found["sasl-init.response"] = found.pop("sasl-init.initial-response")
         sections = document.get("sections")
         if sections is not None:
             _put_sections(found, sections)
@@ -131,6 +126,14 @@ class Comparison(comparison.Comparison):
             if part in document:
                 found[f"{name}.{part}"] = document[part]
         return found
+
+    def is_volatile(self, path: str, facts: Facts) -> bool:
+        """Numbers, tags and windows; a login where its mechanism makes a new one each time."""
+        if path == "sasl-init.initial-response":
+            mechanism = facts.get("sasl-init.mechanism")
+            word = mechanism.get("symbol") if isinstance(mechanism, dict) else mechanism
+            return word not in CONSTANT_LOGINS
+        return path in self.volatile
 
     def cadence(self, name: str, facts: Facts) -> bool:
         """Empty frames, and flows that only grant more."""

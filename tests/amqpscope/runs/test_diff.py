@@ -9,6 +9,7 @@ from amqpscope.protocols.v1_0.peers_edit import field_changes, rebuild
 from amqpscope.runs.diff import DiffSettings, compare_captures
 from dissectors.notation import parse
 from dissectors.v1_0.bodies import Released
+from dissectors.v1_0.values import Symbol
 from kit.edited import Edited
 
 OUTCOMES = "captures/v10_proton-labbroker_outcomes.pcap"
@@ -16,6 +17,7 @@ SIMPLE = "captures/v10_proton-labbroker_simple.pcap"
 DETACH = "captures/v10_proton-labbroker_detach.pcap"
 ERRORS = "captures/v10_rhea-rabbitmq_errors.pcap"
 CONFIRMS = "captures/v091_pika_confirm_return-rabbitmq.pcap"
+GET = "captures/accused/R5-segment-begins-with-AMQPLAIN.pcap"
 CHANNELS = "captures/v091_pika_multichan-rabbitmq.pcap"
 ANOTHER_TIME = (0, 3600)
 """Seconds: a copy of the same recording, and one that was made later."""
@@ -88,6 +90,57 @@ def test_one_other_argument_is_one_change(edited, seconds):
         capture.with_octets(step, edit_v0_9.rebuild(step.event.unit, {"durable": True}))
 
     assert shown(edited(CONFIRMS, change, seconds)) == [("changed", "queue.declare.durable")]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "fields", "change"),
+    [
+        (SIMPLE, "transfer", {"handle": 9}, "transfer.handle"),
+        (SIMPLE, "sasl-init", {"mechanism": Symbol("PLAIN")}, "sasl-init.mechanism"),
+        (DETACH, "detach", {"handle": 9}, "detach.handle"),
+    ],
+)
+def test_a_field_that_moves_a_frame_elsewhere_is_one_change_in_a_copy(
+    edited, path, name, fields, change
+):
+    def move(capture):
+        step = capture.frame(name)
+        capture.with_octets(step, settle(step, **fields))
+
+    assert shown(edited(path, move)) == [("changed", change)]
+
+
+def test_another_channel_is_one_change_in_a_copy(edited):
+    def move(capture):
+        step = capture.frame("transfer")
+        raw = step.frame.raw
+        capture.with_octets(step, raw[:6] + b"\0\x05" + raw[8:])
+
+    (found,) = (each for each in edited(SIMPLE, move).differences if each.kind != "finding")
+    assert (found.path, found.a.value, found.b.value) == ("channel", 0, 5)
+
+
+@pytest.mark.parametrize("seconds", ANOTHER_TIME)
+@pytest.mark.parametrize("name", ["begin", "attach", "transfer"])
+def test_a_frame_that_comes_twice_is_one_extra_frame(edited, name, seconds):
+    def repeat(capture):
+        step = capture.frame(name)
+        capture.with_octets(step, step.frame.raw * 2)
+
+    assert shown(edited(SIMPLE, repeat, seconds)) == [("extra", name)]
+
+
+def test_an_answer_to_a_delivery_that_is_missing_is_no_difference_of_its_own(edited):
+    diff = edited(GET, lambda capture: capture.without(capture.frame("basic.get-ok")), 3600)
+    assert shown(diff) == [("missing", "basic.get-ok")]
+
+
+def test_what_was_credit_and_drains_now_is_one_change(edited):
+    def drain(capture):
+        step = capture.frame("flow")
+        capture.with_octets(step, settle(step, drain=True))
+
+    assert shown(edited(SIMPLE, drain, 3600)) == [("changed", "flow.drain")]
 
 
 @pytest.mark.parametrize("seconds", ANOTHER_TIME)
