@@ -70,7 +70,7 @@ ELSEWHERE = (
     ("amqpscope/protocols", "hex_log logs", "amqpscope/capture/test_log.py"),
     (
         "amqpscope/protocols/v1_0/logs",
-        "proton proton_values pyamqp rhea",
+        "goamqp netlite printed proton proton_values protonj pyamqp rhea uamqp",
         "amqpscope/capture/test_log.py",
     ),
     ("amqpscope/protocols/**", "places", "amqpscope/insight/test_series.py"),

@@ -28,6 +28,10 @@ CLIENT_HOST: Final = "192.0.2.1"
 SERVER_HOST: Final = "192.0.2.2"
 SERVER_PORT: Final = 5672
 FIRST_PORT: Final = 49152
+HEADER: Final = re.compile("\\b41:? ?4d:? ?51:? ?50", re.IGNORECASE)
+"""A protocol header in hexadecimal."""
+COLOURS: Final = re.compile("\x1b\\[[0-9;]*m")
+"""What makes a terminal write in colours."""
 LONGEST: Final = 80
 """Characters of a line that are quoted."""
 
@@ -70,13 +74,13 @@ class Log:
         self.timed = False
         current: dict[str, Talk] = {}
         for place, (form, found) in enumerate(chosen_lines(lines, all_formats()), 1):
+            self.formats.add(form)
             try:
                 entries = list(form.read(found))
-            except (ValueError, TypeError, KeyError, OverflowError) as error:
+            except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
                 line = found.string.strip()[:LONGEST]
                 self.unreadable.append(f"{error}: {line}")
-                continue
-            self.formats.add(form)
+                entries = [form.unread(found)]
             for entry in entries:
                 talk = current.get(entry.connection)
                 if talk is None or not talk.continues(entry):
@@ -95,7 +99,7 @@ class Log:
             yield from sorted(form.note for form in self.formats)
         if self.unreadable:
             count = plural(len(self.unreadable), "line")
-            yield f"{count} could not be understood, and are missing: {self.unreadable[0]}"
+            yield f"{count} could not be understood, taken as missing: {self.unreadable[0]}"
 
     def exchanges(self) -> list[Exchange]:
         """Its connections."""
@@ -134,13 +138,17 @@ def chosen_lines(lines: Iterable[str], formats: list[LogFormat]) -> Iterator[Lin
     exact = {line[0] for line in found if not line[0].note}
     if len({line[0] for line in found}) < 2 or not exact:
         return iter(found)
-    # What is exact has the frames too, but for protocol headers.
-    return (line for line in found if line[0] in exact or line[1]["channel"] is None)
+    # What is exact has the frames too, but some formats leave out protocol headers.
+    known = any(form in exact and HEADER.search(line.string) for form, line in found)
+    return (
+        (form, line) for form, line in found
+        if form in exact or (form.is_header(line) and not known)
+    )  # fmt: skip
 
 
 def find_format(line: str, formats: list[LogFormat]) -> Line | None:
     """The format of a line; None where it is something else."""
-    text = line.rstrip("\r\n")
+    text = COLOURS.sub("", line.rstrip("\r\n"))
     for form in formats:
         found = form.sign.match(text)
         if found is not None:

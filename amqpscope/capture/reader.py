@@ -32,7 +32,10 @@ EXPECTED: Final = (
     "expected pcap (a1 b2 c3 d4, or a1 b2 3c 4d for nanoseconds, in either byte order) or "
     "pcapng (0a 0d 0d 0a), plain or compressed with gzip, zstd or xz"
 )
-LOGS: Final = "; frame logs of qpid-proton and rhea, and hexadecimal octets, are read too"
+LOGS: Final = (
+    "; frame logs of libraries (qpid-proton, rhea, Azure's SDKs, go-amqp, amqpnetlite) and octets"
+    " in hexadecimal are read too"
+)
 
 
 def open_capture(given: Readable, *, follow: bool = False, fd: int = -1) -> Capture:

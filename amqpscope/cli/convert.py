@@ -36,10 +36,10 @@ def convert(
     amqpscope convert tls.pcapng --keylog keys.txt -o plain.pcapng
     amqpscope convert --ring recordings/ -o all.jsonl
 
-    A log is one that a library writes of its frames: qpid-proton's PN_TRACE_FRM or PN_LOG=frame,
-    rhea's DEBUG=rhea:frames or rhea:raw, Azure's logging_enable in Python, or octets in hexadecimal
-    with a direction. Every command that reads captures reads it too; as pcapng it opens in
-    Wireshark.
+    A log is one that a library writes of its frames: qpid-proton's PN_TRACE_FRM or PN_LOG=frame, in
+    C or Java, rhea's DEBUG=rhea:frames or rhea:raw, Azure's logging_enable in Python, the traces of
+    uamqp, go-amqp and amqpnetlite, or octets in hexadecimal with a direction. Every command that
+    reads captures reads it too; as pcapng it opens in Wireshark.
 
     The pcapng has the AMQP of the input alone, without TLS and WebSocket, on TCP connections that
     are made up; who sent what when, and what is missing, stays.

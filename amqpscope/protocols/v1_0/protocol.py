@@ -81,12 +81,18 @@ class Amqp10(Protocol):
         return Part10(frames, side, choices, ending)
 
     def log_formats(self) -> list[type[LogFormat]]:
-        """Those of qpid-proton, rhea and Azure's SDKs; what is exact comes first."""
+        """Those of libraries and SDKs; what is exact comes first."""
+        from amqpscope.protocols.v1_0.logs.goamqp import GoAmqpLog
+        from amqpscope.protocols.v1_0.logs.netlite import NetLiteLog
         from amqpscope.protocols.v1_0.logs.proton import ProtonLog
+        from amqpscope.protocols.v1_0.logs.protonj import ProtonJLog
         from amqpscope.protocols.v1_0.logs.pyamqp import PyamqpLog
         from amqpscope.protocols.v1_0.logs.rhea import RheaFrames, RheaRaw
+        from amqpscope.protocols.v1_0.logs.uamqp import UamqpLog
 
-        return [ProtonLog, RheaRaw, RheaFrames, PyamqpLog]
+        return [
+            ProtonLog, ProtonJLog, RheaRaw, RheaFrames, PyamqpLog, UamqpLog, GoAmqpLog, NetLiteLog,
+        ]  # fmt: skip
 
     def setting_readers(self) -> list[SettingReader]:
         """What reads the fields of each kind of frame."""

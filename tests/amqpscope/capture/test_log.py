@@ -7,7 +7,7 @@ import pytest
 
 import amqpscope
 from amqpscope.capture.log import Log
-from amqpscope.protocols.logs import time_in
+from amqpscope.protocols.logs import LOST, time_in
 
 LOGS = Path(__file__).parent / "logs"
 ROUTER = "2026-11-18 12:00:00.25 +0000 PROTOCOL (trace) [C3]:0 "
@@ -78,6 +78,61 @@ def test_frames_of_azures_python_sdk_show_what_the_capture_does():
     assert findings_of(LOGS / "pyamqp.log") <= findings_of(LOGS / "pyamqp.pcapng")
 
 
+OPENED = ["open", "begin", "attach", "transfer", "disposition", "detach"]
+"""What passes in the logs of libraries that do not run here."""
+
+
+@pytest.mark.parametrize(
+    ("name", "headers", "size"),
+    [("goamqp", 0, 621), ("netlite", 2, 1004), ("protonj", 2, 20), ("uamqp", 2, 2)],
+)
+def test_frames_of_other_libraries_are_read_without_a_false_finding(name, headers, size):
+    steps = list(amqpscope.steps(str(LOGS / f"{name}.log")))
+    names = [step.event.name for step in steps]
+    assert [each for each in OPENED if each in names] == OPENED
+    assert names.count("header") == headers
+    bodies = {step.event.name: step.frame.unit.body for step in steps}
+    (transfer,) = (step.frame for step in steps if step.event.name == "transfer")
+    assert len(transfer.raw) - transfer.unit.payload + transfer.missing == size
+    assert transfer.unit.body.delivery_tag == b"\x01["
+    error = bodies["detach"].error
+    assert (error.condition, error.description) == ("amqp:not-found", "gone, sorry: [x]")
+    opened = next(step for step in steps if step.event.name == "open").frame.unit.body
+    assert (opened.container_id, opened.max_frame_size) == ("c-1", 65536)
+    assert {str(key): value for key, value in opened.properties} == {
+        "product": "my sdk", "version": "1.2",
+    }  # fmt: skip
+    assert findings_of(LOGS / f"{name}.log") == set()
+
+
+def test_a_line_that_cannot_be_understood_is_a_frame_that_is_missing(tmp_path):
+    path = tmp_path / "damaged.log"
+    text = (LOGS / "protonj.log").read_text()
+    path.write_text(text.replace("Transfer{handle=0", "Transfer{handle=zero"))
+    steps = list(amqpscope.steps(str(path)))
+    assert steps[-1].event.name == "detach"
+    assert findings_of(path) == set()
+
+
+def test_lines_of_a_terminal_have_colours_and_no_times():
+    log = log_of(
+        "  \x1b[36;1mrhea:frames \x1b[0m[connection-1] -> { protocol_id: \x1b[33m0\x1b[39m } +0ms",
+        '  rhea:frames [connection-1]:0 -> open#10 {"container_id":"c"}  +15ms',
+        "  rhea:raw [connection-1] SENT: 8 0000000802000000 +2s",
+    )
+    assert [len(entry.octets) for _, entry in log.talks[0].entries] == [8, 8]
+
+
+def test_earlier_versions_of_proton_quote_payloads():
+    log = log_of(r'[0x1]:0 <- @transfer(20) [handle=0, delivery-tag=b"\xb0"] (5) "\x00Sw\xa1""')
+    ((_, entry),) = log.talks[0].entries
+    assert entry.octets.endswith(b'\0Sw\xa1"')
+
+
+def test_a_time_of_day_is_a_time():
+    assert time_in("[09:49:15.190] SEND") - time_in("09:49:15") == 190_000_000
+
+
 def test_a_payload_that_the_log_cuts_is_missing_and_not_malformed(tmp_path):
     path = tmp_path / "cut.log"
     path.write_text(
@@ -113,7 +168,7 @@ def test_a_router_log_has_times_and_other_lines():
 
 def test_a_line_that_cannot_be_understood_is_reported_and_the_rest_is_read():
     log = log_of("[0x1]:  -> AMQP", "[0x1]:0 -> @open(16) [nonsense=1]", "[0x1]:0 -> @close(24) []")
-    assert len(log.talks[0].entries) == 2
+    assert [entry.lost for _, entry in log.talks[0].entries] == [0, LOST, 0]
     assert "1 line could not be understood" in list(log.notes())[-1]
     assert "expected a field of open" in list(log.notes())[-1]
 

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from amqpscope.protocols.logs import LogEntry, LogFormat, time_in
+from amqpscope.protocols.v1_0.logs.printed import unquote
 from amqpscope.protocols.v1_0.logs.proton_values import ProtonText
 from dissectors.v1_0.encode import encode_frame, encode_header
 
 HEADERS: Final = {"AMQP": encode_header(0), "SASL": encode_header(3), "TLS": encode_header(2)}
 EMPTY: Final = "(EMPTY FRAME)"
-TRUNCATED: Final = "... (truncated)"
+TRUNCATED: Final = re.compile(r" ?\.\.\. ?\(truncated\)$")
 _PAYLOAD: Final = re.compile(r"\s*\((\d+)\) ")
-_ESCAPE: Final = re.compile(r"\\x([0-9a-f]{2})")
 
 
 class ProtonLog(LogFormat):
@@ -59,14 +59,11 @@ def read_payload(text: str) -> tuple[bytes, int]:
         return b"", 0
     said = text[found.end() :]
     # One space parts what is quoted from what is said about it, and the payload may end in one.
-    quoted = said.removesuffix(TRUNCATED).removesuffix(" ") if said.endswith(TRUNCATED) else said
+    quoted = TRUNCATED.sub("", said)
+    if quoted[:1] == quoted[-1:] == '"' and len(quoted) > 1:
+        quoted = quoted[1:-1]  # as earlier versions have it
     octets = unquote(quoted)
     lost = int(found[1]) - len(octets)
     if lost < 0:
         raise ValueError(f"a payload of {found[1]} octets has {len(octets)}")
     return octets, lost
-
-
-def unquote(text: str) -> bytes:
-    """Octets as proton quotes them: what is not printable, and quotes, as \\xNN."""
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text).encode("latin-1")

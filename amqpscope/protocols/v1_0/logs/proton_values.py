@@ -109,10 +109,14 @@ class ProtonText:
         while not self.eat("]"):
             self.match(_SPACE)
             found = self.match(_NAME)
-            if found is None or found[1] not in places:
+            if found is None:
+                # What is behind the last item, and should not be there, has no name.
+                self.value("*")
+            elif found[1] in places:
+                place = places[found[1]]
+                values[place] = self.value(primitive(kind.row.fields[place].type))
+            else:
                 self.fail(f"a field of {name}")
-            place = places[found[1]]
-            values[place] = self.value(primitive(kind.row.fields[place].type))
             self.eat(",")
         return kind(*values)
 

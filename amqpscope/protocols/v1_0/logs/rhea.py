@@ -4,6 +4,7 @@ r"""rhea's frame logs: DEBUG=rhea:frames, and DEBUG=rhea:raw, which has the octe
     2026-11-18T04:55:28.884Z rhea:frames [connection-1]:0 -> open#10 {"container_id":"c"}
     2026-11-18T04:55:33.090Z rhea:raw [connection-1] SENT: 32 0000002002000000005310d0...
 
+On a terminal a line ends in the time since the one before, as in `+2ms`, and begins with none.
 `rhea:frames` leaves out fields that are zero, false or the default, and the names of described
 types within fields. Where a log has both, frames are read from the octets.
 """
@@ -24,6 +25,8 @@ from dissectors.v1_0.tables import primitive
 from dissectors.v1_0.values import Array, Map, Symbol, Value
 
 _BEGIN: Final = r"^(?P<before>.*?)rhea:{} \[(?P<connection>[^\]]+)\]"
+_END: Final = r"(?:\s+\+[0-9.]+(?:ms|s|m|h))?\s*$"
+"""On a terminal: how long it is since the line before."""
 _NUMBERS: Final = re.compile(r"(\w+): (\d+)")
 _BUFFER: Final = re.compile(r"<Buffer ?([0-9a-f ]*?)(?: ?\.\.\. (\d+) more bytes?)?>")
 SYMBOLS: Final = 0xB3
@@ -46,7 +49,8 @@ class RheaRaw(LogFormat):
     name = "rhea's octets"
     sign = re.compile(
         _BEGIN.format("raw")
-        + r" (?P<way>SENT|RECV): (?P<size>\d+) (?P<octets>(?:[0-9a-f]{2})+)\s*$"
+        + r" (?P<way>SENT|RECV): (?P<size>\d+) (?P<octets>(?:[0-9a-f]{2})+)"
+        + _END
     )
 
     def read(self, found: re.Match[str]) -> Iterator[LogEntry]:
@@ -63,7 +67,7 @@ class RheaFrames(LogFormat):
     name = "rhea's frames"
     sign = re.compile(
         _BEGIN.format("frames") + r"(?::(?P<channel>\d+))? (?P<way>->|<-) "
-        r"(?P<said>(?P<name>[a-z_]+)#[0-9a-f]+ (?P<fields>\{.*)|empty|\{ protocol_id: .*\})\s*$"
+        r"(?P<said>(?P<name>[a-z_]+)#[0-9a-f]+ (?P<fields>\{.*)|empty|\{ protocol_id: .*\})" + _END
     )
     note = (
         "rhea:frames does not name outcomes or types within fields, so that what it shows of them"
