@@ -57,10 +57,12 @@ class NetLiteLog(LogFormat):
     )
 
     def __init__(self) -> None:
-        self.begun: dict[bool, list[int]] = {True: [], False: []}
-        """The channels that each side has begun, in order: true for who writes the log."""
-        self.links: dict[tuple[bool, str], str] = {}
-        """The names of links by who attached them, and their handles."""
+        self.waiting: dict[bool, list[int]] = {True: [], False: []}
+        """Channels on which a side has begun a session that is not answered yet."""
+        self.answered: set[tuple[bool, int]] = set()
+        """Channels of sessions that both sides have begun, for each of them."""
+        self.links: dict[tuple[bool, int, str], tuple[str, bool]] = {}
+        """The names of links by side, channel and handle, and whether that side is the sender."""
 
     def read(self, found: re.Match[str]) -> Iterator[LogEntry]:
         """The frame of a line."""
@@ -74,11 +76,7 @@ class NetLiteLog(LogFormat):
             yield entry._replace(octets=encode_frame(channel=channel))
             return
         style = FLOW_STYLE if name == "flow" else SASL_STYLE if name[:4] == "sasl" else STYLE
-        zeros = self.zeros(name, found["fields"], entry.outgoing)
-        if name == "begin":
-            self.begun[entry.outgoing].append(channel)
-        elif name == "attach" and (link := _LINK.match(found["fields"])):
-            self.links[entry.outgoing, link["handle"]] = link["name"]
+        zeros = self.zeros(name, found["fields"], entry.outgoing, channel)
         body = body_of(name, found["fields"], style, zeros)
         octets, lost = frame_without_payload(body, channel, int(found["payload"] or 0))
         yield entry._replace(octets=octets, lost=lost)
@@ -87,21 +85,36 @@ class NetLiteLog(LogFormat):
         """Whether a line is a protocol header."""
         return found["header"] is not None
 
-    def zeros(self, name: str, fields: str, outgoing: bool) -> tuple[str, ...]:
+    def zeros(self, name: str, fields: str, ours: bool, channel: int) -> tuple[str, ...]:
         """The fields that must be there, because of others or of the frames before."""
         if name == "begin":
-            answers = len(self.begun[not outgoing]) > len(self.begun[outgoing])
-            return ("remote-channel",) if answers and 0 in self.begun[not outgoing] else ()
-        if name == "flow":
-            known = ("next-incoming-id",) if self.begun[not outgoing] else ()
-            return (
-                (*known, *self.link_zeros(fields, outgoing)) if _OF_LINK.search(fields) else known
-            )
+            return self.begin(fields, ours, channel)
+        if name == "end":
+            self.answered.discard((ours, channel))
+        elif name == "attach" and (link := _LINK.match(fields)):
+            is_sender = "role:False" in fields
+            self.links[ours, channel, link["handle"]] = (link["name"], is_sender)
+        elif name == "flow":
+            known = ("next-incoming-id",) if (ours, channel) in self.answered else ()
+            of_link = _OF_LINK.search(fields) is not None
+            return (*known, *self.link_zeros(fields, ours, channel)) if of_link else known
         return tuple(field for frame, sign, field in ZEROS if frame == name and sign in fields)
 
-    def link_zeros(self, fields: str, outgoing: bool) -> tuple[str, ...]:
+    def begin(self, fields: str, ours: bool, channel: int) -> tuple[str, ...]:
+        """Those of a begin: channel 0 is answered where it waits and no other is named."""
+        named = re.search(r"remote-channel:([1-9]\d*)", fields)
+        remote = 0 if named is None else int(named[1])
+        if remote not in self.waiting[not ours]:
+            self.waiting[ours].append(channel)
+            return ()
+        self.waiting[not ours].remove(remote)
+        self.answered |= {(ours, channel), (not ours, remote)}
+        return ("remote-channel",)
+
+    def link_zeros(self, fields: str, ours: bool, channel: int) -> tuple[str, ...]:
         """Those of a link; its receiver has no delivery-count before the sender's attach."""
         handle = re.search(r"\bhandle:(\d+)", fields)
-        name = self.links.get((outgoing, "0" if handle is None else handle[1]))
-        both = any(way != outgoing and link == name for (way, _), link in self.links.items())
-        return ("handle", "link-credit", *(("delivery-count",) if both else ()))
+        key = (ours, channel, "0" if handle is None else handle[1])
+        name, is_sender = self.links.get(key, ("", False))
+        both = any(side != ours and name == link for (side, _, _), (link, _) in self.links.items())
+        return ("handle", "link-credit", *(("delivery-count",) if both or is_sender else ()))

@@ -78,6 +78,8 @@ def body_of(name: str, text: str, style: Style, zeros: Iterable[str] = ()) -> Bo
     values: list[Value] = []
     for row in rows:
         value = value_of(row, found.get(style.own_name(row.name)), style)
+        if value is not None and value == row.default:
+            value = None  # printed whether or not it was sent, and without it no frame is too large
         values.append(0 if value is None and row.name in zeros else value)
     return kind(*values)
 
