@@ -13,7 +13,7 @@ HERE: Final = Path(__file__).parent
 FONTS: Final = re.compile(r"@font-face\s*{.*?}\s*", re.DOTALL)
 """Rules that would have a viewer load fonts from the network."""
 SIZE: Final = (100, 26)
-PATIENCE: Final = 90.0
+PATIENCE: Final = 180.0
 
 
 class Picture(NamedTuple):
