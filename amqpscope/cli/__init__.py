@@ -111,7 +111,7 @@ def cli() -> None:
     """See what went over the wire in AMQP, and who broke the protocol.
 
     \b
-    amqpscope demo                      show the capture that comes along
+    amqpscope demo                      show the capture that comes with it
     amqpscope capture.pcapng            browse a capture (piped: print frames)
     amqpscope lint capture.pcapng       report violations, and who is at fault
     amqpscope proxy amqp://broker:5672  watch, record and check live traffic

@@ -129,7 +129,7 @@ def demo(no_tui: bool, **options: Any) -> None:
     """Read and check the capture that comes with amqpscope.
 
     A real client and a real broker on a queue. All goes well up to frame 24: there the client
-    library puts the body of a message behind its footer, and the broker hangs up.
+    library puts the body of a message after its footer, and the broker hangs up.
     """
     with as_file(files("amqpscope").joinpath("demo.pcapng")) as path:
         found = path if path.is_file() else path.parent.parent / "captures" / path.name

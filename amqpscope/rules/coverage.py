@@ -10,7 +10,7 @@ from amqpscope.rules.catalogue import Entry, catalogue
 CHECKED: Final = "checked"
 PERMITTED: Final = "permitted"
 NOT_OBSERVABLE: Final = "not observable"
-ELSEWHERE: Final = "told by another"
+ELSEWHERE: Final = "reported by another"
 """An umbrella, a hint or a part of the model: its breach is reported under another rule."""
 NOT_YET: Final = "not yet checked"
 STATUSES: Final = (CHECKED, PERMITTED, NOT_OBSERVABLE, ELSEWHERE, NOT_YET)

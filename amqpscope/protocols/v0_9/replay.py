@@ -90,7 +90,7 @@ class Part09(Part):
                 break
             if size == DAMAGED:
                 shown = f"octets {data[at : at + 16].hex(' ')}"
-                self.diverge("extra", None, "octets that are no frame", shown)
+                self.diverge("extra", None, "octets that are not a frame", shown)
                 self.over = "fin"
                 return
             raw = data[at : at + size]

@@ -374,7 +374,7 @@ class FaultLayer:
     # Octets
 
     def pass_untouched(self, stream: Stream, side: int, size: int) -> None:
-        """Pass octets that are no frame, or too much of one."""
+        """Pass octets that are not a frame, or too much of one."""
         if size:
             octets = bytes(stream.waiting[:size])
             del stream.waiting[:size]

@@ -60,7 +60,5 @@ def consumed_by_two(known: Declaration, said: Declaration, report: Reporter) -> 
     """The broker lets a second consumer have a queue of which one is to be the only one."""
     if known.exclusive or said.exclusive:
         where = f"connection {known.connection}"
-        text = (
-            f"a second consumer of {said.name!r} beside that of {where}, one is to be the only one"
-        )
+        text = f"a second consumer of {said.name!r}, besides that of {where}; one is exclusive"
         report.claim("A09-BAS-34", said, known, text, "", SERVER)

@@ -134,7 +134,7 @@ def by_size(wrong: Mismatch, path: str) -> Diagnosis:
     what = label(wrong.code)
     text = f"{what} at octet {wrong.at} says {wrong.size} octets, its items take {wrong.used}"
     if wrong.used > wrong.size and (wrong.used - wrong.size) % 256 == 0:
-        return Diagnosis("ENC-005", path, f"{text}: more than one octet of size can tell")
+        return Diagnosis("ENC-005", path, f"{text}: more than one octet of size can express")
     return Diagnosis("ENC-006" if wrong.code & 0xE0 == 0xE0 else "ENC-003", path, text)
 
 

@@ -154,7 +154,7 @@ def test_what_is_found_too_late_stands_on_a_line_of_its_own(show, root):
     shown = show(root / "captures" / "demo.pcapng")
     assert shown.text.splitlines()[-1] == (
         "      info[CON-008] frame 25: close-before-tcp-close (server, suspect): the server resets"
-        " the connection without a close; the last frame that it had received is 25"
+        " the connection without a close; the last frame it had received is 25"
     )
     assert shown.late == [("CON-008", 25)]
 

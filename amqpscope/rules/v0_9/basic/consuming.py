@@ -128,7 +128,7 @@ def no_wait_consume_without_tag(event: Event, report: Reporter, method: Method) 
         client: basic.consume[1] queue="q" consumer-tag="t" no-wait=true
     """
     if not text(method, TAG) and not waits(method):
-        words = "a consume with no-wait and without a tag: nobody tells the client the tag"
+        words = "a consume with no-wait and without a tag: the client never learns the tag"
         report.sure(event, words, "basic.consume.consumer-tag")
 
 

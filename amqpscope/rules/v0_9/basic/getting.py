@@ -151,7 +151,7 @@ def redelivered_flag_missing(
         return
     settled = channel.deliveries.settled.get(delivery.tag)
     if settled is not None and settled.outcome == "recover":
-        words = f"delivery {delivery.tag} comes again after a recover, not marked as redelivered"
+        words = f"delivery {delivery.tag} is redelivered after a recover, and not marked so"
         related = ((settled.mark, "the recover"),)
         report.sure(event, words, "basic.deliver.redelivered", related)
 

@@ -97,7 +97,7 @@ def channel_close_code_class(event: Event, report: Reporter, method: Method) -> 
     known = dialect.constant(code)
     if code == OK or (known is not None and known.level in (SOFT, HARD)):
         return
-    what = "no error of this version" if known is None else known.name
+    what = "not an error code of this version" if known is None else known.name
     if code or report.once(event.own):
         text, severity = f"channel.close with {code}, {what}", WARNING if code else INFO
         report.sure(event, text, "channel.close.reply-code", severity=severity)

@@ -178,7 +178,8 @@ def connection_close_code_class(event: Event, report: Reporter, method: Method) 
     known = dialect.constant(code)
     if known is not None and known.level == HARD:
         return
-    what = "no error of this version" if known is None else f"{known.name}, which ends a channel"
+    unknown = "not an error code of this version"
+    what = unknown if known is None else f"{known.name}, which ends a channel"
     text = f"connection.close with {code}, {what}"
     report.sure(event, text, "connection.close.reply-code", severity="" if code else INFO)
 

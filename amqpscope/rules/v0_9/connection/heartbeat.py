@@ -95,7 +95,7 @@ def silent_to_the_end(event: Event, report: Reporter, quiet: ConnectionEnd, limi
         seconds = (now - quiet.heard) / SECOND
         report.suspect(
             event,
-            f"the {PEERS[quiet.peer]} was silent for {seconds:.1f} s, to the end; heartbeat is"
+            f"the {PEERS[quiet.peer]} was silent for {seconds:.1f} s until the end; heartbeat is"
             f" {limit // SECOND} s",
             peer=quiet.peer,
             mark=quiet.last_mark,

@@ -55,7 +55,7 @@ def exchange_name_reserved(event: Event, report: Reporter, declare: Method) -> N
     """
     name = text(declare, "exchange")
     if name.startswith(RESERVED) and name not in STANDARD:
-        say = f"the client declares {name!r}, a name that is the broker's"
+        say = f"the client declares {name!r}, a name reserved for the broker"
         if before_0_9_1(event.connection):
             report.sure(event, say, "exchange.declare.exchange")
         else:

@@ -89,7 +89,7 @@ def frame_end_octet_missing(event: Event, report: Reporter) -> None:
     elif len(raw) > head:
         text = f"no frame ends where a size of {size} puts its end: {raw[:8].hex(' ')} ..."
     else:
-        text = f"{raw.hex(' ')} is no frame"
+        text = f"{raw.hex(' ')} is not a frame"
     report.sure(event, text, "frame-end")
 
 
@@ -114,7 +114,7 @@ def data_after_bad_frame(event: Event, report: Reporter) -> None:
         bad = fault.rule in BAD_FRAMES and fault.sure and fault.peer != event.peer
         late = event.knew(fault.mark) and event.since(fault.mark) > GRACE
         if bad and late and report.once(event.own):
-            text = f"the {PEERS[event.peer]} goes on after octets that are no frame"
+            text = f"the {PEERS[event.peer]} goes on after octets that are not a frame"
             report.suspect(event, text, "", ((fault.mark, "the bad frame"),))
             return
 

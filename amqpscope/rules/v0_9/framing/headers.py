@@ -79,7 +79,7 @@ def unknown_amqp_version(event: Event, report: Reporter) -> None:
     header = event.unit.header
     if header is not None and event.own.header is None and bytes(header) not in DIALECT_OF:
         said = " ".join(map(str, header))
-        report.sure(event, f"the client asks for AMQP {said}, which is no version", "header")
+        report.sure(event, f"the client asks for AMQP {said}, which is not a version", "header")
 
 
 @rule(

@@ -46,7 +46,7 @@ def queue_name_reserved(event: Event, report: Reporter, method: Method) -> None:
         return
     if name in event.connection.declared.queues:
         return
-    say = f"the client declares {name!r}, a name that is the broker's"
+    say = f"the client declares {name!r}, a name reserved for the broker"
     if name.startswith(GENERATED):
         say += ": for a new one the name has to be empty"
     report.sure_if(before_0_9_1(event.connection), event, say, NAME)

@@ -254,7 +254,7 @@ def table_name_repeated(event: Event, report: Reporter) -> None:
 
 @rule("A09-TBL-09", "4.2.5.5", IMPLIED, INFO, on="odd-table")
 def decimal_implausible(event: Event, report: Reporter) -> None:
-    """A decimal has no more places behind the point than its value can have digits.
+    """A decimal has no more decimal places than its value can have digits.
 
     Its value has 32 bit, so ten at most.
 
@@ -266,7 +266,7 @@ def decimal_implausible(event: Event, report: Reporter) -> None:
     """
     for field in fields(event):
         if isinstance(field.value, ScaledDecimal) and field.value.scale > LARGEST_SCALE:
-            text = f"a decimal with {field.value.scale} places behind the point"
+            text = f"a decimal with {field.value.scale} decimal places"
             report.suspect(event, text, field.path)
             return
 

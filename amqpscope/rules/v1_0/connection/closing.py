@@ -67,7 +67,7 @@ def close_before_tcp_close(event: Event, report: Reporter) -> None:
         text = f"the {NAMES[event.peer]} resets the connection without a close"
         mark = own.last_mark
         if last.frame > mark.frame:
-            text += f"; the last frame that it had received is {last.frame}"
+            text += f"; the last frame it had received is {last.frame}"
             mark = last
         report.suspect(event, text, "close", severity=INFO, mark=mark)
 

@@ -337,7 +337,7 @@ def drain_left_on(event: Event, report: Reporter, body: Flow, link: LinkEnd) -> 
             return
         report.suspect(
             event,
-            f"receiver {link.label()} grants {body.link_credit} credit anew with drain still on,"
+            f"receiver {link.label()} grants {body.link_credit} credit again with drain still on,"
             " after the sender had drained",
             "flow.drain",
             ((link.receiving.drain_mark, "the flow that asked to drain before"),),

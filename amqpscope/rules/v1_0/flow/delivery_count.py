@@ -346,7 +346,7 @@ def receiver_delivery_count_leads(
         floor, evidence = lowest_count(event, link, pair)
         if floor is None or value >= floor:
             return
-        text = f"falls back behind {wire(floor)}"
+        text = f"falls below {wire(floor)}"
     report.once(link, topic=WRONG_COUNT)
     text = f"receiver {link.label()} states delivery-count {wire(value)}, which {text}"
     related = (evidence, (pair.mark, "the sender's attach"))

@@ -198,7 +198,7 @@ def next_incoming_id_regresses(
     report.once(session, topic=WRONG_INCOMING_ID)
     report.sure(
         event,
-        f"next-incoming-id {wire(value)} goes back behind {wire(before)}, which the same peer"
+        f"next-incoming-id {wire(value)} falls below {wire(before)}, which the same peer"
         " stated before",
         "flow.next-incoming-id",
         ((session.flow_mark, "the peer's flow before"),),

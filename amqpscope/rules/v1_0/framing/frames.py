@@ -319,7 +319,7 @@ def performative_unknown(event: Event, report: Reporter) -> None:
         found = descriptor_name(unit.other.descriptor)
     else:
         return
-    report.sure(event, f"the frame's body is {found}, which is no performative", "performative")
+    report.sure(event, f"the frame's body is {found}, which is not a performative", "performative")
 
 
 @rule("FRM-016", "2.3.2", IMPLIED, ERROR, on="malformed")

@@ -94,7 +94,7 @@ def link_error_detach(event: Event, report: Reporter) -> None:
     condition = body.error.condition or ""
     name = event.frame.unit.name
     if condition.startswith("amqp:link:"):
-        text = f"{name} with {condition}, the error of a link: a detach of that link tells it"
+        text = f"{name} with {condition}, the error of a link: it belongs in a detach of that link"
         report.suspect(event, text, f"{name}.error")
         return
     session = event.session

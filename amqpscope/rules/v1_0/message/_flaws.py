@@ -185,7 +185,7 @@ def find_disorder(message: Message, found: list[Flaw]) -> None:
             continue
         seen.add(code)
         if RANK[code - HEADER] < rank:
-            text = f"{name} stands behind {SECTIONS[highest]}"
+            text = f"{name} comes after {SECTIONS[highest]}"
             found.append(Flaw("MSG-001", code, name, text))
         else:
             rank, highest = RANK[code - HEADER], code

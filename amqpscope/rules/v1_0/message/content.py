@@ -74,7 +74,7 @@ def content_type_malformed(event: Event, report: Reporter) -> None:
     properties = properties_of(event)
     kind = None if properties is None else properties.content_type
     if kind and not _MEDIA_TYPE.fullmatch(kind):
-        text = f'content-type "{kind}" is no media type'
+        text = f'content-type "{kind}" is not a media type'
         report_section(event, report, PROPERTIES, text, CONTENT_TYPE)
 
 
@@ -219,7 +219,7 @@ def content_encoding_not_a_coding(event: Event, report: Reporter, link: LinkEnd)
         return
     for coding in codings(properties):
         if coding in OTHER_WORDS:
-            text = f'has the content-encoding "{coding}", which is no content coding'
+            text = f'has the content-encoding "{coding}", which is not a content coding'
             report_section(event, report, PROPERTIES, text, CONTENT_ENCODING, False)
         elif coding and coding not in CODINGS and not passed_on(event) and report.once(link):
             text = f'has the content-encoding "{coding}", which is not a registered one'

@@ -13,7 +13,7 @@ from amqpscope.rules.v1_0.message._flaws import report_flaws
 
 @rule("MSG-001", "3.2", IMPLIED, ERROR, on="odd-message")
 def section_out_of_order(event: Event, report: Reporter) -> None:
-    """Sections stand in one order: header, annotations, properties, body, footer.
+    """Sections come in one order: header, annotations, properties, body, footer.
 
     Receivers read a message from front to back. One that meets a section where it expects a later
     one drops the rest, takes the message for malformed or, worse, overlooks the section. The order

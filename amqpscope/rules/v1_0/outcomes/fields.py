@@ -66,7 +66,7 @@ def delivery_state_type_wrong(event: Event, report: Reporter) -> None:
         report.suspect(event, text, path, severity=INFO)
     else:
         called = state.row.name if isinstance(state, Body) else type_of(state)
-        report.sure(event, f"{path} is of type {called}, which is no delivery state", path)
+        report.sure(event, f"{path} is of type {called}, which is not a delivery state", path)
 
 
 @rule("OUT-008", "3.4.2", IMPLIED, WARNING, on="odd-state")

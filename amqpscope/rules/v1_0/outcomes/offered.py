@@ -146,7 +146,7 @@ def outcomes_list_malformed(event: Event, report: Reporter, termini: Termini) ->
             if name in OUTCOME_SYMBOLS:
                 continue
             if name in STATE_SYMBOLS:
-                report.sure(event, f"{path} lists {name}, which is no outcome", path)
+                report.sure(event, f"{path} lists {name}, which is not an outcome", path)
             else:
                 text = f"{path} lists the unknown outcome {name}"
                 own = not name.startswith("amqp:")
@@ -179,4 +179,4 @@ def default_outcome_not_an_outcome(event: Event, report: Reporter, termini: Term
             report.suspect(event, text, path, severity=INFO)
         elif not isinstance(value, Body) or "outcome" not in value.row.provides:
             called = value.row.name if isinstance(value, Body) else type_of(value)
-            report.sure(event, f"{path} is of type {called}, which is no outcome", path)
+            report.sure(event, f"{path} is of type {called}, which is not an outcome", path)

@@ -207,7 +207,9 @@ def sasl_body_not_one_type(event: Event, report: Reporter) -> None:
     elif not isinstance(
         body, SaslMechanisms | SaslInit | SaslChallenge | SaslResponse | SaslOutcome
     ):
-        report.sure(event, f"a SASL frame carries {body.row.name}, which is no SASL type", "body")
+        report.sure(
+            event, f"a SASL frame carries {body.row.name}, which is not a SASL type", "body"
+        )
     elif unit.payload < len(event.frame.raw) and not unit.faults:
         more = len(event.frame.raw) - unit.payload
         report.sure(event, f"{more} octets follow {body.row.name} in its SASL frame", "body")

@@ -189,7 +189,7 @@ def server_first(said: bytes, begins: str) -> tuple[str, str]:
     if not is_base64(salt):
         return "", "the server's SCRAM salt is not base64"
     if not count.isdigit() or count.startswith("0"):
-        return "", "the server's SCRAM iteration count is no positive number"
+        return "", "the server's SCRAM iteration count is not a positive number"
     if begins and int(count) < LEAST_ITERATIONS:
         return nonce, f"the salted password is iterated {count} times, less than {LEAST_ITERATIONS}"
     return nonce, ""

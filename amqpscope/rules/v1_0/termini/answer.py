@@ -183,7 +183,7 @@ def dynamic_address_not_traceable(event: Event, report: Reporter, attach: Attach
         return
     if attach.name not in own.address or container not in own.address:
         path = f"attach.{slot}.address"
-        text = f'the address of the dynamic {slot} does not tell that it is "{attach.name}"\'s'
+        text = f'the address of the dynamic {slot} does not say that it is "{attach.name}"\'s'
         report.sure(event, text, path)
 
 

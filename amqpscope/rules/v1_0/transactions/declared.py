@@ -116,7 +116,7 @@ def declared_out_of_place(event: Event, report: Reporter) -> None:
             continue
         work = delivery.work
         if not coordinator_link(delivery.link):
-            what = f"a delivery on {delivery.link.label()}, which is no control link,"
+            what = f"a delivery on {delivery.link.label()}, which is not a control link,"
         elif work is not None and isinstance(work.control, Discharge):
             what = "a discharge"
         else:

@@ -123,7 +123,7 @@ def commit_before_posting_outcome(event: Event, report: Reporter) -> None:
             report.sure(
                 event,
                 f"the commit of {call(transaction.id)} is accepted before the outcome of"
-                f" {len(silent)} posting(s) was told, the first of them delivery"
+                f" {len(silent)} posting(s) was reported, the first of them delivery"
                 f" {first.delivery_id} on {first.link.label()}",
                 "disposition.state",
                 ((first.mark, "the posting"), (transaction.discharge, "the discharge")),
@@ -178,7 +178,7 @@ def posting_outcome_outside_txn(event: Event, report: Reporter) -> None:
             continue
         if said == transaction.id or delivery.aborted:
             continue
-        told = f"is {plain} outside of it" if plain else f"is told under {call(said or b'')}"
+        told = f"is {plain} outside of it" if plain else f"is reported under {call(said or b'')}"
         report.sure(
             event,
             f"delivery {delivery.delivery_id} was posted under transaction"

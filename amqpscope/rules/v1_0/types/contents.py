@@ -71,7 +71,7 @@ def descriptor_domain_unknown(event: Event, report: Reporter, parts: Parts) -> N
     for path, value in parts:
         if isinstance(value, Described) and unknown_domain(value.descriptor):
             name = descriptor_name(value.descriptor)
-            report.suspect(event, f"{path} has a descriptor that nobody defines: {name}", path)
+            report.suspect(event, f"{path} has an unknown descriptor: {name}", path)
 
 
 def unknown_domain(descriptor: Value) -> bool:

@@ -64,7 +64,7 @@ def header_missing(event: Event, report: Reporter) -> None:
     if event.peer == SERVER and unit.header is not None and odd is not None:
         mark, octets = odd
         if event.partner.anchored and not speaks_otherwise(octets):
-            text = f"the client begins with {octets.hex(' ')}, which is no header"
+            text = f"the client begins with {octets.hex(' ')}, which is not a header"
             related = ((event.mark, "the header that answers"),)
             report.sure(event, text, "header", related, peer=CLIENT, mark=mark)
     if event.unit.body is not None and not unit.faults and not event.frame.cut:
@@ -379,7 +379,7 @@ def header_repeated(event: Event, report: Reporter) -> None:
     last = own.headers[-1]
     bare = last.header == SASL_HEADER and own.last_mark is last.mark
     if last.header.id == AMQP or (bare and differing(own, event.partner) is None):
-        where = "right behind that of the SASL layer" if bare else "in the AMQP layer"
+        where = "right after that of the SASL layer" if bare else "in the AMQP layer"
         report.sure(
             event,
             f"the {NAMES[event.peer]} sends another header ({event.frame.unit.header}) {where}",

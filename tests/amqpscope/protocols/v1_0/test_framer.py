@@ -138,7 +138,7 @@ def test_start_at_a_segment_needs_one_frame_only():
 
 @pytest.mark.parametrize("size", [0, 7, 0x09000000, 0xFFFFFFFF])
 def test_impossible_size_is_one_malformed_unit_and_reading_goes_on(size):
-    broken = size.to_bytes(4, "big") + b"\x02\0\0\0 some octets that are no frame"
+    broken = size.to_bytes(4, "big") + b"\x02\0\0\0 some octets that are not a frame"
     frames = cut(UNITS[1], broken, UNITS[2] + UNITS[3] + UNITS[5])
     assert names(frames) == ["open", "malformed", "begin", "transfer", "close"]
 

@@ -35,7 +35,7 @@ def test_enter_jumps_to_the_frame_of_a_finding(root, drive):
 
 def test_the_rule_is_explained_beside_its_findings(root, drive):
     async def script(driver):
-        await driver.until_shown("Sections stand in one order")
+        await driver.until_shown("Sections come in one order")
         return driver.text()
 
     text = opened(root, drive, script, size=(160, 50))
