@@ -29,21 +29,21 @@ ALERTS: Final = {
     20:  ("bad_record_mac",              ""),
     22:  ("record_overflow",             "its peer may not use TLS at all"),
     40:  ("handshake_failure",           "no common cipher, or a client certificate is wanted"),
-    42:  ("bad_certificate",             "the certificate is broken, or of another name"),
+    42:  ("bad_certificate",             "the certificate is broken, or is for another name"),
     43:  ("unsupported_certificate",     ""),
     44:  ("certificate_revoked",         ""),
-    45:  ("certificate_expired",         "the certificate is too old, or not valid yet"),
+    45:  ("certificate_expired",         "the certificate has expired, or is not valid yet"),
     46:  ("certificate_unknown",         "the certificate is not accepted"),
     47:  ("illegal_parameter",           ""),
-    48:  ("unknown_ca",                  "the certificate is signed by nobody whom it trusts"),
+    48:  ("unknown_ca",                  "it does not trust who signed the certificate"),
     49:  ("access_denied",               "the certificate is valid, but not allowed"),
     50:  ("decode_error",                "its peer may not use TLS at all"),
     51:  ("decrypt_error",               ""),
     70:  ("protocol_version",            "no common version of TLS"),
-    71:  ("insufficient_security",       "the ciphers that are offered are too weak"),
+    71:  ("insufficient_security",       "the ciphers on offer are too weak"),
     80:  ("internal_error",              ""),
     109: ("missing_extension",           ""),
-    112: ("unrecognized_name",           "it has no certificate for the name that is asked for"),
+    112: ("unrecognized_name",           "it has no certificate for that name"),
     116: ("certificate_required",        "a client certificate is wanted"),
     120: ("no_application_protocol",     "no common protocol (ALPN)"),
 }
@@ -87,7 +87,7 @@ class Decryptor(Records):
         self.count += 1
         if record[0] != APPLICATION_DATA:
             if record[0] == ALERT and len(record) == CLEAR_ALERT and record[-2] == FATAL:
-                self._note(stream, _failure(sender, record[-1]))
+                self._refused(stream, _failure(sender, record[-1]))
             return b""
         if not stream.decided:
             self._decide(stream)
@@ -143,9 +143,20 @@ class Decryptor(Records):
         if len(self._notes) >= MAX_NOTES:
             self._unnamed += 1
             return
-        connection = stream.connection
-        client, server = _name(connection.client), _name(connection.server)
-        self._notes.append(f"connection {client} -> {server} is TLS and {reason}")
+        self._notes.append(_about(stream, reason))
+
+    def _refused(self, stream: TlsStream, reason: str) -> None:
+        """Note a refused handshake, which explains more than a key that is missing."""
+        keyless = _about(stream, _no_key(stream))
+        if keyless in self._notes:
+            self._notes[self._notes.index(keyless)] = _about(stream, reason)
+        else:
+            self._note(stream, reason)
+
+
+def _about(stream: TlsStream, reason: str) -> str:
+    client, server = _name(stream.connection.client), _name(stream.connection.server)
+    return f"connection {client} -> {server} is TLS and {reason}"
 
 
 def _failure(sender: int, description: int) -> str:

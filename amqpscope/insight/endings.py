@@ -21,6 +21,8 @@ NAMED: Final = frozenset(("ERR-022",))
 """Rules that name the cause of an error, at the frame with the error."""
 SILENT: Final = frozenset(("A09-CON-19", "CON-016"))
 """Rules about a peer that was silent for longer than agreed."""
+MIXED_UP: Final = frozenset(("TLS-009", "TLS-010"))
+"""Rules about TLS that one peer uses and the other does not."""
 UNANNOUNCED: Final = frozenset((
     "A09-CON-28", "CON-008", "CON-018", "FRM-014", "SAS-025", "VER-009", "VER-014",
 ))  # fmt: skip
@@ -32,7 +34,7 @@ UNFINISHED: Final = {"capture": "open at the end", "idle": "not followed to its 
 
 NEAR: Final = 60_000_000_000
 """Nanoseconds after an error for which it may be why its partner ended something."""
-EXPLAINING: Final = NAMED | SILENT | UNANNOUNCED
+EXPLAINING: Final = NAMED | SILENT | MIXED_UP | UNANNOUNCED
 """Rules whose findings may explain an ending, however grave they are."""
 
 
@@ -117,6 +119,8 @@ def is_cause(finding: Finding, ending: Ending, last: int) -> bool:
     if finding.rule in SILENT:
         # A silence that was broken long before the end is forgiven.
         return finding.frame >= last if ending.by_tcp else finding.frame <= last
+    if finding.rule in MIXED_UP:
+        return True
     near = ending.mark.time - finding.time <= NEAR
     return proven(finding) and finding.frame <= last and near
 

@@ -7,15 +7,17 @@ from typing import Final, NamedTuple
 
 from amqpscope.findings import Finding
 from amqpscope.insight.endings import explained, explained_words
-from amqpscope.model.constraint import RESTS, WAITS
+from amqpscope.model.constraint import RESTS, STUCK, WAITS
 from amqpscope.model.ending import Ending
 from amqpscope.model.refusal import ROLLED_BACK
 from amqpscope.protocols.ending_words import brief_words, full_words
 from amqpscope.protocols.stuck import Bound, Held, Refused, meaning
 from amqpscope.protocols.words import printable, seconds
-from amqpscope.stream.types import PEERS
+from amqpscope.stream.types import CLIENT, PEERS
 from amqpscope.wording import plural
 
+LONG: Final = 1_000_000_000
+"""Nanoseconds from which on people wonder why nothing moves."""
 WARNING: Final = "warning"
 STRONG: Final = "strong"
 REMARK: Final = ""
@@ -69,7 +71,12 @@ def brief(held: Held, now: int) -> Brief:
         over = refused.counted or bound.ending is not None
         return Brief(refused.brief, 0 if over else duration, waits)
     if bound.ending is not None:
-        return Brief(brief_words(bound.ending), 0, "")
+        stall = stalled(held)
+        if stall is None:
+            return Brief(brief_words(bound.ending), 0, "")
+        waited = "" if stall.waits_for is None else PEERS[stall.waits_for]
+        kind = f"{stall.kind}, then {brief_words(bound.ending)}"
+        return Brief(kind, bound.time - stall.time, waited)
     return Brief(bound.kind, duration, waits)
 
 
@@ -92,22 +99,45 @@ def explain(held: Held, now: int, start: int, findings: Iterable[Finding]) -> It
 def ended(
     held: Held, ending: Ending, start: int, findings: Iterable[Finding]
 ) -> Iterator[Statement]:
-    """How it ended, what explains that, and what held it until then."""
+    """How it ended, what explains that, and what held it until then.
+
+    A stall comes first where nothing else explains the end: it is why someone gave up.
+    """
     frame = ending.mark.frame
+    found = explained(ending, findings)
+    cause = found is not None and found.cause
+    stall = None if cause or held.refused is not None else stalled(held)
+    if stall is not None:
+        yield since(holding_words(stall, held.bound.time), stall)
+        if meaning(stall.kind).text:
+            yield Statement(meaning(stall.kind).text, REMARK)
     if held.refused is None or held.refused.frame != ending.frame:
         words = full_words(ending, start, own=held.what)
         tone = STRONG if ending.orderly else WARNING
+        words = words if stall is None else f"then {words}"
         yield Statement(sentence(words), tone, 0 if ending.after else frame)
-        if ending.after:
+        if ending.after and not (cause and found and found.finding.frame == frame):
             text = f"The last frame that the {PEERS[ending.peer]} had received:"
             yield Statement(text, POINTER, frame)
-    found = explained(ending, findings)
     if found is not None:
         yield Statement(sentence(explained_words(found)), WARNING, found.finding.frame)
     before = held.before
-    if before is not None and before.rank != RESTS:
+    if stall is None and before is not None and before.rank != RESTS:
         time = seconds(max(held.bound.time - before.time, 0))
         yield since(f"Until then: {bound_words(before)} for {time}", before)
+
+
+def stalled(held: Held) -> Bound | None:
+    """What held something until its client gave up, if that took long; None: nothing.
+
+    A server that goes away does so for reasons of its own.
+    """
+    before, ending = held.before, held.bound.ending
+    if before is None or before.rank not in (STUCK, WAITS):
+        return None
+    if ending is None or ending.orderly or ending.peer != CLIENT:
+        return None
+    return before if held.bound.time - before.time >= LONG else None
 
 
 def refusal(refused: Refused) -> Iterator[Statement]:
@@ -116,14 +146,14 @@ def refusal(refused: Refused) -> Iterator[Statement]:
     if refused.counted:
         undone = refused.refusal.what == ROLLED_BACK
         count = plural(refused.times, "transaction" if undone else "message")
-        last = "" if refused.times == 1 else "; the last time"
         words = " ".join(filter(None, (refused.refusal.reason, refused.refusal.text)))
-        text = f"{count} {refused.refusal.what} by the {who}{last}"
+        text = f"{count} {refused.refusal.what} by the {who}"
         text += f": {words}" if words else ""
     else:
         what, colon, words = text.partition(":")
         text = f"{what} by the {who}{colon}{words}"
-    yield Statement(sentence(text), WARNING, refused.frame)
+    lead = "the last in" if refused.times > 1 else ""
+    yield Statement(sentence(text), WARNING, refused.frame, lead=lead)
     if refused.refusal.meaning:
         yield Statement(refused.refusal.meaning, REMARK)
     if refused.thief:
@@ -149,7 +179,11 @@ def bound_words(bound: Bound) -> str:
 
 def waiting(bound: Bound) -> str:
     """Who is waited for, at the end of a sentence; empty: nobody."""
-    return "" if bound.waits_for is None else f": waiting for the {PEERS[bound.waits_for]}"
+    if bound.waits_for is None:
+        return ""
+    peer = PEERS[bound.waits_for]
+    # "Waiting for acks: waiting for the client" would say it twice.
+    return f", from the {peer}" if bound.kind.startswith("waiting") else f": waiting for the {peer}"
 
 
 def with_frame(text: str, frame: int, lead: str = "") -> str:

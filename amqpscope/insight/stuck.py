@@ -16,11 +16,13 @@ from amqpscope.model.constraint import CLOSED, OVER, RESTS, STUCK, UNSURE, WAITS
 from amqpscope.model.refusal import ABORTED, ROLLED_BACK
 from amqpscope.protocols.stuck import ZERO_WINDOW, Bound, Held
 from amqpscope.protocols.words import endpoint
-from amqpscope.stream.types import CLIENT
+from amqpscope.stream.types import CLIENT, SERVER
 
 Windows = dict[tuple[int, int], int]
 """By connection and peer: since when a peer takes no octets."""
 
+TLS_RECORDS: Final = (b"\x15", b"\x16")
+"""The first octet of an alert and of a handshake, before the version of TLS."""
 REFUSED: Final = "refused"
 BROKEN: Final = "broken off"
 FAILED: Final = "ended with an error"
@@ -108,11 +110,21 @@ def held_by(conversation: Conversation, closed_windows: Windows) -> Iterator[Hel
         yield held._replace(refused=refused)
 
 
+def wants_tls(conversation: Conversation) -> bool:
+    """Whether a server's first octets, after a header in the clear, are a TLS record."""
+    answer = conversation.last[SERVER]
+    if answer is None or answer.offset:
+        return False
+    return answer.raw[:1] in TLS_RECORDS and answer.raw[1:2] == b"\x03"
+
+
 def unlinked(conversation: Conversation) -> Held:
     """A connection that carries nothing: how far it came, and what was refused."""
     bound, refused = conversation.current.opening()
     ending = talk_ending(conversation)
     if ending is not None:
+        if not ending.text and wants_tls(conversation):
+            ending = ending._replace(text="the server answered with TLS, which it expects here")
         bound = Bound(CLOSED, ending.mark.frame, ending.mark.time, ending.peer, "", ending)
     sender = max(bound.peer, CLIENT)  # of what another connection ended, nobody is known
     number, server = conversation.number, endpoint(conversation.connection.server)

@@ -13,7 +13,8 @@ from amqpscope.model.mark import Mark
 CLOSED: Final = "connection closed"
 IDLE: Final = "idle"
 UNKNOWN: Final = "unknown"
-RESTING: Final = (IDLE, UNKNOWN)
+FILTERED: Final = "nothing passed its filter"
+RESTING: Final = (IDLE, UNKNOWN, FILTERED)
 """What nobody is to blame for: nothing is to be sent, or it is not known what holds it."""
 
 

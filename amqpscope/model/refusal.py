@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 
 LOGIN: Final = "login refused"
 REJECTED: Final = "rejected"
+REQUEUED: Final = "requeued"
 NACKED: Final = "nacked"
 RETURNED: Final = "returned"
 ROLLED_BACK: Final = "rolled back"
 ABORTED: Final = "aborted"
-MESSAGES: Final = frozenset((REJECTED, NACKED, RETURNED, ABORTED))
+MESSAGES: Final = frozenset((REJECTED, REQUEUED, NACKED, RETURNED, ABORTED))
 """What is refused of messages, and not of what carries them."""
 COUNTED: Final = MESSAGES | {ROLLED_BACK}
 """What may happen often on a link or channel, which goes on after it."""

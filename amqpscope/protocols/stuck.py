@@ -6,8 +6,10 @@ from typing import Final, NamedTuple
 
 from amqpscope.model.constraint import (
     CLOSED,
+    FILTERED,
     IDLE,
     OVER,
+    RESTING,
     RESTS,
     STUCK,
     UNKNOWN,
@@ -29,6 +31,7 @@ MEANINGS: Final = {
     WAITING_PEER: Meaning(STUCK,  "The connection is not open yet."),
     UNKNOWN:      Meaning(UNSURE, "The capture began too late, or has gaps."),
     IDLE:         Meaning(RESTS,  "Nothing holds it: there is nothing to send."),
+    FILTERED:     Meaning(WAITS,  "It has credit, and only messages that match are delivered."),
     NO_LINK:      Meaning(RESTS,  "The connection is open and has neither link nor channel."),
     CLOSED:       Meaning(OVER,   ""),
 }
@@ -63,7 +66,8 @@ class Bound(NamedTuple):
     @property
     def waits_for(self) -> int | None:
         """Who has to do something for it to go on; None: nobody."""
-        return self.peer if self.rank in (STUCK, WAITS) else None
+        held = self.rank in (STUCK, WAITS) and self.kind not in RESTING
+        return self.peer if held else None
 
 
 class Refused(NamedTuple):

@@ -168,8 +168,10 @@ class Scope(App[int]):
     @property
     def view(self) -> View:
         """The screen in sight."""
-        found = self.switcher.query(f"#{self.entry.name}")  # one that opens is not there at once
-        return found.first(View) if found else self.frames
+        # One that opens is not there at once, and then has no widgets yet.
+        found = [view for view in self.switcher.query(f"#{self.entry.name}").results(View)
+                 if view.is_mounted]  # fmt: skip
+        return found[0] if found else self.frames
 
     def tick(self) -> None:
         """Take what is new, and show it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.words import escaped, printable, size
 from amqpscope.stream.types import PEERS
@@ -37,6 +37,8 @@ def top(scope: Scope) -> tuple[Words, Words]:
     name = Path(store.source.path).name if store.source.path != "-" else "standard input"
     name += f" {scope.place}" if scope.place else ""
     # The end of a name says more than its beginning.
+    if len(name) > room:
+        name = name.partition(".pcap")[0]
     shown = escaped(name) if len(name) <= room else "…" + escaped(name)[1 - max(room, 2) :]
     return tabs, [*found, (f"  {shown} ", "strong")] if room > 4 else found
 
@@ -53,6 +55,14 @@ def tab_words(scope: Scope) -> Words:
         text = f" {entry.key} {entry.title}{after}" if here or not narrow else f" {entry.key} "
         words.append((text, "here" if here else ""))
     return words
+
+
+ELSEWHERE: Final = (
+    ("stuck", "5: what is stuck"),
+    ("stats", "6: what was slow"),
+    ("messages", "7: where messages are"),
+)
+"""Screens that answer what most people ask, as far as there is room to say so."""
 
 
 def left(scope: Scope) -> Words:
@@ -124,8 +134,9 @@ def hints(scope: Scope) -> Words:
     if wrong:
         words.append(f"n: next of {wrong:,} errors and warnings" if wrong > 1 else
                      "n: what breaks a rule")  # fmt: skip
-    if scope.entry.name != "stuck":
-        words.append("5: what is stuck")
+    words += [hint for name, hint in ELSEWHERE if name != scope.entry.name]
+    while len(words) > 1 and len(", ".join(words)) + RIGHT > scope.size.width:
+        words.pop()
     return [(f" {', '.join(words)}", "muted")] if store.count else []
 
 

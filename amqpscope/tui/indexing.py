@@ -125,6 +125,7 @@ class Indexer:
                 "client": tcp.client,
                 "server": tcp.server,
                 "protocol": conversation.protocol,
+                "family": of_voice(conversation.talk.voice).name,
                 "anchored": tcp.anchored,
                 "encrypted": tcp.encrypted,
             }

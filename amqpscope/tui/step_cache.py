@@ -210,5 +210,6 @@ class StepCache:
 def conversation_of(fact: dict[str, Any]) -> Conversation:
     """An AMQP connection as its fact has it; its model knows nothing of its frames."""
     connection, name = connection_of(fact), fact["protocol"]
-    protocol = named(name) or PROTOCOLS[0]
+    # A header may name another family than the one that reads the connection.
+    protocol = named(fact["family"]) or PROTOCOLS[0]
     return Conversation(protocol.talk(fact["connection"], connection, name, b"", [False, False]))

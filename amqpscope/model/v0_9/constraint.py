@@ -12,6 +12,7 @@ from amqpscope.model.v0_9.connection import Connection
 from amqpscope.model.v0_9.deliveries import PENDING, Consumer, Delivery
 from amqpscope.model.v0_9.ending import channel_ending, consumer_ending
 from amqpscope.stream.types import CLIENT, SERVER
+from amqpscope.wording import plural
 
 # fmt: off
 BLOCKED:        Final = "connection blocked"
@@ -43,8 +44,11 @@ def ended(ending: Ending | None) -> Constraint | None:
 def channel_constraint(connection: Connection, channel: Channel) -> Constraint:
     """What holds the client on a channel: its publishes and its requests."""
     found = over(connection, channel)
-    if found is not None:
-        return found
+    return channel_hold(connection, channel) if found is None else found
+
+
+def channel_hold(connection: Connection, channel: Channel) -> Constraint:
+    """What holds the client on a channel that is open; of one that is over, what held it last."""
     if connection.blocked is not None:
         return Constraint(BLOCKED, connection.blocked, SERVER, connection.blocked_reason)
     for peer in (CLIENT, SERVER):
@@ -58,11 +62,12 @@ def channel_constraint(connection: Connection, channel: Channel) -> Constraint:
     confirms = channel.confirms
     if confirms.outstanding:
         oldest = next(iter(confirms.outstanding.values()))
-        detail = f"{len(confirms.outstanding)} publishes, the oldest is #{oldest.number}"
+        detail = f"{plural(len(confirms.outstanding), 'message')}, the oldest is #{oldest.number}"
         return Constraint(UNCONFIRMED, oldest.mark, SERVER, detail)
     transaction = channel.transaction
     if transaction is not None and transaction.first_mark is not None:
-        detail = f"{transaction.publishes} publishes, {len(transaction.acked)} acks"
+        sent, acked = transaction.publishes, len(transaction.acked)
+        detail = f"{plural(sent, 'message')} published, {plural(acked, 'ack')}"
         return Constraint(UNCOMMITTED, transaction.first_mark, CLIENT, detail)
     return Constraint(IDLE, newest(channel), CLIENT, "")
 
@@ -76,8 +81,11 @@ def newest(channel: Channel) -> Mark:
 def consumer_constraint(connection: Connection, channel: Channel, consumer: Consumer) -> Constraint:
     """What holds the server from delivering to a consumer."""
     found = ended(consumer_ending(connection, channel, consumer))
-    if found is not None:
-        return found
+    return consumer_hold(connection, channel, consumer) if found is None else found
+
+
+def consumer_hold(connection: Connection, channel: Channel, consumer: Consumer) -> Constraint:
+    """What holds the server from delivering to a consumer, or held it until the consumer's end."""
     if consumer.state == PENDING:
         return Constraint(WAITING_REPLY, consumer.mark, SERVER, "to basic.consume")
     stopped = channel.flows[CLIENT]

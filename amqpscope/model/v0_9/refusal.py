@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.refusal import NACKED, REJECTED, RETURNED, ROLLED_BACK, UNDONE, Refusal
+from amqpscope.model.refusal import (
+    NACKED,
+    REJECTED,
+    REQUEUED,
+    RETURNED,
+    ROLLED_BACK,
+    UNDONE,
+    Refusal,
+)
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
 
@@ -24,7 +32,9 @@ def refused_by(name: str, method: Method, peer: int) -> Refusal | None:
         code, text = method.get("reply-code"), method.get("reply-text")
         return closed(what, code if isinstance(code, int) else 0, str(text or ""))
     if name == "basic.reject" or name == "basic.nack":
-        return Refusal(REJECTED if peer == CLIENT else NACKED, "", "")
+        if peer != CLIENT:
+            return Refusal(NACKED, "", "")
+        return Refusal(REQUEUED if method.get("requeue") else REJECTED, "", "")
     if name == "tx.rollback":
         return Refusal(ROLLED_BACK, "", "", UNDONE)
     return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.constraint import CLOSED, IDLE, UNKNOWN, Constraint
+from amqpscope.model.constraint import CLOSED, FILTERED, IDLE, UNKNOWN, Constraint
 from amqpscope.model.ending import CONNECTION, SESSION
 from amqpscope.model.mark import Mark
 from amqpscope.model.v1_0.ending import link_ending
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
+from dissectors.v1_0.bodies import Source
 
 # fmt: off
 WAITING_BEGIN:  Final = "waiting for begin"
@@ -58,10 +59,11 @@ def flow_constraint(
         if grant is None and receiver.attach is not None:
             detail = f"none was granted yet{waiting(sender)}"
             return Constraint(NO_CREDIT, receiver.mark, partner, detail)
-        return Constraint(UNKNOWN, sender.mark, partner, "the capture does not tell the credit")
+        return Constraint(UNKNOWN, sender.mark, partner, "the capture does not show the credit")
     if left <= 0:
         since = later(receiver.flow_mark or receiver.mark, sender.sending.last_mark)
-        detail = f"after {sender.sending.delivery_total} deliveries{waiting(sender)}"
+        total = sender.sending.delivery_total
+        detail = f"after {total} {'delivery' if total == 1 else 'deliveries'}{waiting(sender)}"
         return Constraint(NO_CREDIT, since, partner, detail)
     room = window_left(session)
     if room is not None and room <= 0:
@@ -74,7 +76,14 @@ def flow_constraint(
         oldest = next(iter(sender.sending.unsettled.values()))
         detail = f"{len(sender.sending.unsettled)} unsettled, credit {left}"
         return Constraint(UNSETTLED, oldest.mark, partner, detail)
-    return Constraint(IDLE, since, 1 - partner, f"credit {left}")
+    kind = IDLE if sender.sending.delivery_total or not is_filtered(sender) else FILTERED
+    return Constraint(kind, since, 1 - partner, f"credit {left}")
+
+
+def is_filtered(sender: LinkEnd) -> bool:
+    """Whether a sender says that a filter chooses what it sends."""
+    source = None if sender.attach is None else sender.attach.source
+    return isinstance(source, Source) and bool(source.filter)
 
 
 def waiting(sender: LinkEnd) -> str:

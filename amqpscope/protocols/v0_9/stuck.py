@@ -17,10 +17,11 @@ from amqpscope.model.v0_9.constraint import (
     UNCOMMITTED,
     UNCONFIRMED,
     WAITING_REPLY,
-    channel_constraint,
+    channel_hold,
+    consumer_hold,
 )
 from amqpscope.model.v0_9.refusal import closed
-from amqpscope.model.v0_9.snapshot import snapshot
+from amqpscope.model.v0_9.snapshot import channel_state
 from amqpscope.protocols.stuck import MEANINGS, NO_LINK, Bound, Held, Refused, bound_of
 from amqpscope.stream.types import CLIENT, SERVER
 
@@ -40,25 +41,30 @@ MEANINGS.update({
 
 
 def held_channels(number: int, model: Connection) -> Iterator[Held]:
-    """Channels and consumers, and channels that were closed because of a fault."""
-    for channel in snapshot(model).channels:
-        if channel.number not in model.channels:
-            continue
-        refused = refused_channel(model, model.channels[channel.number])
-        if channel.publishes or channel.pending or not channel.consumers:
-            name, bound = f"channel {channel.number}", bound_of(channel.constraint)
-            where = f"{channel.publishes} published" if channel.publishes else ""
-            yield Held(number, "channel", name, where, CLIENT, channel.number, bound, None, refused)
-        for consumer in channel.consumers:
-            bound = bound_of(consumer.constraint)
-            yield Held(number, "consumer", consumer.tag, consumer.queue, SERVER, channel.number,
-                       bound, None, refused)  # fmt: skip
-    for place, gone in sorted(model.closed.items()):
-        refused = refused_channel(model, gone)
-        if refused is not None and place not in model.channels:
-            bound = bound_of(channel_constraint(model, gone))
-            yield Held(number, "channel", f"channel {place}", "", CLIENT, place, bound, None,
-                       refused)  # fmt: skip
+    """Channels and consumers, and closed channels that published or were closed for a fault."""
+    for place, channel in sorted(model.channels.items()):
+        yield from held_channel(number, model, channel)
+        for consumer in channel_state(model, channel).consumers:
+            bound, before = bound_of(consumer.constraint), None
+            if bound.rank == OVER:
+                found = consumer_hold(model, channel, channel.consumers[consumer.tag])
+                before = bound_of(found)
+            yield Held(number, "consumer", consumer.tag, consumer.queue, SERVER, place, bound,
+                       before, refused_channel(model, channel))  # fmt: skip
+    for place, channel in sorted(model.closed.items()):
+        if place not in model.channels and (channel.publishes or refused_channel(model, channel)):
+            yield from held_channel(number, model, channel)
+
+
+def held_channel(number: int, model: Connection, channel: Channel) -> Iterator[Held]:
+    """What holds the publisher on a channel; nothing where there are only consumers."""
+    state = channel_state(model, channel)
+    if channel.publishes or state.pending or not channel.consumers or channel.closing:
+        bound = bound_of(state.constraint)
+        before = bound_of(channel_hold(model, channel)) if bound.rank == OVER else None
+        where = f"{state.publishes} published" if state.publishes else ""
+        yield Held(number, "channel", f"channel {state.number}", where, CLIENT, state.number, bound,
+                   before, refused_channel(model, channel))  # fmt: skip
 
 
 def opening(model: Connection) -> tuple[Bound, Refused | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from amqpscope.model.constraint import OVER, STUCK, UNKNOWN, WAITS, Meaning
+from amqpscope.model.constraint import FILTERED, OVER, STUCK, UNKNOWN, WAITS, Meaning
 from amqpscope.model.v1_0.connection import Connection, ConnectionEnd
 from amqpscope.model.v1_0.constraint import (
     CLOSED_WINDOW,
@@ -30,6 +30,9 @@ from amqpscope.protocols.stuck import (
     bound_of,
 )
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.v1_0.bodies import Source
+from dissectors.v1_0.notation_text import text_value
+from dissectors.values import Described, Map
 
 # fmt: off
 MEANINGS.update({
@@ -72,7 +75,7 @@ def held_link(number: int, link: LinkEnd) -> Held:
     peer = link.session.owner.peer
     sender = link.pair if link.role else link
     sends = peer if sender is link else 1 - peer
-    bound = bound_of(constraint(sender if sender is not None else link))
+    bound = with_filter(bound_of(constraint(sender if sender is not None else link)), sender)
     before = before_the_end(sender) if bound.rank == OVER and sender is not None else None
     # The client's channel is what both peers' ends have in common.
     session = link.session if peer == CLIENT or link.session.pair is None else link.session.pair
@@ -86,7 +89,19 @@ def before_the_end(sender: LinkEnd) -> Bound | None:
     if receiver is None or other is None:
         return None
     found = flow_constraint(sender, receiver, other, over=True)
-    return None if found is None else bound_of(found)
+    return None if found is None else with_filter(bound_of(found), sender)
+
+
+def with_filter(bound: Bound, sender: LinkEnd | None) -> Bound:
+    """What holds a link, with the filter that nothing has passed, if that is why."""
+    attach = None if sender is None else sender.attach
+    source = None if attach is None else attach.source
+    if bound.kind != FILTERED or not isinstance(source, Source):
+        return bound
+    found = source.filter if isinstance(source.filter, Map) else Map()
+    words = [f"{key} {text_value(each.value if isinstance(each, Described) else each)}"
+             for key, each in found]  # fmt: skip
+    return bound._replace(detail=", ".join((bound.detail, *words)))
 
 
 def refused_link(link: LinkEnd) -> Refused | None:
@@ -115,7 +130,8 @@ def opening(model: Connection) -> tuple[Bound, Refused | None]:
     for body, mark, peer in said:
         refusal = refused_by(body)
         if refusal is not None and body is sasl.outcome and sasl.init is not None:
-            refusal = refusal._replace(text=f"(mechanism {sasl.init.mechanism})")
+            user = f', user "{sasl.user}"' if sasl.user else ""
+            refusal = refusal._replace(text=f"(mechanism {sasl.init.mechanism}{user})")
         if refusal is not None and mark is not None and refused is None:
             refused = Refused(refusal, mark.frame, mark.time, peer)
     newest = max((client.last_mark, server.last_mark), key=lambda mark: mark.frame)

@@ -110,6 +110,9 @@ class StatsView(MeasuredView):
         number = one.link.latency.slowest or one.link.first_frame
         if number:
             self.scope.visit(number)
+            if one.link.latency.slowest:
+                took = seconds(one.link.latency.largest)
+                self.scope.announce(f"the slowest of {one.title}: settled after {took}")
 
     def rate(self, one: Counted, link: LinkNumbers, width: int, height: int) -> Iterator[Line]:
         """Deliveries per second over time, of a link or of all links of an address."""

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 
 from amqpscope.insight.droughts import droughts
 from amqpscope.insight.explanation import bound_words, explain, title, waiting
-from amqpscope.insight.series import ENDLESS, LinkSeries
+from amqpscope.insight.series import ENDLESS, LinkSeries, Series
 from amqpscope.model.constraint import OVER
 from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.stuck import Held
@@ -65,7 +65,10 @@ class StuckView(MeasuredView):
         """What is at the cursor, in words and plots."""
         held = self.links.at
         if held is None:
-            self.text.show([], None)
+            notes = self.store.status.get("notes", []) if not self.store.count else []
+            width = self.text.measure
+            self.text.show([each for note in notes for each in paragraph(note, width, "warning")],
+                           None)  # fmt: skip
             return
         width = self.text.measure
         lines = [*self.words(held, width)]
@@ -131,6 +134,11 @@ class StuckView(MeasuredView):
                 f" {stands}")  # fmt: skip
 
 
+def is_flat(course: Series) -> bool:
+    """Whether one line says as much as a plot: it never changes, or is no limit."""
+    return course.low == course.high or course.low > ENDLESS
+
+
 def plots(link: LinkSeries, now: int, width: int, room: int, *, over: bool) -> Iterator[Line]:
     """Credit, window, unsettled deliveries and rate, over the same time, as high as fits."""
     names = link.names
@@ -142,11 +150,14 @@ def plots(link: LinkSeries, now: int, width: int, room: int, *, over: bool) -> I
         return
     time = axis(min(begun), now, width)
     yield line("")
-    flat = sum(course.low > ENDLESS for _, course in known)
+    flat = sum(is_flat(course) for _, course in known)
     height = plot_height(room - 2 - flat, len(known) - flat + 1)
     for name, course in known:
         if course.low > ENDLESS:
             yield line(f"{name:{LEGEND}}never below {short(course.low)}: no limit", "dim")
+            continue
+        if is_flat(course):
+            yield line(f"{name:{LEGEND}}{short(course.low)} all the time", "dim")
             continue
         values = [point.last for point in course.points() if point.last is not None]
         last = f"{values[-1]:,}" if values else "?"
@@ -154,6 +165,9 @@ def plots(link: LinkSeries, now: int, width: int, room: int, *, over: bool) -> I
         limit = f" of {link.limit:,}" if course is link.unsettled and link.limit else ""
         yield from plot(name, f" {when} {last}{limit}", slots(course.points(), time),
                         height=height)  # fmt: skip
+    if not link.deliveries.count:
+        yield line(f"{'rate':{LEGEND}}nothing was sent", "dim")
+        return
     found = rate_slots(rates(link.deliveries.points(), time))
     yield from plot("rate", f" {link.deliveries.count:,} sent", found, "/s", height)
     first = {"link": "attach", "consumer": "consume", "channel": "first publish"}[link.kind]

@@ -43,13 +43,13 @@ class Counted(NamedTuple):
 
 
 def counted(connections: list[ConnectionNumbers]) -> list[Counted]:
-    """All addresses, the busiest first, then each connection with its links."""
+    """All addresses, the slowest to settle first, then each connection with its links."""
     found: list[Counted] = []
     if not connections:
         return found
     time = max(each.until for each in connections) - min(each.first for each in connections)
     sums = [each for each in addresses(connections).values() if each.deliveries]
-    for each in sorted(sums, key=lambda link: -link.deliveries):
+    for each in sorted(sums, key=lambda link: (-link.latency.largest, -link.deliveries)):
         key = ("address", each.sender, each.kind, each.address)
         title = printable(each.address) or "(no address)"
         found.append(Counted(key, title, 0, None, each, time))
@@ -79,7 +79,7 @@ class CountList(LiveList):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "To the slowest", show=True),
+        Binding("enter", "choose", "Slowest", show=True),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -8,7 +8,7 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from amqpscope.report.columns import wrap
+from amqpscope.report.columns import cut, wrap
 from amqpscope.tui.fields import Field, Picture
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
@@ -133,8 +133,9 @@ class FieldTree(VirtualList):
         if field.style:
             sign = SIGNS.get(field.style, "")
             text = (" " * len(sign) if more else sign) + text + ("  ⏎" if field.frame else "")
+            text = cut(text, width - len(lead))
             return [Segment(lead), Segment(text, self.style_of(f"field--{field.style}"))]
-        label, colon, value = text.partition(": ")
+        label, colon, value = cut(text, width - len(lead)).partition(": ")
         style = self.style_of("field--label")
         if not colon:
             return [Segment(lead), Segment(label)]

@@ -133,7 +133,7 @@ def test_secrets_that_the_capture_has_after_all_records(conversation, inside):
 @pytest.mark.parametrize(
     ("sender", "alert", "words"),
     [
-        (0, b"\x15\x03\x03\x00\x02\x02\x30", "the client refused it: alert unknown_ca (the"),
+        (0, b"\x15\x03\x03\x00\x02\x02\x30", "the client refused it: alert unknown_ca (it"),
         (1, b"\x15\x03\x03\x00\x02\x02\x28", "the server refused it: alert handshake_failure"),
         (1, b"\x15\x03\x03\x00\x02\x02\xfe", "the server refused it: alert 254"),
         (0, b"\x15\x03\x03\x00\x02\x01\x00", ""),  # close_notify is no fault
@@ -149,3 +149,12 @@ def test_who_ends_a_handshake_says_why(sender, alert, words):
     assert not notes or notes[0].startswith(
         f"connection 10.0.0.1:40000 -> 10.0.0.2:5671 is TLS and {words}"
     )
+
+
+def test_a_refused_handshake_explains_more_than_a_missing_key():
+    decryptor = Decryptor(Keys(b""), None)
+    stream = TlsStream(Connection(("10.0.0.1", 40000), ("10.0.0.2", 5671), False), False)
+    decryptor.record(stream, 1, b"\x17\x03\x03\x00\x01x")
+    decryptor.record(stream, 0, b"\x15\x03\x03\x00\x02\x02\x30")
+    (note,) = decryptor.notes
+    assert "the client refused it: alert unknown_ca" in note

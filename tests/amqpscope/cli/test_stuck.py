@@ -13,7 +13,7 @@ def test_a_link_without_credit_says_since_when_and_who_is_waited_for(amqpscope, 
     assert stuck(amqpscope, "--at", 10, good).splitlines() == [
         f"{good}, after frame 10 at 0.000 s:",
         "  stuck: link s, q, connection 1, client -> server",
-        "    No credit (after 1 deliveries): waiting for the server, since frame 10",
+        "    No credit (after 1 delivery): waiting for the server, since frame 10",
         "    No delivery may begin until a flow grants link-credit.",
     ]
 

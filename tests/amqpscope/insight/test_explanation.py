@@ -13,7 +13,7 @@ from amqpscope.protocols.stuck import Bound, Held, Refused
 SECOND = 1_000_000_000
 NOW = 9 * SECOND
 AT = Mark(12, 34, 6 * SECOND, 0)
-NO_CREDIT = Bound("no credit", 10, SECOND, 1, "after 1 deliveries")
+NO_CREDIT = Bound("no credit", 10, SECOND, 1, "after 1 delivery")
 SETTLING = Bound("waiting for settlement", 11, 2 * SECOND, 1, "")
 CLOSE = Ending("connection", "close", 0, AT)
 RESET = Ending("connection", "rst", 1, AT)
@@ -71,22 +71,37 @@ def sentences(held, findings=()):
 
 def test_what_holds_it_comes_with_its_duration_and_who_is_waited_for():
     assert sentences(STUCK) == [
-        "No credit (after 1 deliveries) for 8 s: waiting for the server, since frame 10",
+        "No credit (after 1 delivery) for 8 s: waiting for the server, since frame 10",
         "No delivery may begin until a flow grants link-credit.",
     ]
 
 
 def test_what_lasts_no_time_has_no_duration():
     assert (
-        holding_words(NO_CREDIT, SECOND) == "no credit (after 1 deliveries): waiting for the server"
+        holding_words(NO_CREDIT, SECOND) == "no credit (after 1 delivery): waiting for the server"
     )
 
 
 def test_of_what_is_over_it_says_what_held_it_until_then():
     assert sentences(HAD_NONE) == [
         "Connection closed by the client at 6.000 s, frame 12",
-        "Until then: no credit (after 1 deliveries) for 5 s, since frame 10",
+        "Until then: no credit (after 1 delivery) for 5 s, since frame 10",
     ]
+
+
+def test_a_stall_after_which_the_client_gave_up_comes_first():
+    gone = OVER.bound._replace(ending=Ending("connection", "fin", 0, AT))
+    held = OVER._replace(bound=gone, before=NO_CREDIT)
+    assert sentences(held)[:3] == [
+        "No credit (after 1 delivery) for 5 s: waiting for the server, since frame 10",
+        "No delivery may begin until a flow grants link-credit.",
+        "Then the client closed TCP without a close at 6.000 s, packet 34, after frame 12",
+    ]
+    assert brief(held, NOW) == ("no credit, then TCP closed by client", 5 * SECOND, "server")
+
+
+def test_what_held_it_when_the_server_went_away_comes_last():
+    assert sentences(RESETS._replace(before=NO_CREDIT))[-1].startswith("Until then: no credit")
 
 
 def test_a_stolen_link_names_the_attach_that_took_it():
@@ -100,7 +115,7 @@ def test_a_stolen_link_names_the_attach_that_took_it():
 def test_refused_messages_are_counted():
     refused = Refused(Refusal("rejected", "", ""), 8, 3, 1, times=1200)
     assert sentences(STUCK._replace(refused=refused))[0] == (
-        "1,200 messages rejected by the server; the last time, frame 8"
+        "1,200 messages rejected by the server, the last in frame 8"
     )
 
 

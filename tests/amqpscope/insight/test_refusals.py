@@ -4,8 +4,9 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
+from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.insight.refusals import Refusals, RefusedMessages, refusal, with_thieves
-from amqpscope.insight.stuck import held_by
+from amqpscope.insight.stuck import StuckWatch, held_by, standing
 from amqpscope.model.v1_0.refusal import SASL_CODES, refused_by
 from dissectors.v1_0.bodies import Close, Error, SaslOutcome
 from dissectors.v1_0.tables import RESTRICTED_TYPE
@@ -168,3 +169,67 @@ def test_a_connection_without_a_link_tells_how_far_it_came(recorded, text, kind,
 def test_a_login_that_a_server_of_0_9_1_refuses_is_told(root):
     held = held_in(root / "captures" / "v091_pika_connerr-rabbitmq.pcap")
     assert any("ACCESS_REFUSED" in one.refused.refusal.text for one in held if one.refused)
+
+
+def test_what_held_a_consumer_of_0_9_1_until_its_end_is_known(recorded):
+    text = (
+        TALK.rpartition("@3s")[0]
+        + """
+    @9s client: connection.close reply-code=200 reply-text="" class-id=0 method-id=0
+    """
+    )
+    consumer = next(one for one in held_in(recorded(text)) if one.what == "consumer")
+    assert (consumer.before.kind, consumer.bound.ending.how) == ("prefetch reached", "close")
+
+
+def test_a_transaction_that_is_rolled_back_counts_after_its_channel_is_closed(recorded):
+    text = """
+    client: tx.select[1]
+    server: tx.select-ok[1]
+    client: basic.publish[1] exchange="" routing-key="q"
+    client: content-header[1] class=basic body-size=0
+    client: tx.rollback[1]
+    server: tx.rollback-ok[1]
+    client: channel.close[1] reply-code=200 reply-text="" class-id=0 method-id=0
+    server: channel.close-ok[1]
+    """
+    watch = StuckWatch()
+    for step in steps(recorded(OPENED + text)):
+        watch.take(step)
+    (held,) = watch.held()
+    assert (held.what, standing(held), held.refused.refusal.what) == (
+        "channel", "given up", "rolled back",
+    )  # fmt: skip
+
+
+def test_a_message_that_goes_back_to_its_queue_is_not_called_rejected(recorded):
+    text = TALK.replace("client: basic.ack[1]", "client: basic.nack[1] requeue=true")
+    assert refusals(recorded(text)) == ["requeued"]
+
+
+def test_a_consumer_whose_filter_nothing_has_passed_is_named(opened):
+    source = 'source(address="q" filter={:selector=@:apache.org:selector-filter:string "a = 1"})'
+    text = f"""
+    client: attach name="r" handle=0 role=receiver source={source} target=target()
+    server: attach name="r" handle=0 role=sender source={source} target=target()
+            initial-delivery-count=0
+    client: flow next-incoming-id=0 incoming-window=5 next-outgoing-id=0 outgoing-window=100
+            handle=0 delivery-count=0 link-credit=2
+    """
+    (held,) = held_in(opened(text))
+    assert (held.bound.kind, held.bound.detail) == (
+        "nothing passed its filter", 'credit 2, selector "a = 1"',
+    )  # fmt: skip
+    assert held.bound.waits_for is None
+
+
+def test_a_server_that_answers_a_header_with_tls_is_said_to_expect_it(tmp_path):
+    path = tmp_path / "plain.pcap"
+    with path.open("wb") as file:
+        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5671))
+        talk.open(1)
+        talk.data(0, 2, b"AMQP\x00\x00\x09\x01")
+        talk.data(1, 3, bytes.fromhex("15030100020246"))
+        talk.reset(1, 4)
+    (held,) = held_in(path)
+    assert "answered with TLS" in held.bound.ending.text

@@ -103,7 +103,7 @@ def test_every_finding_is_told_with_its_rule(root):
     for finding in check(str(path), CheckSettings(Selection(), excerpts=False)).findings:
         assert f"c1-f{finding.frame}-{finding.rule}" in page.ids
         assert f"rule-{finding.rule}" in page.ids
-    assert "Sections stand in one order" in page.text
+    assert "Sections come in one order" in page.text
 
 
 def test_evidence_and_the_frames_around_a_finding_are_shown(bad):
@@ -135,7 +135,7 @@ def test_a_link_that_is_held_when_the_capture_ends_is_told_first(opened):
     held = text.index("Held when the capture ends")
     assert held < text.index("Connections</h3>")
     assert (
-        "<b>no credit</b> (after 1 deliveries) for 8 s: waiting for the server, since frame 10"
+        "<b>no credit</b> (after 1 delivery) for 8 s: waiting for the server, since frame 10"
         in text
     )
 

@@ -34,7 +34,7 @@ def test_a_link_is_shown_with_what_holds_it(state_at):
         "    may send 99 / 100 transfers, next-outgoing-id 1 / 0, unsettled 0 / 0",
         "    link s  - -> q  (client -> server, handles 0 / 0)",
         "      credit 0, delivery-count 1, 1 deliveries, 0 unsettled, modes mixed/first",
-        "      no credit for 500 ms, since frame 10 (after 1 deliveries); waiting for the server",
+        "      no credit for 500 ms, since frame 10 (after 1 delivery); waiting for the server",
     ]
 
 
@@ -62,5 +62,5 @@ def test_json_has_the_same(state_at):
     assert (link["name"], link["sender"], link["credit"], link["target"]) == ("s", "client", 0, "q")
     assert link["constraint"] == {
         "kind": "no credit", "since": 10, "seconds": 0.5, "peer": "server",
-        "detail": "after 1 deliveries",
+        "detail": "after 1 delivery",
     }  # fmt: skip

@@ -60,3 +60,18 @@ def test_a_family_without_clues_has_rows_fields_and_states(tmp_path):
         ["hello"],
         ["open", "toy", "|", "2", "under", "way"],
     ]
+
+
+def test_a_server_that_answers_tls_in_the_clear_has_its_row_by_its_own_family(drive, tmp_path):
+    path = tmp_path / "mixed.pcapng"
+    with path.open("wb") as file:
+        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        talk.open(SECOND)
+        talk.data(0, SECOND, bytes.fromhex("160301000501000001aa"))
+        talk.data(1, SECOND, b"AMQP\x00\x00\x09\x01")
+        talk.reset(1, SECOND)
+
+    async def script(driver):
+        return driver.text()
+
+    assert "AMQP 0.9.1" in drive(path, script)

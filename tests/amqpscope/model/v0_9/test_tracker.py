@@ -157,7 +157,7 @@ def test_what_holds_a_channel_is_told(text, held):
 def test_unconfirmed_publishes_hold_a_channel():
     held = snapshot(played(PUBLISH * 2, "confirming")).channels[0].constraint
     assert (held.kind, held.peer) == ("waiting for confirms", 1)
-    assert "2 publishes, the oldest is #1" in held.detail
+    assert "2 messages, the oldest is #1" in held.detail
 
 
 def test_a_reached_prefetch_holds_a_consumer_until_the_client_acks():

@@ -25,6 +25,7 @@ def test_addresses_come_first_then_each_connection_with_its_links(root, drive):
 
 def test_the_numbers_are_those_of_the_command(root, drive):
     async def script(driver):
+        await driver.press("j")  # what was slower to settle comes first
         return driver.text()
 
     text = opened(root, drive, script, "demo.pcapng", "/queue/rt", size=(120, 40))

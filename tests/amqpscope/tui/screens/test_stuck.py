@@ -91,8 +91,7 @@ def test_what_came_after_the_end_of_the_axis_is_no_spike():
     assert found[1:] == [1.0, 1.0, pytest.approx(1.0, abs=0.3)]
 
 
-def test_a_link_that_came_and_went_in_no_time_is_plotted(opened, drive):
-    """All its values fall into one slice, of which the last is that nothing is known."""
+def test_a_number_that_never_changed_is_a_line_and_no_plot(opened, drive):
     text = """
     client: attach name="s" handle=0 role=sender source=source() target=target(address="q")
             initial-delivery-count=0
@@ -105,7 +104,8 @@ def test_a_link_that_came_and_went_in_no_time_is_plotted(opened, drive):
 
     async def script(driver):
         await driver.press("5")
-        await driver.until_shown("last ?")
+        await driver.until_shown("2 all the time")
+        await driver.until_shown("nothing was sent")
 
     drive(opened(text), script)
 
