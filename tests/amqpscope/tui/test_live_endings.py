@@ -30,7 +30,7 @@ def test_what_waits_is_over_when_the_broker_dies(drive, dying):
         await driver.press("2")
         await driver.until_shown("connection 1           open")
         await driver.press("5")
-        await driver.until_shown("waiting for the server")
+        await driver.until_shown("for settlement (8 unsettled, credit 65527)")
         await driver.press("C")
         await driver.until_shown("open, 127.0.0.1")
         die()

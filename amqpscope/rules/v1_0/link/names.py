@@ -188,7 +188,7 @@ def link_stolen_closed(event: Event, report: Reporter) -> None:
         report.suspect(
             event,
             f"link {answer.label()} was attached a second time and accepted, but its first"
-            " attachment is used on and not closed with amqp:link:stolen",
+            " attachment stays in use and is not closed with amqp:link:stolen",
             "attach",
             (
                 (both.old.mark, "the first attach"),

@@ -299,7 +299,7 @@ def distribution_mode_not_granted(event: Event, report: Reporter) -> None:
     if asked.distribution_mode == "copy" and given.distribution_mode != "copy":
         text = (
             f"the receiver of link {link.label()} wants to copy messages,"
-            f" the source's mode is {given.distribution_mode or 'not told'}"
+            f" the source's mode is {given.distribution_mode or 'not stated'}"
         )
         path = "attach.source.distribution-mode"
         report.sure(event, text, path, ((link.mark, "the request"),), peer=1 - event.peer)
