@@ -94,6 +94,8 @@ class FaultLayer:
         """The version of the faults that it is of."""
         self.noted: set[int] = set()
         """Who sends octets that have a comment on the fault that acts now."""
+        self.comment = ""
+        """On the fault that acted last: also for what is sent in its name later."""
 
     def make_model(self) -> Analyzer:
         """A model of the connection under its own number."""
@@ -153,11 +155,10 @@ class FaultLayer:
 
     def take_apart(self, websocket: WebSocket, side: int, octets: bytes) -> None:
         """Take octets of a WebSocket: what is inside its frames counts, the rest passes."""
-        pieces = websocket.cut(side, octets)
-        if websocket.news:
-            self.connection.report(websocket.news)
-            websocket.news = ""
-        for piece in pieces:
+        for piece in websocket.take_each(side, octets):
+            if websocket.news:
+                self.connection.report(websocket.news)
+                websocket.news = ""
             split = self.connection.is_split
             if not split:
                 websocket.keep(side, piece)
@@ -332,7 +333,7 @@ class FaultLayer:
     def apply(self, fault: Fault, frame: Frame) -> None:
         """Do to a frame what a fault says; CannotApplyError if that cannot be."""
         self.noted.clear()
-        comment = f"{FAULT}{fault.name}: {fault.text} on {frame.unit.name}"
+        comment = self.comment = f"{FAULT}{fault.name}: {fault.text} on {frame.unit.name}"
         ACTIONS[fault.action.kind](self, fault, frame, comment)
         self.mark_others(comment)
 
@@ -346,6 +347,7 @@ class FaultLayer:
         """Put a comment of its own where no octets have it."""
         for side in sorted({CLIENT, SERVER} - self.noted):
             self.connection.mark(side, comment)
+            self.noted.add(side)
 
     def split(self) -> None:
         """Record both conversations from here on; what waits is in its sender's alone."""
@@ -385,7 +387,8 @@ class FaultLayer:
         """Send frames to whom they are for; a delay holds for those that the frame became."""
         for output in outputs:
             own = output.to != frame.sender
-            self.send(output, comment if output.forged or own else "", delay if own else 0.0)
+            noted = comment or self.comment if output.forged else comment if own else ""
+            self.send(output, noted, delay if own else 0.0)
 
     def send(self, output: Output, comment: str = "", delay: float = 0.0) -> None:
         """Send octets to a peer, behind all that waits for it."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from amqpscope.protocols.words import printable
@@ -48,6 +49,8 @@ class Direction:
         self.upgraded = False
         self.offset = 0
         """Octets inside, up to here."""
+        self.ahead: deque[Piece] = deque()
+        """Pieces that are cut and not looked at yet."""
         self.kept: deque[tuple[int, Piece]] = deque()
         """Pieces that have not passed, each with where its octets inside end."""
 
@@ -134,6 +137,12 @@ class WebSocket:
         payload = raw[start:]
         return Piece(raw, unmask(payload, raw[at:start]) if masked else payload, True)
 
+    def take_each(self, side: int, octets: bytes) -> Iterator[Piece]:
+        """Take octets of a peer; each piece that is whole, while the others are known as ahead."""
+        ahead = self.directions[side].ahead = deque(self.cut(side, octets))
+        while ahead:
+            yield ahead.popleft()
+
     # Before a fault has acted
 
     def keep(self, side: int, piece: Piece) -> None:
@@ -153,20 +162,24 @@ class WebSocket:
     # When a fault acts
 
     def rest(self, side: int, offset: int) -> bytes:
-        """What may pass of a piece that may not pass as a whole, wrapped for itself."""
+        """What may pass of a piece that may not pass as a whole, wrapped for itself.
+
+        Control frames that came behind it pass, too.
+        """
         kept = self.directions[side].kept
         if not kept:
             return b""
         end, piece = kept[0]
         part = piece.payload[: max(0, offset - (end - len(piece.payload)))]
-        return self.wrap(side, part) if part else b""
+        controls = b"".join(each.raw for _, each in kept if not each.plain)
+        return (self.wrap(side, part) if part else b"") + controls
 
     def unpassed(self, side: int) -> bytes:
         """All octets of a peer that were received and have not passed."""
         direction = self.directions[side]
-        octets = b"".join(piece.raw for _, piece in direction.kept) + bytes(direction.buffer)
+        pieces = [*(piece for _, piece in direction.kept), *direction.ahead]
         direction.kept.clear()
-        return octets
+        return b"".join(piece.raw for piece in pieces) + bytes(direction.buffer)
 
     def wrap(self, side: int, octets: bytes) -> bytes:
         """Octets in one WebSocket frame from a peer."""

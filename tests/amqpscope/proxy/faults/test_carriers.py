@@ -53,6 +53,18 @@ def test_pieces_pass_as_they_came_once_all_inside_them_may():
     assert made.unpassed(1) == made.wrap(1, b"defg")
 
 
+def test_all_that_was_received_and_has_not_passed_is_known_when_a_fault_acts():
+    made = upgraded()
+    ping = b"\x89\x80" + b"abcd"
+    parts = made.wrap(0, b"half a frame"), ping, made.wrap(0, b"the rest"), made.wrap(0, b"more")
+    pieces = made.take_each(0, b"".join(parts) + b"\x82")
+    for _ in range(3):
+        made.keep(0, next(pieces))
+    assert made.rest(0, 0) == ping
+    assert made.unpassed(0) == b"".join(parts) + b"\x82"
+    assert [piece.payload for piece in pieces] == [b"more"]
+
+
 def test_a_ping_passes_between_frames():
     made = upgraded()
     ping = b"\x89\x80" + b"abcd"
