@@ -67,9 +67,7 @@ class Peers(PeerView):
         """What is sent in the place of a frame that passes."""
         side, unit = frame.sender, cast(Unit, frame.unit)
         if self.closed:
-            if unit.name in ("connection.close", "connection.close-ok"):
-                self.gone[side] = False
-            return []
+            return self.pass_closed(side, unit)
         if unit.channel == CONNECTION or unit.header is not None or unit.faults:
             self.meet_connection_frame(unit)
             return [Output(1 - side, frame.raw)]
@@ -83,6 +81,15 @@ class Peers(PeerView):
         if unit.label != "method":
             return self.pass_content(channel, side, frame, unit)
         return self.pass_method(channel, side, frame, unit)
+
+    def pass_closed(self, side: int, unit: Unit) -> list[Output]:
+        """A frame on a connection that the proxy has closed: only the answer is of interest."""
+        if unit.name not in ("connection.close", "connection.close-ok"):
+            return []
+        self.gone[side] = False
+        if unit.name == "connection.close-ok":
+            return []
+        return [Output(side, self.method("connection.close-ok", CONNECTION), forged=True)]
 
     def meet_connection_frame(self, unit: Unit) -> None:
         """A frame that belongs to no channel."""

@@ -16,6 +16,7 @@ from amqpscope.protocols.v1_0.peers_counts import (
 )
 from amqpscope.protocols.v1_0.peers_sessions import Link, Session
 from amqpscope.stream.framer import Frame
+from amqpscope.stream.types import CLIENT, SERVER
 from dissectors.v1_0.bodies import (
     Attach,
     Begin,
@@ -182,12 +183,16 @@ class PassingPeers(PeerView):
         if all(session.ended):
             self.sessions.remove(session)
 
+    # The error is for the client, as a broker would send it; the broker sees a client that leaves
+    # in order, for many take an error for a reason to give up more than the link or session.
+
     def detach_both(self, link: Link, error: Error) -> list[Output]:
         """Detach a link from both peers."""
         outputs = []
-        for side in (0, 1):
+        for side in (CLIENT, SERVER):
             channel = link.session.channels[1 - side] or 0
-            detach = Detach(handle=link.handles[1 - side], closed=True, error=error)
+            shown = error if side == CLIENT else None
+            detach = Detach(handle=link.handles[1 - side], closed=True, error=shown)
             outputs.append(Output(side, encode_frame(detach, channel), forged=True))
             link.gone[side] = True
         link.pending = None
@@ -196,9 +201,10 @@ class PassingPeers(PeerView):
     def end_both(self, session: Session, error: Error) -> list[Output]:
         """End a session for both peers."""
         outputs = []
-        for side in (0, 1):
+        for side in (CLIENT, SERVER):
             channel = session.channels[1 - side] or 0
-            outputs.append(Output(side, encode_frame(End(error=error), channel), forged=True))
+            end = End(error=error if side == CLIENT else None)
+            outputs.append(Output(side, encode_frame(end, channel), forged=True))
             session.gone[side] = True
         session.pending = None
         return outputs
@@ -206,5 +212,7 @@ class PassingPeers(PeerView):
     def close_both(self, error: Error) -> list[Output]:
         """Close the connection for both peers."""
         self.closed, self.pending, self.gone = True, None, [True, True]
-        octets = encode_frame(Close(error=error))
-        return [Output(side, octets, forged=True) for side in (0, 1)]
+        return [
+            Output(side, encode_frame(Close(error=shown)), forged=True)
+            for side, shown in ((CLIENT, error), (SERVER, None))
+        ]

@@ -18,6 +18,8 @@ from dissectors.notation_scanner import NotationError
 if TYPE_CHECKING:
     from amqpscope.proxy.faults.layer import FaultLayer
 
+LONG: Final = 1.0
+"""Seconds after which a peer may be blamed for silence: a longer delay is noted when it begins."""
 Act = Callable[["FaultLayer", Fault, Frame, str], None]
 
 
@@ -31,6 +33,8 @@ def delay(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
     """Let a frame, and what follows it, wait."""
     action = fault.action
     seconds = action.seconds + fault.random.uniform(0, action.jitter)
+    if seconds >= LONG:
+        layer.mark_others(comment)
     layer.send_all(frame, view(layer).translate(frame), comment, seconds)
 
 
@@ -109,6 +113,7 @@ def end(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
 def stall(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
     """Let nothing more pass in a direction, for a while or for ever."""
     seconds = fault.action.seconds
+    layer.mark_others(comment)  # what is stalled for ever can note nothing
     layer.lanes[frame.sender].stall(time.monotonic() + seconds if seconds else FOR_EVER)
     layer.send_all(frame, view(layer).translate(frame), comment)
 

@@ -229,6 +229,6 @@ class Held:
     def _send(self, what: str, make: Callable[[Frame], list[Output]]) -> None:
         layer, frame = self.layer, self.frame
         layer.noted.clear()
-        comment = f"{FAULT}{self.fault.name}: {what} on {frame.unit.name}"
+        comment = layer.comment = f"{FAULT}{self.fault.name}: {what} on {frame.unit.name}"
         layer.send_all(frame, make(frame), comment)
         layer.mark_others(comment)

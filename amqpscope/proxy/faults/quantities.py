@@ -22,5 +22,5 @@ def parse_rate(text: str) -> float:
 def parse_count(text: str, least: int = 1, most: int = 1 << 31) -> int:
     """A whole number; ValueError says what was expected."""
     if not (text.isascii() and text.isdigit() and len(text) < 12 and least <= int(text) <= most):
-        raise ValueError(f"{text!r} is not a whole number from {least} on")
+        raise ValueError(f"{text[:40]!r} is not a whole number from {least} on")
     return int(text)

@@ -216,9 +216,8 @@ def test_a_link_is_detached_for_both_peers_and_their_answers_are_not_passed(wire
     it = wire(fault("delivery-id == 0", "detach condition=amqp:gone"))
     it.client.say(*SENT[:2])
     assert it.server.hear() == canonical(SENT[0])
-    assert it.server.hear().startswith(
-        "detach[0] handle=3 closed=true error=error(condition=:amqp:"
-    )
+    # A broker that is told of an error may give up more than the link.
+    assert it.server.hear() == "detach[0] handle=3 closed=true"
     assert it.client.hear().startswith(
         "detach[0] handle=5 closed=true error=error(condition=:amqp:"
     )
@@ -249,7 +248,7 @@ def test_a_session_is_ended_for_both_peers(wire):
     it.client.say(SENT[0])
     it.server.hear()
     assert it.client.hear().startswith("end[0] error=")
-    assert it.server.hear().startswith("end[0] error=")
+    assert it.server.hear() == "end[0]"
     it.client.say(SENT[1], "end")
     it.server.say("end")
     it.play("\n".join(OPENING.splitlines()[-2:]))
@@ -259,9 +258,10 @@ def test_a_connection_is_closed_for_both_peers(wire):
     it = wire(fault("delivery-id == 0", "close condition=amqp:connection:forced"))
     it.client.say(SENT[0])
     it.server.hear()
-    for end in (it.client, it.server):
-        assert end.hear().startswith("close error=error(condition=:amqp:connection:forced")
-        end.say("close")
+    assert it.client.hear().startswith("close error=error(condition=:amqp:connection:forced")
+    assert it.server.hear() == "close"
+    it.client.say("close")
+    it.server.say("close")
     assert it.client.hear() is None
     assert it.server.hear() is None
 

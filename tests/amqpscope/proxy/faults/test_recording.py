@@ -71,18 +71,33 @@ def test_where_a_fault_acts_both_conversations_are_recorded_whole(wire):
         assert each.ends == ["fin", "fin"]
 
 
-def test_packet_comments_name_the_fault(wire):
-    it = wire(fault("delivery-id == 1", "drop", name="lost"))
-    it.client.say(*SENT)
-    it.server.hear(), it.server.hear()
-    path = finish(it)
+def marks_of(path):
     found = []
     with Pieces(path) as pieces:
         for batch in pieces:
             found += [piece.connection.marks for piece in batch]
-    marks = {id(each): each for each in found if each is not None}.values()
+    return {id(each): each for each in found if each is not None}.values()
+
+
+@pytest.mark.parametrize(("action", "heard"), [("drop", 2), ("stall", 1), ("delay 30s", 1)])
+def test_packet_comments_name_the_fault(wire, action, heard):
+    it = wire(fault("delivery-id == 1", action, name="lost"))
+    it.client.say(*SENT)
+    for _ in range(heard):
+        it.server.hear()
+    marks = marks_of(finish(it))
     assert [{name for _, name, _ in each.faults} for each in marks] == [{"lost"}, {"lost"}]
     assert sorted(each.proxy for each in marks) == [0, 1]
+
+
+def test_what_is_sent_later_in_the_name_of_a_fault_has_its_comment(wire, amqpscope):
+    it = wire(fault("transfer && more", "reject", name="refused"))
+    it.client.say(SENT[0].replace("settled=true", "more=true"))
+    it.client.say('transfer[0] handle=3 | amqp-value("x")')
+    assert "rejected" in it.client.hear()
+    shown = amqpscope("read", finish(it)).stdout.splitlines()
+    (line,) = [line for line in shown if "disposition" in line]
+    assert "fault refused: reject on transfer" in line
 
 
 @pytest.fixture
