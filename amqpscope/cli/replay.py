@@ -135,6 +135,7 @@ def replay(capture: str, **options: Any) -> None:
     if bool(options["to"]) == bool(options["listen"]):
         raise click.UsageError("expected one of --to and --listen")
     chosen = ReplayOptions(**options)
+    refuse_unused(chosen)
     try:
         sys.exit(run_replay(capture, chosen))
     except KeyboardInterrupt:
@@ -168,6 +169,17 @@ class ReplayOptions(ReaderOptions):
     tls: bool
     cert: str | None
     key: str | None
+
+
+def refuse_unused(options: ReplayOptions) -> None:
+    """Options for TLS where there is none would be passed over without a word."""
+    secured = (options.to or "").partition("://")[0] in ("amqps", "wss")
+    for name in ("cafile", "client_cert", "client_key", "sni", "insecure"):
+        if getattr(options, name) and not secured:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for amqps:// and wss://")
+    for name in ("tls", "cert", "key"):
+        if getattr(options, name) and not options.listen:
+            raise click.UsageError(f"--{name} is for --listen")
 
 
 def run_replay(capture: str, options: ReplayOptions) -> int:
@@ -221,17 +233,20 @@ def play_capture(capture: str, options: ReplayOptions, inputs: Inputs) -> int:
 
 def print_diff(capture: str, options: ReplayOptions, inputs: Inputs) -> None:
     """Print what the run did differently, frame by frame, as `diff` does."""
-    from amqpscope.cli.diff import as_text, run_diff
+    from amqpscope.cli.diff import as_text, read_side
     from amqpscope.insight.diff.differences import Scope
-    from amqpscope.runs.diff import DiffSettings
+    from amqpscope.runs.diff import DiffSettings, compare_recordings
 
-    if len(options.connections) == 1:
-        capture = f"{capture}#{options.connections[0]}"
     settings = DiffSettings(Scope((), options.ignore), show_secrets=options.show_secrets)
-    found = run_diff((capture, options.write or ""), inputs, settings)
-    if found is not None:
-        with printing():
-            click.echo(as_text(found, "text", options.color, None), nl=False)
+    recorded = read_side(capture, inputs, settings)
+    played = read_side(options.write or "", inputs, settings)
+    if recorded is None or played is None:
+        return
+    wanted, result = options.connections, recorded[1]
+    chosen = [each for each in recorded[0] if not wanted or each.number in wanted]
+    found = compare_recordings((chosen, result), played, settings)
+    with printing():
+        click.echo(as_text(found, "text", options.color, None), nl=False)
 
 
 def make_patience(options: ReplayOptions) -> Any:

@@ -65,8 +65,8 @@ class Part(Differences):
         self.reason = ""
         """Why the first act that waits is not sent."""
         self.waiting: Act | None = None
-        self._met = [0, 0]
-        """Up to which cue all have come: of all, and of those that are not soft."""
+        self._met = [0, 0, 0]
+        """Up to which cue all have come: of all, of the legal ones, and of those not soft."""
         self._next_message = 0.0
         self.wake: float | None = None
         """When to try again without hearing from the peer."""
@@ -248,11 +248,11 @@ class Part(Differences):
     def missing_cue(self, act: Act) -> str:
         """What the recorded peer had done before this act, and the live one has not."""
         light = act.light and self.eager
-        at = self._met[light]
+        at = self._met[1 + light]
         cues = self.cues
-        while at < len(cues) and (cues[at].left <= 0 or (light and cues[at].soft)):
+        while at < len(cues) and (cues[at].left <= 0 or cues[at].odd or (light and cues[at].soft)):
             at += 1
-        self._met[light] = at
+        self._met[1 + light] = at
         if at >= act.cues:
             return ""
         return f"{cues[at].where} (frame {cues[at].frame.number})"
@@ -295,7 +295,13 @@ class Part(Differences):
             self.diverge("stuck", None, f"the connection is not set up: the {who} ends it")
             self.abandon(self.cues, crossed=True)
         elif not self.closed:
-            self.abandon(self.cues)
+            missing = [cue for cue in self.cues if cue.left > 0 and not self.is_moot(cue)]
+            if missing:
+                first, behind = missing[0], len(missing) - 1
+                where = f"{first.where}, and {behind} behind it" if behind else first.where
+                ends = f"the {PEERS[1 - self.side]} ends TCP"
+                self.diverge("missing", first.frame, where, seen=ends)
+            self.abandon(self.cues, crossed=True)
 
     def first_missing(self) -> Cue | None:
         """The first cue that has not come."""
@@ -344,7 +350,7 @@ class Part(Differences):
                 act.about = late
             if act.light and not self.obstacle(act):
                 helped = True
-                for cue in self.cues[self._met[1] : act.cues]:
+                for cue in self.cues[self._met[2] : act.cues]:
                     cue.soft = True
         return helped
 

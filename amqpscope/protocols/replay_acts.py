@@ -65,7 +65,7 @@ class Judge:
 class Cue:
     """Something that the other peer did in the recording."""
 
-    __slots__ = ("about", "frame", "left", "lost", "moot", "soft", "turn", "where")
+    __slots__ = ("about", "frame", "left", "lost", "moot", "odd", "soft", "turn", "where")
 
     def __init__(self, frame: Frame, where: str, turn: int, *, left: int = 1) -> None:
         self.frame = frame
@@ -78,6 +78,8 @@ class Cue:
         """It is given up: it has not come and will not."""
         self.moot = False
         """It is an error that answered a frame of ours which is left out: it may come or not."""
+        self.odd = False
+        """It is not legal: nothing waits for it."""
         self.about: object = None
         """What it answers, as the family keeps it."""
         self.soft = False

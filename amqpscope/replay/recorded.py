@@ -84,6 +84,12 @@ class Recorded:
         return part
 
     @property
+    def is_copy(self) -> bool:
+        """It is what a proxy with faults made of another conversation, for the broker."""
+        marks = self.conversation.connection.marks
+        return marks is not None and marks.copied > 0
+
+    @property
     def playable(self) -> str:
         """Why it cannot be played at all; empty if it can."""
         connection = self.conversation.connection
@@ -119,12 +125,15 @@ class Recording:
         return found
 
     def choose(self, wanted: Iterable[int]) -> list[Recorded]:
-        """The conversations of these numbers, or all, in the order in which they began."""
+        """The conversations of these numbers, or all, in the order in which they began.
+
+        Where a proxy has recorded both of its sides, the client's alone is that of a client.
+        """
         for each in self.conversations.values():
             each.trim()
         numbers = set(wanted)
         return [
             each
             for number, each in sorted(self.conversations.items())
-            if not numbers or number in numbers
+            if number in numbers or not (numbers or each.is_copy)
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -294,7 +295,11 @@ class ServerStage(Stage):
 
 def plain_reason(error: OSError) -> str:
     """Why a socket failed, without the address, which asyncio names once more."""
-    return os.strerror(error.errno).lower() if error.errno else reason_of(error)
+    if isinstance(error, ConnectionError) and not error.errno:
+        return "the peer ends the connection before it is set up"
+    if error.errno and not isinstance(error, socket.gaierror):
+        return os.strerror(error.errno).lower()
+    return reason_of(error)
 
 
 class Finder:

@@ -169,6 +169,8 @@ class Part09(Part):
     def obstacle(self, act: Act) -> str:
         """Why the live peer does not allow an act now; empty: it does; DROP: it never will."""
         about = act.about
+        if self.closes[1] and act.kind != "connection.close-ok" and not self.choices.exact:
+            return DROP
         if isinstance(about, Verdict):
             return self.verdict_obstacle(about)
         if not isinstance(about, Send):

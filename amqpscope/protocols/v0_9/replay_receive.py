@@ -76,13 +76,16 @@ class Receiver:
         part, cue = self.part, self.script.close
         if unit.name == "connection.close":
             part.closes[1] = True
+            unexpected = False
             if cue is None or cue.frame.unit.name != unit.name:
                 if part.shown_to_its_end or part.side == CLIENT:
+                    unexpected = True
                     part.diverge("extra", None, unit.name, part.show(raw))
             elif cue.left > 0:
-                self.comparison.compare(Expected(cue, _unit(cue.frame.unit), None), raw, unit)
+                recorded = Expected(cue, _unit(cue.frame.unit), None)
+                unexpected = self.comparison.compare(recorded, raw, unit)
                 part.meet(cue)
-            part.abandon(part.cues, part.show(raw), crossed=part.closes[0])
+            part.abandon(part.cues, part.show(raw), crossed=part.closes[0] or unexpected)
             if part.closes[0]:
                 part.emit("connection.close-ok")
                 part.over = "fin"

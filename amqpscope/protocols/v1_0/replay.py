@@ -162,7 +162,7 @@ class Part10(Part):
             return "" if self.opens[0] is None else DROP
         if act.kind == "raw":
             return ""
-        if self.closes[0]:
+        if self.closes[0] or (self.closes[1] and act.kind != "close" and not self.choices.exact):
             return DROP
         about = act.about
         if isinstance(about, Piece):

@@ -110,13 +110,14 @@ class Receiver:
 
     def compare(
         self, cue: Cue | None, raw: bytes, expected: dict[str, str], seen: dict[str, str]
-    ) -> None:
-        """Report the fields in which a frame differs from the recorded one."""
+    ) -> bool:
+        """Report the fields in which a frame differs from the recorded one; whether it does."""
         if cue is None:
-            return
+            return False
         fields = self.part.differences(expected, seen)
         if fields:
             self.part.diverge("changed", cue.frame, cue.where, self.part.show(raw), fields)
+        return bool(fields)
 
     # the connection and its sessions
 
@@ -126,12 +127,15 @@ class Receiver:
         part.closes[1] = True
         cue = pending(self.script.cues.get("close"), first=part.closes[0])
         recorded = None if cue is None else getattr(cue.frame.unit, "body", None)
+        unexpected = False
         if cue is not None:
-            self.compare(cue, raw, error_text(recorded), error_text(body))
+            unexpected = self.compare(cue, raw, error_text(recorded), error_text(body))
             part.meet(cue)
-        elif not part.closes[0] and part.frames_end_with_close:
+        elif not part.closes[0] and (part.frames_end_with_close or body.error is not None):
+            unexpected = True
             part.diverge("extra", None, "close", part.show(raw))
-        part.abandon(part.cues, part.show(raw), crossed=part.closes[0])
+        part.abandon([each for each in part.cues if each.odd], part.show(raw))
+        part.abandon(part.cues, part.show(raw), crossed=part.closes[0] or unexpected)
         if part.closes[0]:
             part.over = "fin"
 
@@ -174,10 +178,10 @@ class Receiver:
             recorded = None if cue is None else getattr(cue.frame.unit, "body", None)
             if cue is not None:
                 self.compare(cue, raw, error_text(recorded), error_text(body))
-            own = [each for link in session.links for each in self.cues_of(link)]
-            part.abandon(own, part.show(raw), crossed=live.ended[0])
             if cue is not None or not live.ended[0]:
                 self.meet(cue, raw, "end of a session")
+            own = [each for link in session.links for each in self.cues_of(link)]
+            part.abandon(own, part.show(raw), crossed=live.ended[0] or cue is None)
 
     def cues_of(self, link: Link) -> list[Cue]:
         """All that is expected of the live peer on a link."""
@@ -292,9 +296,9 @@ class Receiver:
                 seen = {"closed": flag(body, "closed"), **error_text(body)}
                 if not live.detached[0]:
                     self.compare(cue, raw, expected, seen)
-            missed = [d.cue for d in link.deliveries if d.cue is not None]
-            part.abandon(missed + link.drains, part.show(raw), crossed=live.detached[0])
             self.meet(cue, raw, f"detach of {link.title}")
+            missed = [d.cue for d in link.deliveries if d.cue is not None] + link.drains
+            part.abandon(missed, part.show(raw), crossed=live.detached[0] or cue is None)
 
     def flow(self, session: LiveSession, body: Flow) -> None:
         """Take windows and credit; answer where an answer is asked for."""

@@ -213,6 +213,7 @@ class Script:
                 self.part.add_act("raw", frame, ())
         else:
             cue = self.part.add_cue(frame, f"{unit.name} that belongs to nothing")
+            cue.odd = True
             self.odd.setdefault(unit.name, deque()).append(cue)
 
     def take_sasl(self, body: Body) -> None:

@@ -37,6 +37,14 @@ if TYPE_CHECKING:
     from amqpscope.protocols.v1_0.replay import Part10
 
 AMQP: Final = 0
+CODES: Final = {
+    0: "ok",
+    1: "auth (user or password is wrong)",
+    2: "sys",
+    3: "sys-perm",
+    4: "sys-temp",
+}
+"""What an outcome says of a login (5.3.3.6)."""
 PLAYED: Final = ("ANONYMOUS", "PLAIN", "EXTERNAL", "MSSBCBS", "XOAUTH2")
 """Mechanisms in which the server has nothing to prove."""
 
@@ -204,7 +212,7 @@ class Setup:
         wanted = 0 if expected is None else expected.code or 0
         code = body.code or 0
         if code != wanted:
-            difference = FieldDifference("code", str(wanted), str(code))
+            difference = FieldDifference("code", CODES.get(wanted, ""), CODES.get(code, str(code)))
             self.part.diverge("changed", None, "sasl-outcome", fields=[difference])
         if code:
             self.part.over = "fin"

@@ -95,3 +95,9 @@ def test_it_is_played_to_somebody_or_for_somebody(arguments):
     result = replay(CAPTURES / "demo.pcapng", *arguments)
     assert result.returncode == 2
     assert "expected one of --to and --listen" in result.stderr
+
+
+def test_an_option_for_tls_without_tls_is_refused():
+    result = replay(CAPTURES / "demo.pcapng", "--to", "amqp://localhost", "--cafile", "ca.pem")
+    assert result.returncode == 2
+    assert "--cafile is for amqps:// and wss://" in result.stderr

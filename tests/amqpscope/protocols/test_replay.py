@@ -6,6 +6,7 @@ from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.replay_differences import Divergence
 from amqpscope.replay.outcome import in_order
+from amqpscope.stream.marks import COPY
 from dissectors.notation import parse
 from kit import ROOT
 from kit.rehearsal import conversations, rehearse
@@ -165,3 +166,37 @@ def test_what_did_not_come_is_reported_in_its_place():
     late, early = Divergence("changed", 9, "", "", ""), Divergence("missing", 4, "", "", "")
     extra = Divergence("extra", 0, "", "", "")
     assert in_order([late, extra, early]) == [early, late, extra]
+
+
+def test_after_the_close_of_the_live_peer_nothing_but_its_answer_is_sent(tmp_path):
+    part = recorded_talk(tmp_path / "talk.pcapng").part(0, Choices())
+    part.start()
+    part.out.clear()
+    forced = 'close error=error(condition=:amqp:connection:forced description="no")'
+    said = [parse(line[2:]) for line in ONE_BY_ONE.splitlines() if line.startswith("< ")][:2]
+    part.receive(b"".join(said) + parse(forced), 0.0)
+    part.proceed(0.0)
+    assert bytes(part.out).endswith(parse("close"))
+    assert b"\xa1\x01q" not in part.out  # the attach
+    assert [(each.kind, each.where) for each in part.divergences] == [("changed", "close")]
+
+
+def test_a_peer_that_ends_tcp_is_one_difference(tmp_path):
+    part = recorded_talk(tmp_path / "talk.pcapng").part(1, Choices())
+    part.receive(client_octets(ONE_BY_ONE), 0.0)
+    part.proceed(0.0)
+    part.lose_peer()
+    (only,) = part.divergences
+    assert (only.frame, only.seen) == (11, "the client ends TCP")
+    assert only.where.endswith(", and 1 behind it")
+
+
+def test_of_a_proxy_with_faults_the_side_of_the_client_is_played(tmp_path):
+    with (tmp_path / "both.pcapng").open("wb") as file:
+        writer = CaptureWriter(file)
+        for port in (50000, 50001):
+            talk = Conversation(writer, ("127.0.0.1", port), ("127.0.0.1", 5672))
+            talk.open(0)
+            writer.comment = COPY if port == 50001 else ""
+            talk.data(0, 1, b"AMQP\0\1\0\0")
+    assert [each.number for each in conversations(tmp_path / "both.pcapng")] == [1]
