@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -14,6 +15,7 @@ from amqpscope.cli.output import (
     UNREADABLE,
     complain,
     make_look,
+    pager_width,
     printing,
     write_text,
 )
@@ -109,7 +111,10 @@ def as_text(found: Diff, form: str, color: str, output: str | None) -> str:
         return "".join(diff_page(found))
     from amqpscope.report.diff_text import DiffText
 
-    return "".join(f"{line}\n" for line in DiffText(make_look(color, output)).lines(found))
+    look = make_look(color, output)
+    if not look.width and not output:
+        look = replace(look, width=pager_width())
+    return "".join(f"{line}\n" for line in DiffText(look).lines(found))
 
 
 def run_diff(names: tuple[str, str], inputs: Inputs, settings: DiffSettings) -> Diff | None:

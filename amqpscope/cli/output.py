@@ -67,6 +67,17 @@ def terminal_width(terminal: bool) -> int:
     return os.get_terminal_size(sys.stdout.fileno()).columns if terminal else 0
 
 
+def pager_width() -> int:
+    """The columns that a pager has, which what we print is piped to; 0 where that is not known."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdigit():
+        return int(said)
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return 0
+
+
 def coloured(wish: str, terminal: bool) -> bool:
     """Whether to use colours."""
     return wish == "always" or (wish == "auto" and terminal and not os.environ.get("NO_COLOR"))

@@ -28,6 +28,7 @@ TITLES: Final = {
     OUTCOME: "another outcome",
     FINDING: "finding",
 }
+COUNTED: Final = {OUTCOME: "other outcome", FINDING: "finding"}
 FEW: Final = 4
 """Other places of a difference that are named."""
 
@@ -101,7 +102,11 @@ def others_line(fold: Fold) -> str:
 def counts_line(diff: Diff) -> str:
     """How many differences there are, by kind."""
     counts = {kind: sum(each.kind == kind for each in diff.differences) for kind in TITLES}
-    parts = [f"{count} {TITLES[kind]}" for kind, count in counts.items() if count]
+    parts = [
+        plural(count, COUNTED[kind]) if kind in COUNTED else f"{count} {TITLES[kind]}"
+        for kind, count in counts.items()
+        if count
+    ]
     return f"{plural(len(diff.differences), 'difference')}: {', '.join(parts)}"
 
 

@@ -34,7 +34,13 @@ def test_a_difference_exits_with_1_and_begins_with_where_they_part(amqpscope, ro
     done = amqpscope("diff", root / PROTON, shorter)
     assert done.returncode == 1
     assert "They part at frame 18 of A: transfer is only in A" in done.stdout
-    assert "  18 client transfer" in done.stdout
+    assert " 18 client transfer" in done.stdout
+
+
+def test_what_goes_to_a_pager_fits_it_too(amqpscope, root, shorter, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    done = amqpscope("diff", root / PROTON, shorter)
+    assert max(map(len, done.stdout.splitlines())) <= 60
 
 
 @pytest.mark.parametrize("name", ["nothing.pcap", f"{PROTON}#7"])
