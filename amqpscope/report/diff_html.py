@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
+from itertools import groupby
 from typing import Final
 
 import amqpscope
-from amqpscope.insight.diff.differences import CHANGED, FINDING, OUTCOME, Diff, Fold, Side, fold
+from amqpscope.insight.diff.differences import (
+    CHANGED,
+    FINDING,
+    OUTCOME,
+    Diff,
+    Difference,
+    Fold,
+    Side,
+    fold,
+)
 from amqpscope.report.broker_html import POLICY, STYLE
 from amqpscope.report.diff_words import (
     TITLES,
     counts_line,
     frame_title,
     latency_line,
+    of_frames,
     opening_lines,
     others_line,
     parting_line,
     value_text,
 )
+from amqpscope.stream.types import PEERS
 
 TABLE_STYLE: Final = (
     "table{border-collapse:collapse;width:100%;table-layout:fixed;margin:.5rem 0 1.5rem}"
     "td,th{border:1px solid #8886;padding:.3rem .6rem;text-align:left;vertical-align:top;"
     "font:13px/1.5 ui-monospace,monospace;overflow-wrap:anywhere}"
     "h2{font-size:1rem;margin:0}.a{border-left:4px solid #c33}.b{border-left:4px solid #393}"
-    "b{font-weight:600}"
+    "b{font-weight:600}th{background:#8881;border-bottom:0;font-weight:400}"
 )
 
 
@@ -47,8 +59,8 @@ def diff_page(diff: Diff) -> Iterator[str]:
         if before:
             yield f"<p>The last frames before:</p>\n<pre>{escape(before)}</pre>\n"
         yield f"<p>{escape(counts_line(diff))}</p>\n"
-        for each in fold(diff.differences):
-            yield from _difference(each)
+        for _, group in groupby(fold(diff.differences), of_frames):
+            yield from _frames(list(group))
     notes = [*map(latency_line, diff.latencies), *diff.notes]
     if notes:
         items = "".join(f"<li>{escape(note)}</li>\n" for note in notes)
@@ -56,21 +68,49 @@ def diff_page(diff: Diff) -> Iterator[str]:
     yield "</main>\n</body>\n</html>\n"
 
 
-def _difference(found: Fold) -> Iterator[str]:
-    first = found.first
-    yield f"<section>\n<h2>{escape(first.path)}: {TITLES[first.kind]}</h2>\n<table>\n<tr>"
-    valued = first.kind in (CHANGED, OUTCOME, FINDING)
-    for name, side in (("a", first.a), ("b", first.b)):
-        yield f'<td class="{name}">{_side(side, valued=valued)}</td>'
-    yield "</tr>\n</table>\n"
-    others = others_line(found)
-    if others:
-        yield f"<p>{escape(others)}</p>\n"
+def _frames(group: list[Fold]) -> Iterator[str]:
+    """Two frames that belong together, or one that has no like, and how they differ."""
+    first = group[0].first
+    yield f"<section>\n<h2>{escape(_title(first))}</h2>\n<table>\n"
+    yield _row(first, _finding if first.kind == FINDING else _side)
+    for each in group:
+        found = each.first
+        if found.kind in (CHANGED, OUTCOME):
+            kind = "" if found.kind == CHANGED else f" ({TITLES[OUTCOME]})"
+            where = "".join(f"<br>\n{escape(line)}" for line in (others_line(each),) if line)
+            path = f"<b>{escape(found.path)}</b>{kind}{where}"
+            yield f'<tr><th colspan="2">{path}</th></tr>\n{_row(found, _value)}'
+    yield "</table>\n"
+    if first.kind not in (CHANGED, OUTCOME) and others_line(group[0]):
+        yield f"<p>{escape(others_line(group[0]))}</p>\n"
     yield "</section>\n"
 
 
-def _side(side: Side | None, *, valued: bool) -> str:
+def _title(first: Difference) -> str:
+    """What a section is about: a frame that both have, or what only one has."""
+    if first.kind in (CHANGED, OUTCOME) and first.a is not None:
+        return f"{PEERS[first.a.sender]} {first.a.name}"
+    return f"{first.path}: {TITLES[first.kind]}"
+
+
+def _row(found: Difference, cell: Callable[[Side | None], str]) -> str:
+    sides = (("a", found.a), ("b", found.b))
+    cells = "".join(f'<td class="{name}">{cell(side)}</td>' for name, side in sides)
+    return f"<tr>{cells}</tr>\n"
+
+
+def _side(side: Side | None) -> str:
     if side is None:
         return "(no such frame)"
-    value = f"<br>\n<b>{escape(value_text(side.value))}</b>" if valued else ""
-    return f"{escape(frame_title(side))}{value}<br>\n{escape(side.text)}"
+    return f"{escape(frame_title(side))}<br>\n{escape(side.text)}"
+
+
+def _finding(side: Side | None) -> str:
+    if side is None:
+        return "(not found)"
+    severity = escape(value_text(side.value))
+    return f"{escape(frame_title(side))}<br>\n<b>{severity}</b><br>\n{escape(side.text)}"
+
+
+def _value(side: Side | None) -> str:
+    return "" if side is None else escape(value_text(side.value))

@@ -12,6 +12,7 @@ from amqpscope.report.diff_words import (
     counts_line,
     frame_title,
     latency_line,
+    of_frames,
     opening_lines,
     others_line,
     parting_line,
@@ -48,7 +49,7 @@ class DiffText:
         for side in diff.context:
             yield self.cut(f"    {frame_title(side)}  {side.text}")
         yield ""
-        for _, group in groupby(fold(diff.differences), frames):
+        for _, group in groupby(fold(diff.differences), of_frames):
             yield from self.frames(list(group))
         yield ""
         yield self.cut(counts_line(diff))
@@ -116,10 +117,3 @@ def _value(side: Side | None) -> str:
 
 def _text(side: Side | None) -> str:
     return "" if side is None else side.text
-
-
-def frames(found: Fold) -> tuple[object, ...]:
-    """What differences have in common that are of the same two frames."""
-    first = found.first
-    places = [None if one is None else one.frame or -one.connection for one in (first.a, first.b)]
-    return (*places, id(found) if first.kind == FINDING else 0)

@@ -124,3 +124,10 @@ def duration(nanoseconds: int) -> str:
     if nanoseconds < 1_000_000_000:
         return f"{nanoseconds / 1e6:.1f} ms"
     return f"{nanoseconds / 1e9:.2f} s"
+
+
+def of_frames(found: Fold) -> tuple[object, ...]:
+    """What differences have in common that are of the same two frames."""
+    first = found.first
+    places = [None if one is None else one.frame or -one.connection for one in (first.a, first.b)]
+    return (*places, id(found) if first.kind == FINDING else 0)

@@ -15,10 +15,10 @@ from amqpscope.insight.diff.compare import compare
 from amqpscope.insight.diff.differences import CHANGED, FINDING, OUTCOME, Diff, Fold, Scope, fold
 from amqpscope.insight.diff.entries import Recording
 from amqpscope.report.columns import cut
-from amqpscope.report.diff_text import frames
 from amqpscope.report.diff_words import (
     counts_line,
     frame_title,
+    of_frames,
     opening_lines,
     others_line,
     parting_line,
@@ -77,7 +77,7 @@ def diff_lines(diff: Diff, width: int) -> Iterator[Line]:
     if not diff.equal:
         yield line(cut(parting_line(diff.differences[0]), width), "strong")
         yield line("")
-        for _, group in groupby(fold(diff.differences), frames):
+        for _, group in groupby(fold(diff.differences), of_frames):
             yield from _differences(list(group), width)
         yield line(cut(counts_line(diff), width), "dim")
     for note in diff.notes:
