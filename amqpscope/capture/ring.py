@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 SUFFIXES: Final = (".pcap", ".pcapng", ".cap")
-PACKED: Final = ("", ".gz", ".zst", ".xz")
-_PACKED: Final = re.compile(r"\.(?:gz|zst)$", re.IGNORECASE)
+_PACKED: Final = re.compile(r"\.(?:gz|zst|xz)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,42 @@ def natural(path: str) -> list[tuple[int, int, str]]:
     parts = re.split(r"(\d+)", _PACKED.sub("", path))
     key = [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts]
     return [*key, (-1, 0, path)]
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a path below a directory is passed over when its captures are looked for."""
+    return any(part.startswith((".", "_")) for part in path.split("/"))
+
+
+def walk(folder: str) -> Iterator[os.DirEntry[str] | str]:
+    """The files of a directory and below, also links that lead nowhere.
+
+    A link to a directory is followed, unless that is part of what is looked at anyway. A directory
+    that cannot be listed is there by its name.
+    """
+    waiting, roots = [folder.rstrip("/")], [os.path.realpath(folder)]
+    while waiting:
+        base = waiting.pop()
+        try:
+            entries = list(os.scandir(base or "/"))
+        except OSError:
+            yield base
+            continue
+        for entry in entries:
+            if is_hidden(entry.name):
+                continue
+            if not entry.is_dir():
+                if entry.is_file() or entry.is_symlink():
+                    yield entry
+                continue
+            if entry.is_symlink():
+                real = os.path.realpath(entry.path)
+                if any(f"{real}/".startswith(f"{each}/") for each in roots):
+                    continue
+                if any(each.startswith(f"{real}/") for each in roots):
+                    continue
+                roots.append(real)
+            waiting.append(entry.path)
 
 
 def ring_in(folder: str) -> Ring | None:

@@ -190,6 +190,11 @@ class Lint:
         found = captures_in(path)
         if not found:
             self.inputs.fail(f"{path}: no captures in this directory")
+        if len(found) > 1 and not self.options.together:
+            complain(
+                f"{path}: {len(found):,} captures, each by itself; --ring takes those of a"
+                " directory for one that was rotated"
+            )
         return found
 
     def run(self, sources: list[Input]) -> int:

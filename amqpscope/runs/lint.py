@@ -6,6 +6,7 @@ The result of a capture does not depend on how many are checked side by side.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from amqpscope.analysis import FaultySteps, Share, Step
-from amqpscope.capture.ring import PACKED, SUFFIXES, Readable
+from amqpscope.capture.ring import Readable, is_capture, walk
 from amqpscope.capture.source import STDIN, CaptureError
 from amqpscope.check.result import CaptureResult, Excerpt
 from amqpscope.check.selection import Selection
@@ -46,9 +47,11 @@ class CheckSettings:
 
 def captures_in(folder: str) -> list[str]:
     """The captures in a directory and below, by their names."""
-    endings = tuple(suffix + packed for suffix in SUFFIXES for packed in PACKED)
-    found = (path for path in Path(folder).rglob("*") if path.name.lower().endswith(endings))
-    return sorted(str(path) for path in found if path.is_file())
+    return sorted(
+        os.path.normpath(entry.path)
+        for entry in walk(folder)
+        if isinstance(entry, os.DirEntry) and is_capture(entry.name) and entry.is_file()
+    )
 
 
 def check_all(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from errno import ENOENT
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.capture.ring import is_hidden
 from amqpscope.spark.files import locate
 from amqpscope.spark.plan import File
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileInfo
 
 WILD: Final = re.compile(r"[*?\[\]{}\\]")
-HIDDEN: Final = (".", "_")
 
 
 def walk(path: str) -> list[File]:
@@ -76,13 +76,8 @@ def below(base: str) -> Iterator[File]:
     system, place = locate(base)
     for info in system.get_file_info(fs.FileSelector(place, recursive=True)):
         name = info.path.removeprefix(place)
-        if info.type == fs.FileType.File and not hidden(name):
+        if info.type == fs.FileType.File and not is_hidden(name):
             yield file_at(base + name, info)
-
-
-def hidden(name: str) -> bool:
-    """Whether Spark would pass over a path."""
-    return any(part.startswith(HIDDEN) for part in name.split("/"))
 
 
 def file_at(path: str, info: FileInfo) -> File:

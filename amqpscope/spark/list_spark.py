@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from amqpscope.capture.ring import is_capture, natural
+from amqpscope.capture.ring import walk as entries_below
 from amqpscope.spark.files import (
     LONGEST,
     absolute,
@@ -24,7 +25,7 @@ from amqpscope.spark.files import (
     reason_of,
     system_of,
 )
-from amqpscope.spark.list_arrow import WILD, base_of, hidden, walk
+from amqpscope.spark.list_arrow import WILD, base_of, walk
 from amqpscope.spark.listing import SCHEMA, Listing, columns_of, each_once
 from amqpscope.spark.plan import File, Ring, is_folder
 
@@ -106,21 +107,11 @@ def walk_local(folder: str) -> Iterator[File]:
 
     A directory that cannot be listed is there like a file, with a slash behind its name.
     """
-    waiting = [folder.rstrip("/")]
-    while waiting:
-        base = waiting.pop()
-        try:
-            entries = list(os.scandir(base or "/"))
-        except OSError:
-            yield File(f"{base}/", 0, os.stat(base or "/").st_mtime_ns // 1000)
-            continue
-        for entry in entries:
-            if hidden(entry.name):
-                continue
-            if entry.is_dir():
-                waiting.append(entry.path)
-            elif entry.is_file() or entry.is_symlink():
-                yield _file_of(entry)
+    for found in entries_below(folder):
+        if isinstance(found, str):
+            yield File(f"{found}/", 0, os.stat(found or "/").st_mtime_ns // 1000)
+        else:
+            yield _file_of(found)
 
 
 def _file_of(entry: os.DirEntry[str]) -> File:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from amqpscope.capture.ring import natural
 from amqpscope.spark.plan import File, Ring
+from amqpscope.wording import plural
 
 SCHEMA: Final = pa.schema([("path", pa.string()), ("size", pa.int64()), ("changed", pa.int64())])
 CHUNK: Final = 100_000
@@ -27,6 +28,7 @@ class Listing:
         paths = files["path"]
         rings = paths if each else pc.replace_substring_regex(paths, LAST, "", max_replacements=1)
         self.rows = files.append_column("ring", rings).sort_by("ring")
+        self.each = each
         self.named = list(named)
         """Rings that a manifest names."""
 
@@ -34,6 +36,22 @@ class Listing:
     def files(self) -> int:
         """How many files there are."""
         return len(self.rows) + sum(len(ring.files) for ring in self.named)
+
+    def notes(self) -> Iterator[str]:
+        """How the captures of directories were taken, where there are several."""
+        if self.each:
+            if len(self.rows) > 1:
+                yield (
+                    f"{len(self.rows):,} captures, each by itself; --ring directory takes those of"
+                    " a directory for one that was rotated"
+                )
+            return
+        rings = len(pc.unique(self.rows["ring"]))
+        if rings < len(self.rows):
+            yield (
+                f"{len(self.rows):,} captures as {plural(rings, 'ring')}: those of a directory"
+                " are taken for one that was rotated; --ring file takes each by itself"
+            )
 
     def __iter__(self) -> Iterator[Ring]:
         """All rings, each with its files in order."""

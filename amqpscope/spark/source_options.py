@@ -14,7 +14,7 @@ from amqpscope.runs.input import read_keylogs
 from amqpscope.spark.work import Work
 
 FOREVER: Final = 1 << 62
-RINGS: Final = ("directory", "file")
+RINGS: Final = ("file", "directory")
 OPTIONS: Final = {
     "captures": "names of rings, separated by commas, with * and ?",
     "since": "leave out frames before this time (ISO 8601, UTC unless it says otherwise)",
@@ -23,7 +23,7 @@ OPTIONS: Final = {
     "columns": "the columns to make, separated by commas",
     "keylog": "TLS key logs, separated by commas",
     "decodeAs": "PORT=PROTOCOL, separated by commas",
-    "ring": "directory: captures of a directory are one rotated capture; file: each is by itself",
+    "ring": "file: each capture is by itself; directory: those of one are a rotated capture",
 }
 
 
@@ -50,8 +50,9 @@ class SourceOptions:
     def work(self) -> Work:
         """The same for a worker."""
         return Work(
-            keylogs=self.keylogs, decode_as=dict(self.decode_as), frames=True, where=self.where
-        )
+            keylogs=self.keylogs, decode_as=dict(self.decode_as), frames=True, where=self.where,
+            messages=False,
+        )  # fmt: skip
 
 
 def parse_options(given: Mapping[str, str]) -> SourceOptions:

@@ -85,6 +85,21 @@ def test_directories_are_searched_for_captures_by_name(tmp_path):
     assert found == ["a/c.PCAPNG", "a/d.cap.zst", "b.pcap"]
 
 
+def test_a_directory_is_to_lint_what_it_is_to_the_pipeline(tmp_path):
+    names = ("x.pcap12", "x.pcapng.xz", ".hidden/y.pcap", "_staging/z.pcap", "_w.pcap")
+    for name in names:
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "far.cap").touch()
+    (tmp_path / "in" / "linked").symlink_to(elsewhere)
+    (tmp_path / "in" / "up").symlink_to(tmp_path)
+    (tmp_path / "in" / "nowhere.pcap").symlink_to("gone")
+    found = [os.path.relpath(path, tmp_path / "in") for path in captures_in(str(tmp_path / "in"))]
+    assert found == ["linked/far.cap", "x.pcap12", "x.pcapng.xz"]
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_the_result_does_not_depend_on_the_number_of_processes(bad, good, tmp_path, jobs):
     paths = [str(good), str(bad), str(tmp_path / "none.pcap"), str(good), str(bad)]

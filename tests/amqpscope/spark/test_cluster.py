@@ -32,7 +32,7 @@ def rings(root, tmp_path_factory):
 def command(rings, out, master, *more):
     return [
         sys.executable, "-m", "amqpscope", "pipeline", "run", str(rings), "--out", str(out),
-        "--master", master, "--slice", "0.008", "--fail-on", "never",
+        "--ring", "directory", "--master", master, "--slice", "0.008", "--fail-on", "never",
         "--log", str(out.parent / "spark.log"),
         "--conf", f"spark.executor.extraJavaOptions={QUICK}", *more,
     ]  # fmt: skip

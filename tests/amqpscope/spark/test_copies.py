@@ -71,8 +71,8 @@ def rows_in(out, old, new):
 
 def test_tables_are_those_of_the_same_files_read_locally(spark, archive, tmp_path):
     remote, local = tmp_path / "remote", tmp_path / "local"
-    outcome = run_pipeline(spark, [BEGIN], str(remote), size=TINY)
-    run_pipeline(spark, [str(archive)], str(local), size=TINY)
+    outcome = run_pipeline(spark, [BEGIN], str(remote), size=TINY, ring="directory")
+    run_pipeline(spark, [str(archive)], str(local), size=TINY, ring="directory")
     assert rows_in(remote, BEGIN, "") == rows_in(local, str(archive), "")
     assert {path for path, _ in outcome.quarantined} == {
         f"{BEGIN}/packed/b.pcap", f"{BEGIN}/packed/c.pcap",
@@ -81,13 +81,18 @@ def test_tables_are_those_of_the_same_files_read_locally(spark, archive, tmp_pat
     assert note.startswith("viewfs://lab: workers cannot open it (")
     assert list((remote / "_staging").iterdir()) == []
     assert all(name.startswith(f"{BEGIN}/") for name in Directory(str(remote)).read().rings)
-    assert run_pipeline(spark, [f"{BEGIN}/", BEGIN], str(remote), size=TINY).files == 0
+    assert (
+        run_pipeline(spark, [f"{BEGIN}/", BEGIN], str(remote), size=TINY, ring="directory").files
+        == 0
+    )
 
 
 def test_a_file_above_the_limit_is_quarantined_with_what_to_do(spark, archive, tmp_path):
     sizes = {path.name: path.stat().st_size for path in (archive / "rotated").iterdir()}
     limit = sorted(sizes.values())[-2]
-    outcome = run_pipeline(spark, [f"{BEGIN}/rotated"], str(tmp_path / "out"), limit=limit)
+    outcome = run_pipeline(
+        spark, [f"{BEGIN}/rotated"], str(tmp_path / "out"), limit=limit, ring="directory"
+    )
     ((path, reason),) = outcome.quarantined
     assert sizes[path.rpartition("/")[2]] > limit
     assert "too large to be read by Spark" in reason

@@ -100,7 +100,7 @@ def rotated(spark, root, tmp_path_factory):
     work = Work(keylogs=(keys.read_bytes(),), arguments=("--keylog", str(keys)))
     inputs = [*(str(base / name) for name, _, _ in RINGS[:4]), f"{base}/partly/*.pcap*",
               str(manifest)]  # fmt: skip
-    run_pipeline(spark, inputs, str(base / "tables"), work=work, size=8000)
+    run_pipeline(spark, inputs, str(base / "tables"), work=work, size=8000, ring="directory")
     return make_report(str(base / "tables"), 12)
 
 

@@ -7,7 +7,7 @@ from amqpscope.spark.source_options import FOREVER, OPTIONS, parse_options
 
 def test_without_options_all_is_read():
     options = parse_options({"path": "x"})
-    assert (options.since, options.until, options.each) == (0, FOREVER, False)
+    assert (options.since, options.until, options.each) == (0, FOREVER, True)
     assert options.wants("any/ring")
 
 
@@ -31,7 +31,7 @@ def test_key_logs_are_read_where_the_query_is_made(tmp_path):
     ("given", "words"),
     [
         ({"keylogs": "x"}, ["'keylogs' is no option", *OPTIONS]),
-        ({"ring": "both"}, ["ring='both'", "directory or file"]),
+        ({"ring": "both"}, ["ring='both'", "file or directory"]),
         ({"since": "yesterday"}, ["since='yesterday' is no time", "2026-11-18T12:00:00Z"]),
         ({"filter": "transfer &&"}, ["transfer &&", "^"]),
         ({"decodeAs": "5673"}, ["'5673'", "PORT=PROTOCOL"]),
