@@ -44,12 +44,13 @@ def run_pipeline(
     out: str,
     *,
     work: Work | None = None,
-    ring: str = "directory",
+    ring: str = "file",
     size: int = 0,
     limit: int = 0,
     told: Callable[[str, int], None] = lambda what, tasks: None,
 ) -> Outcome:
     """Turn captures into tables; those that are done already are left out."""
+    from amqpscope.spark.contents import Recogniser
     from amqpscope.spark.copies import LIMIT
     from amqpscope.spark.directory import Directory
     from amqpscope.spark.job import Job
@@ -66,11 +67,17 @@ def run_pipeline(
         told("listing", 0)
         listing = list_rings(spark, tuple(inputs), each=ring == "file")
         outcome, begun = Outcome(state.run), state.run + 1
+        recogniser = Recogniser(state.rings.rows)
         for rings in waves(state.todo(listing, terms_of(work))):
             job = Job(spark, directory, state, work, size or SLICE, told, limit or LIMIT)
             job.begun = begun
-            outcome.add(job.run(rings))
-            state = state.after(job.run_number, job.versions)
+            left = job.without_copies(rings, recogniser)
+            if left:
+                outcome.add(job.run(left))
+                state = state.after(job.run_number, job.versions)
+            else:
+                directory.discard(state, job.run_number)
+        outcome.notes += [*listing.notes(), *recogniser.notes()]
         outcome.skipped = listing.files - outcome.files
         return outcome
     finally:

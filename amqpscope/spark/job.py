@@ -20,12 +20,14 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from amqpscope.spark import stages
+from amqpscope.spark.contents import Contents, Recogniser, compare, contents_of, look_at
 from amqpscope.spark.copies import LIMIT, Copies
 from amqpscope.spark.delta import Change, files_of
 from amqpscope.spark.directory import COPIES, Directory, with_rings
@@ -89,6 +91,8 @@ class Job:
         """Those that the run has made."""
         self.outcome = Outcome(self.run_number)
         self.terms = terms_of(work)
+        self.contents: Contents = {}
+        """Digests of files, by which copies of them are recognised later."""
 
     def run(self, rings: list[Ring]) -> Outcome:
         """Process rings; nothing is visible before all of it is."""
@@ -106,6 +110,21 @@ class Job:
                 raise ManifestError(broken) from error
             raise
         return self.outcome
+
+    def without_copies(self, rings: list[Ring], recogniser: Recogniser) -> list[Ring]:
+        """Rings without captures that tables have already by another name."""
+        files = [file for ring in rings for file in ring.files]
+        self.told("looking for copies", 0)
+        staging = self._target().staging
+        self.contents = look_at(self.spark, staging, files)
+        compared = partial(compare, self.spark, staging)
+        left = list(recogniser.without_copies(rings, self.contents, compared))
+        return [ring for ring in left if not self._is_done(ring)]
+
+    def _is_done(self, ring: Ring) -> bool:
+        """Whether a ring without its copies is as it was."""
+        done = self.state.rings.get(ring.name)
+        return done is not None and done.files == ring.files and not done.terms.differs(self.terms)
 
     def _reasons(self) -> Iterator[str]:
         """Why captures that have not changed are processed again."""
@@ -135,7 +154,7 @@ class Job:
             done[ring.name] = Done(
                 files, self.run_number, list(self.work.arguments),
                 replace(self.terms, locked=locked), self.state.first_runs(ring, self.run_number),
-                begun=self.begun,
+                begun=self.begun, contents=contents_of(files, self.contents),
             )  # fmt: skip
         self.told("committing", 0)
         self.versions = self.directory.commit(self.run_number, changes, done, again=self._again())

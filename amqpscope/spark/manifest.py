@@ -37,6 +37,7 @@ SCHEMA: Final = pa.schema(
         ("frames", pa.bool_()),
         ("locked", pa.bool_()),
         ("stamp", pa.string()),  # of the build that follows the ring
+        ("content", pa.string()),  # a digest, by which a copy is recognised
     ]
 )
 TERMS: Final = ("version", "rules", "ports", "keys", "frames", "locked")
@@ -59,6 +60,8 @@ class Done:
     """For each file the run that was the first to read it."""
     stamp: str | None = None
     begun: int = 0
+    contents: list[str | None] = field(default_factory=list)
+    """For each file a digest of what is in it."""
 
     def rows(self, ring: str, place: int = 0) -> Iterator[dict[str, Any]]:
         """Rows of the table, the first of them for this place in the ring."""
@@ -69,6 +72,7 @@ class Done:
                 "begun": self.begun or self.run,
                 "first_run": self.first_runs[at] if self.first_runs else self.run,
                 "arguments": self.arguments, "stamp": self.stamp, **terms,
+                "content": self.contents[at] if self.contents else None,
             }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def ring_of(rings, path):
 @pytest.fixture(scope="module")
 def tables(spark, rings, tmp_path_factory):
     out = tmp_path_factory.mktemp("out") / "tables"
-    outcome = run_pipeline(spark, [str(rings)], str(out), size=TINY)
+    outcome = run_pipeline(spark, [str(rings)], str(out), size=TINY, ring="directory")
     assert outcome.frames > 4000
     return out
 
@@ -123,7 +123,7 @@ def test_each_finding_names_a_packet_in_a_file(tables):
 
 def test_running_again_doubles_nothing(spark, tables, rings):
     before = tables_of(tables)
-    outcome = run_pipeline(spark, [str(rings)], str(tables), size=TINY)
+    outcome = run_pipeline(spark, [str(rings)], str(tables), size=TINY, ring="directory")
     assert (outcome.files, outcome.frames) == (0, 0)
     assert tables_of(tables) == before
 
@@ -138,10 +138,12 @@ def test_a_ring_that_grew_is_done_anew_and_others_stay(spark, captures, tmp_path
     late.mkdir()
     for file in files[-2:]:
         shutil.move(file, late)
-    run_pipeline(spark, [str(rings)], str(out), size=TINY)
+    run_pipeline(spark, [str(rings)], str(out), size=TINY, ring="directory")
     for file in late.iterdir():
         shutil.move(file, rings / "all")
-    assert run_pipeline(spark, [str(rings)], str(out), size=TINY).files == len(files)
+    assert run_pipeline(spark, [str(rings)], str(out), size=TINY, ring="directory").files == len(
+        files
+    )
     found = tables_of(out)
     wrong = differences(found, str(rings / "all"), long)
     assert wrong + differences(found, str(rings / "other"), captures[0]) == []
@@ -152,7 +154,7 @@ def test_a_ring_that_grew_is_done_anew_and_others_stay(spark, captures, tmp_path
 
 def test_captures_are_read_again_when_what_is_asked_of_them_changes(spark, captures, tmp_path):
     out = tmp_path / "out"
-    run = partial(run_pipeline, spark, [str(captures[0])], str(out))
+    run = partial(run_pipeline, spark, [str(captures[0])], str(out), ring="directory")
     assert run().files == 1
     again = run(work=Work(frames=True))
     assert (again.files, again.notes) == (1, ["1 capture read again: frames are wanted too"])
@@ -182,7 +184,7 @@ def test_a_run_that_died_leaves_nothing_and_the_next_one_tidies_up(spark, captur
     left = out / "findings" / "day=2026-01-01" / "run-000001-0.parquet"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half a file")
-    run_pipeline(spark, [str(captures[0])], str(out))
+    run_pipeline(spark, [str(captures[0])], str(out), ring="directory")
     assert list((out / "_staging").iterdir()) == []
     assert not left.exists()
     assert differences(tables_of(out), str(captures[0].parent), captures[0]) == []
@@ -190,6 +192,6 @@ def test_a_run_that_died_leaves_nothing_and_the_next_one_tidies_up(spark, captur
 
 def test_which_files_are_done_is_known(spark, captures, tmp_path):
     out = tmp_path / "out"
-    run_pipeline(spark, [str(captures[0])], str(out))
+    run_pipeline(spark, [str(captures[0])], str(out), ring="directory")
     (ring,) = Directory(str(out)).read().rings.values()
     assert ring.files[0].path == str(captures[0])

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import struct
 
 import pytest
 
@@ -54,8 +55,9 @@ def odd(root, tmp_path, monkeypatch):
     """A directory in which we are, with names that mean something elsewhere."""
     folder = tmp_path / "odd [x] ü"
     folder.mkdir()
-    for name in ODD:
-        shutil.copy(root / "captures" / "demo.pcapng", folder / name)
+    for number, name in enumerate(ODD):
+        custom = struct.pack("<IIIII", 0x40000BAD, 20, 0, number, 20)
+        (folder / name).write_bytes((root / "captures" / "demo.pcapng").read_bytes() + custom)
     monkeypatch.chdir(folder)
     return folder
 
@@ -112,7 +114,7 @@ def test_a_manifest_names_rings_and_packed_files_are_read(spark, archive, tmp_pa
     rings = {"plain": [f"{folder}/a.*"], "packed": [f"file://{folder}/b.pcapng.gz"],
              "spaced": [f"{folder}/c*"]}  # fmt: skip
     manifest.write_text(json.dumps(rings))
-    outcome = run_pipeline(spark, [str(manifest)], str(tmp_path / "out"))
+    outcome = run_pipeline(spark, [str(manifest)], str(tmp_path / "out"), ring="directory")
     assert (outcome.files, outcome.connections, outcome.frames) == (3, 3, 75)
     assert outcome.quarantined == []
     assert sorted(Directory(str(tmp_path / "out")).read().rings) == ["packed", "plain", "spaced"]

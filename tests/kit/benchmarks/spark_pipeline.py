@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -39,12 +40,14 @@ from kit.benchmarks.traffic import (
 FILE = 8_000_000
 """Octets of one file."""
 DIFFERENT = 8
-"""Files that are made; further ones are copies, each a ring of its own all the same."""
+"""Files that are made; further ones are copies, told apart by a block that says nothing."""
 LARGE = parse(
     f"transfer handle=0 delivery-id={NUMBER}'70 delivery-tag=0xdeadbeef message-format=0"
     f' | data(b"{"x" * 20_000}")'
 )
 CLOSE = parse("close")
+CUSTOM = 0x40000BAD
+"""A block of pcapng that readers pass over."""
 START = 1_700_000_000_000_000_000
 
 
@@ -59,6 +62,8 @@ def write_files(folder, megabytes, template):
                 write_connection(file, 40000 + number, FILE, template)
         else:
             shutil.copy(folder / f"{number % DIFFERENT:05}" / "a.pcapng", path)
+            with path.open("ab") as file:
+                file.write(struct.pack("<IIIII", CUSTOM, 20, 0, number, 20))
 
 
 def write_connection(file, port, octets, template):
@@ -188,7 +193,7 @@ def serve(master):
         spark = start(Where(master=master, log=f"{folder}/log"))
         for number, line in enumerate(sys.stdin):
             begun = time.perf_counter()
-            run_pipeline(spark, [line.strip()], f"{folder}/{number}")
+            run_pipeline(spark, [line.strip()], f"{folder}/{number}", ring="directory")
             print(time.perf_counter() - begun, flush=True)
             shutil.rmtree(f"{folder}/{number}")
         spark.stop()
