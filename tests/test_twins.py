@@ -128,7 +128,7 @@ ELSEWHERE = (
     ("amqpscope/runs", "ddmin", "amqpscope/runs/test_minimise.py"),
     # What workers do is tested without Spark, and the whole with it.
     ("amqpscope/spark", "__init__ outcome stages", "amqpscope/spark/test_job.py"),
-    ("amqpscope/spark", "stream_numbering", "amqpscope/spark/test_follow.py"),
+    ("amqpscope/spark", "stream_numbering stream_rows", "amqpscope/spark/test_follow.py"),
     ("amqpscope/spark", "delta", "amqpscope/spark/test_directory.py"),
     ("amqpscope/spark", "cells deliveries gather", "amqpscope/spark/test_tables.py"),
     ("amqpscope/spark", "messages minutes", "amqpscope/spark/test_tables.py"),

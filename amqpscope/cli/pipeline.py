@@ -77,11 +77,12 @@ for _command in (sql, compare, compact, vacuum):
 )
 @click.option(
     "--ring",
-    type=click.Choice(("directory", "file")),
-    default="directory",
+    type=click.Choice(("file", "directory")),
+    default="file",
     show_default=True,
-    help="What belongs together: the captures of a directory are one capture that was "
-    "rotated, or each file stands alone.",
+    help="What belongs together: each file stands alone, as with lint, or the captures of a "
+    "directory are one capture that was rotated, as with lint --ring. --follow always takes "
+    "directories so.",
 )
 @click.option(
     "--slice",
@@ -137,9 +138,10 @@ def run(inputs: tuple[str, ...], **options: Any) -> None:
     amqpscope pipeline run captures/ --out tables --follow
 
     INPUT is a directory, a file, or a glob, on any file system that Spark reads, and on S3 with
-    what AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL and their like say. The captures of a directory
-    count as one that was rotated, in the order of their names: connections go on from file to
-    file, and frames, packets and connections are numbered through.
+    what AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL and their like say. Each capture is read by itself.
+    With --ring directory those of a directory count as one that was rotated, in the order of
+    their names: connections go on from file to file, and frames, packets and connections are
+    numbered through.
 
     What workers cannot open themselves, Spark reads and copies for the time of the run: files
     of up to --copy-limit, as it holds them in memory.
@@ -258,7 +260,7 @@ class Run:
                 complain(UNFOLLOWED)
             follow(
                 spark, inputs, options["out"], self.work, self.batch,
-                options["idle"], options["patience"],
+                options["idle"], options["patience"], complain,
             )  # fmt: skip
             return self.code(Outcome())
         outcome = batch(

@@ -1,8 +1,10 @@
 """A directory of rotating captures as a stream of segments.
 
-An offset says for each ring how far it is read (files and packets so far), which of the files that
-are still in the directory were read, and which files the batch up to it consists of, so that a
-batch that Spark repeats has the same files, whatever has come or gone since.
+An offset says for each ring how many files were read, which of these are still in the directory,
+and which files the batch up to it consists of, with their sizes, so that a batch that Spark
+repeats has the same files, whatever has come or gone since. The driver looks at names only: files
+are opened once, by the task that reads those of a ring in this batch, one after the other. How many
+packets came before them it knows from what the batch before has left (`stream_numbering`).
 
 A file is taken when it is complete: when a later one is there, or when it has not changed for a
 while. One whose name comes before a file that was read is too late for its place: it is not read,
@@ -24,7 +26,9 @@ from amqpscope.capture.ring import is_capture, natural
 from amqpscope.spark.files import locate
 from amqpscope.spark.plan import File, Piece, Share
 from amqpscope.spark.records import Part
+from amqpscope.spark.replay import canonical
 from amqpscope.spark.stages import segment_batch
+from amqpscope.spark.stream_numbering import folder_of, progress_of
 from amqpscope.spark.worker import FileNumbers, Scan, Stream
 
 if TYPE_CHECKING:
@@ -35,6 +39,8 @@ NAME: Final = "amqpscope-arrivals"
 SCHEMA: Final = "ring string, connection binary, packet bigint, data binary"
 BATCH: Final = 64 << 20
 """Octets of captures in one batch, if they are in several files."""
+AGAIN: Final = -1
+"""The packet of rows whose segments were read before."""
 FILE: Final = b""
 """The connection of the row that tells of a file; `data` has a Scan."""
 
@@ -48,7 +54,6 @@ class Taken(NamedTuple):
     path: str
     size: int
     changed: int
-    packets: int
     late: bool
 
 
@@ -56,7 +61,6 @@ class Progress(NamedTuple):
     """How far a ring is read, as an offset holds it."""
 
     files: int = 0
-    packets: int = 0
     known: tuple[str, ...] = ()
     """Files that were read and are still there, and the last of those that were read."""
     batch: tuple[Taken, ...] = ()
@@ -64,24 +68,55 @@ class Progress(NamedTuple):
 
 
 class Arrival(InputPartition):
-    """One file to read."""
+    """The files of a ring in a batch."""
 
-    def __init__(self, ring: str, ordinal: int, taken: Taken, base: int) -> None:
+    def __init__(self, ring: str, ordinal: int, taken: tuple[Taken, ...]) -> None:
         super().__init__((ring, ordinal))
         self.ring = ring
         self.ordinal = ordinal
-        self.file = File(taken.path, taken.size, taken.changed)
-        self.base = base
-        self.late = taken.late
+        """Of the first file."""
+        self.taken = taken
 
-    def share(self) -> Share:
-        """The file as a share of its ring."""
-        piece = Piece(self.ordinal, Part(self.file.path), self.file.size)
-        return Share(self.ring, 0, [piece], self.base)
+    def share(self, base: int) -> Share:
+        """Those files that are to be read, as a share of the ring."""
+        pieces = [
+            Piece(ordinal, Part(taken.path), taken.size)
+            for ordinal, taken in enumerate(self.taken, self.ordinal)
+            if not taken.late
+        ]
+        return Share(self.ring, 0, pieces, base)
+
+
+class Again(InputPartition):
+    """Files of a ring that were read before, for connections whose states are made anew."""
+
+    def __init__(
+        self, ring: str, files: list[tuple[int, str, int]], base: int, names: list[str]
+    ) -> None:
+        super().__init__((ring, AGAIN))
+        self.names = frozenset(bytes.fromhex(name) for name in names)
+        pieces = [Piece(ordinal, Part(path), size) for ordinal, path, size in files]
+        self.share = Share(ring, 0, pieces, base)
+
+    def read(self) -> Iterator[pa.RecordBatch]:
+        """The segments of these connections, marked."""
+        import pyarrow as pa
+
+        for batch in Stream(self.share):
+            own = [segment for segment in batch if canonical(segment.key) in self.names]
+            if own:
+                rows = row_batch(self.share.ring, segment_batch(0, own))
+                marks = pa.array([AGAIN] * rows.num_rows, pa.int64())
+                yield rows.set_column(2, "packet", marks)
 
 
 class Arrivals(DataSource):
-    """The data source; options: `rings`, a JSON list of directories, and `patience` in seconds."""
+    """The data source.
+
+    Options: `rings`, a JSON list of directories; `out`, the directory of tables; `patience` in
+    seconds; `limit`, the octets of a batch; where a stream goes on without its states (`rebuild`),
+    `begin`, how far its rings were read, and `again`, what is to be read again.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -104,14 +139,19 @@ class ArrivalsReader(DataSourceStreamReader):
         self.rings: list[str] = json.loads(options["rings"])
         self.patience = float(options["patience"])
         self.limit = int(options["limit"])
+        self.out = options["out"]
+        self.begin = options.get("begin") or "{}"
+        self.again: dict[str, dict[str, Any]] = json.loads(options.get("again") or "{}")
 
     def initialOffset(self) -> dict[str, Any]:
-        """Nothing is read yet."""
-        return {"rings": "{}"}
+        """What is read when the stream begins: nothing, unless another one went before."""
+        return {"rings": self.begin}
 
     def latestOffset(self, start: dict[str, Any], limit: object) -> dict[str, Any]:
         """What is complete by now, up to a batch."""
-        before = progress_of(start)
+        if self.again and "again" not in start:
+            return {**start, "again": "read"}
+        before = read_offset(start)
         after, left = {}, self.limit
         for ring in self.rings:
             known = before.get(ring, Progress())
@@ -120,38 +160,41 @@ class ArrivalsReader(DataSourceStreamReader):
             after[ring] = advance(ring, known, batch) if batch else known
         if all(after[ring] == before.get(ring, Progress()) for ring in self.rings):
             return start
-        return {"rings": json.dumps(after)}
+        return {**start, "rings": json.dumps(after)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """A task for each file."""
-        before, after = progress_of(start), progress_of(end)
+        """A task for each ring that has new files."""
+        if "again" in end and "again" not in start:
+            return [
+                Again(ring, each["files"], each["base"], each["names"])
+                for ring, each in self.again.items()
+            ]
+        before, after = read_offset(start), read_offset(end)
         found: list[InputPartition] = []
         for ring, reached in after.items():
             known = before.get(ring, Progress())
-            if reached.files == known.files:
-                continue
-            ordinal, base = known.files, known.packets
-            for taken in reached.batch:
-                found.append(Arrival(ring, ordinal, taken, base))
-                ordinal, base = ordinal + 1, base + taken.packets
+            if reached.files > known.files:
+                found.append(Arrival(ring, known.files, reached.batch))
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The segments of a file, and what is to be known of the file."""
-        assert isinstance(partition, Arrival)
-        if partition.late:
-            scan = Scan(partition.ring, partition.ordinal)
-            scan.files = [FileNumbers(partition.ordinal, problem=LATE, unreadable=True)]
-            yield file_batch(partition, scan)
+        """The segments of files, and what is to be known of each file."""
+        if isinstance(partition, Again):
+            yield from partition.read()
             return
-        stream = Stream(partition.share())
+        assert isinstance(partition, Arrival)
+        ring = partition.ring
+        base = progress_of(folder_of(self.out, ring)).packets_before(partition.ordinal)
+        stream = Stream(partition.share(base))
         for batch in stream:
-            yield row_batch(partition.ring, segment_batch(0, batch))
-        scan = Scan(partition.ring, partition.ordinal, stream.packets.count - partition.base)
-        if stream.last is not None:
-            scan.last_packet, scan.last_time = stream.last.packet, stream.last.time
-        scan.files = stream.files
-        yield file_batch(partition, scan)
+            yield row_batch(ring, segment_batch(0, batch))
+        seen = {file.ordinal: file for file in stream.files}
+        for ordinal, taken in enumerate(partition.taken, partition.ordinal):
+            late = FileNumbers(ordinal, problem=LATE, unreadable=True)
+            found = late if taken.late else seen[ordinal]
+            scan = Scan(ring, ordinal, found.packets, files=[found])
+            yield file_batch(ring, File(taken.path, taken.size, taken.changed), base, scan)
+            base += found.packets
 
 
 def listed(ring: str) -> list[File]:
@@ -165,11 +208,11 @@ def listed(ring: str) -> list[File]:
     return sorted(found, key=lambda file: natural(file.path))
 
 
-def progress_of(offset: dict[str, Any]) -> dict[str, Progress]:
+def read_offset(offset: dict[str, Any]) -> dict[str, Progress]:
     """What an offset says of each ring."""
     found = {}
-    for ring, (files, packets, known, batch) in json.loads(offset["rings"]).items():
-        found[ring] = Progress(files, packets, tuple(known), tuple(Taken(*each) for each in batch))
+    for ring, (files, known, batch) in json.loads(offset["rings"]).items():
+        found[ring] = Progress(files, tuple(known), tuple(Taken(*each) for each in batch))
     return found
 
 
@@ -191,7 +234,7 @@ def take(
         if file.size > limit and not first:
             return
         late = newest is not None and natural(file.path) < newest
-        yield Taken(file.path, file.size, file.changed, 0 if late else packets_in(file), late)
+        yield Taken(file.path, file.size, file.changed, late)
         limit, first = limit - file.size, False
 
 
@@ -200,16 +243,7 @@ def advance(ring: str, known: Progress, batch: list[Taken]) -> Progress:
     read = {*known.known, *(each.path for each in batch)}
     last = max(read, key=natural)
     there = tuple(f.path for f in listed(ring) if f.path in read and f.path != last)
-    files, packets = known.files + len(batch), known.packets + sum(each.packets for each in batch)
-    return Progress(files, packets, (*there, last), tuple(batch))
-
-
-def packets_in(file: File) -> int:
-    """How many packets a capture has that can be read."""
-    stream = Stream(Share("", 0, [Piece(0, Part(file.path), file.size)]))
-    for _ in stream:
-        pass
-    return stream.packets.count
+    return Progress(known.files + len(batch), (*there, last), tuple(batch))
 
 
 def row_batch(ring: str, segments: pa.RecordBatch) -> pa.RecordBatch:
@@ -221,15 +255,15 @@ def row_batch(ring: str, segments: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names=segments.schema.names)
 
 
-def file_batch(arrival: Arrival, scan: Scan) -> pa.RecordBatch:
-    """A row that tells of a file."""
+def file_batch(ring: str, file: File, base: int, scan: Scan) -> pa.RecordBatch:
+    """A row that describes a file."""
     import pyarrow as pa
 
-    told = pickle.dumps((arrival.file, arrival.base, scan))
+    told = pickle.dumps((file, base, scan))
     columns: list[tuple[str, Any, pa.DataType]] = [
-        ("ring", arrival.ring, pa.string()),
+        ("ring", ring, pa.string()),
         ("connection", FILE, pa.binary()),
-        ("packet", arrival.base, pa.int64()),
+        ("packet", base, pa.int64()),
         ("data", told, pa.binary()),
     ]
     arrays = [pa.array([value], type=kind) for _, value, kind in columns]

@@ -15,13 +15,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 from pyarrow import fs
 
 from amqpscope.spark.files import local_path, locate
-from amqpscope.spark.stored import Stored
+from amqpscope.spark.stored import PROVISIONAL, Stored, stats_of
 
 APPLICATION: Final = "amqpscope"
 """The application whose transactions are runs."""
@@ -108,8 +109,21 @@ class Table:
         table = self.open()
         if table is None:
             return 0, 0
+        # Rows that a stream replaces must not get into files with others.
+        live = [stored_of(file) for file in files_of(table) if f"-{PROVISIONAL}" in file["path"]]
+        aside = [each._replace(stats=self._stats(each)) for each in live]
+        if aside:
+            self.commit(run, Change(removed=aside))
+            table.update_incremental()
         done = table.optimize.compact(commit_properties=properties(run))
+        if aside:
+            self.commit(run, Change(added=aside))
         return done["numFilesRemoved"], done["numFilesAdded"]
+
+    def _stats(self, file: Stored) -> str:
+        """What Delta wants to know of a file of this table."""
+        system, root = locate(self.place)
+        return stats_of([pq.read_metadata(f"{root}/{file.path}", filesystem=system)])
 
     def vacuum(self, hours: int) -> int:
         """Delete files that no version of so many hours needs; how many."""
@@ -131,6 +145,12 @@ def dataset(table: DeltaTable, place: str, schema: pa.Schema) -> ds.Dataset:
     """The rows of a version, for Arrow, with all the columns that there are now."""
     system, root = locate(place)
     return table.to_pyarrow_dataset(filesystem=fs.SubTreeFileSystem(root, system), schema=schema)
+
+
+def stored_of(file: Mapping[str, Any]) -> Stored:
+    """A file of a version."""
+    day = file.get("partition.day")
+    return Stored(file["path"], file["size_bytes"], None if day is None else str(day))
 
 
 def files_of(table: DeltaTable) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ from amqpscope.spark.delta import (
     Table,
     dataset,
     files_of,
+    stored_of,
 )
 from amqpscope.spark.files import absolute, local_path, locate, reason_of
 from amqpscope.spark.manifest import INPUTS, SCHEMA, Done, ManifestError, Rings, State
@@ -185,6 +186,10 @@ class Directory:
         self.system.create_dir(f"{self.root}/{STAGING}/{run}", recursive=True)
         return self.target(run)
 
+    def abandon(self, run: int) -> None:
+        """Forget a run that has written nothing."""
+        self.system.delete_dir(f"{self.root}/{STAGING}/{run}")
+
     def discard(self, state: State, run: int) -> None:
         """Remove what a run that failed has written."""
         if str(run) in self.names(STAGING):
@@ -295,5 +300,4 @@ def with_rings(files: list[dict[str, Any]], rings: Collection[str]) -> Iterator[
         low, high = file.get("min.ring"), file.get("max.ring")
         at = bisect_left(names, low) if low is not None else 0
         if at < len(names) and (high is None or names[at] <= high):
-            day = file.get("partition.day")
-            yield Stored(file["path"], file["size_bytes"], None if day is None else str(day))
+            yield stored_of(file)

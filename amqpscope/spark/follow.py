@@ -13,36 +13,42 @@ import json
 import pickle
 import signal
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
 from pyarrow import fs
 
 from amqpscope.spark import arrivals, stages
-from amqpscope.spark.delta import Change
+from amqpscope.spark.delta import Change, files_of, stored_of
 from amqpscope.spark.directory import Directory
 from amqpscope.spark.files import absolute, local_path, locate, reason_of
-from amqpscope.spark.gather import ACCEPTED, ORDER
 from amqpscope.spark.list_spark import ListingError, require_known
 from amqpscope.spark.manifest import Done, ManifestError
-from amqpscope.spark.numbering import decoded, table_of, with_day
+from amqpscope.spark.numbering import table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows
 from amqpscope.spark.parts import Writer
-from amqpscope.spark.plan import File
-from amqpscope.spark.schema import TABLES
-from amqpscope.spark.state_codec import Keeper, refusal, refused, rows_of, stamp
-from amqpscope.spark.stream_numbering import Running
+from amqpscope.spark.rebuild import Rebuild
+from amqpscope.spark.state_codec import (
+    Keeper,
+    provisional_rows,
+    refused,
+    rows_of,
+    stamp,
+)
+from amqpscope.spark.stored import PROVISIONAL, Stored
+from amqpscope.spark.stream_numbering import Clock, folder_of, name_of, progress_of
+from amqpscope.spark.stream_rows import SCAN, RingDone, Seen, blocks_of, written_rings
 from amqpscope.spark.terms import terms_of
-from amqpscope.spark.unpickling import loads
-from amqpscope.spark.worker import FileNumbers, Scan
+from amqpscope.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from amqpscope.spark.stored import Target
     from amqpscope.spark.work import Work
 
 IDLE: Final = 3600.0
@@ -55,18 +61,47 @@ EVERY: Final = 2.0
 """Seconds between two looks for new files."""
 LOOK: Final = 0.3
 """Seconds between two looks whether the stream is still alive."""
-STATE: Final = "value binary"
+STATE: Final = "value binary, seen bigint"
+"""A replay, and the time of its last packet."""
+CHECKED: Final = 300.0
+"""Seconds after which it is looked again whether a connection is silent; --idle may be another."""
+SOONEST: Final = 1.0
 OUTPUT: Final = "table string, ring string, rows bigint, data binary"
 PARTITIONS: Final = "spark.sql.shuffle.partitions"
 MANY: Final = "200"
 """What Spark takes when nobody says how many, and each costs a third of a second a batch."""
 COMPACTED: Final = 100
 """Batches after which their small files are put together."""
+LIVE_TABLES: Final = ("connections", "sessions", "links")
+"""Tables with rows of connections that go on."""
 CHECKPOINT: Final = "_checkpoint"
 PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
-def processor(work: Work, idle: float, linger: float) -> Any:
+class Silence:
+    """How long connections have been silent, by the time in their captures.
+
+    A stream that was stopped for long, or reads what was captured long ago, has other clocks. Only
+    when no file of a ring has come for that long, while somebody looked, its capture is over.
+    """
+
+    def __init__(self, out: str, idle: float, started: float) -> None:
+        self.out = out
+        self.idle = idle
+        self.started = started
+        """When the stream began to look, in seconds since 1970."""
+        self.clocks: dict[str, Clock] = {}
+
+    def left(self, ring: str, seen: int, now: float) -> float:
+        """Seconds until a connection is given up, whose last packet was seen at this time."""
+        clock = self.clocks.get(ring)
+        if clock is None:
+            clock = self.clocks[ring] = progress_of(folder_of(self.out, ring)).clock
+        since = now - max(clock.heard / 1e9, self.started)
+        return self.idle - max((clock.newest - seen) / 1e9, since)
+
+
+def processor(work: Work, out: str, idle: float, linger: float, started: float) -> Any:
     """What Spark runs for each connection; a class that is shipped to the workers as it is."""
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -78,6 +113,7 @@ def processor(work: Work, idle: float, linger: float) -> Any:
         def init(self, handle: StatefulProcessorHandle) -> None:
             self.handle = handle
             self.keeper = Keeper(pickle.loads(shipped))
+            self.silence = Silence(out, idle, started)
             self.state = handle.getValueState("replay", STATE)
 
         def handleInputRows(
@@ -86,30 +122,42 @@ def processor(work: Work, idle: float, linger: float) -> Any:
             ring, name = key
             if not name:
                 for row in (row for frame in rows for row in frame.itertuples()):
-                    yield frame_of([("_scan", ring, 1, row.data)])
+                    yield frame_of([(SCAN, ring, 1, row.data)])
                 return
             keeper = self.keeper
             known = self.state.get() if self.state.exists() else None
             replay = keeper.begin(ring) if known is None else keeper.thaw(known[0])
-            found = rows_of(keeper.feed(replay, keeper.segments(rows)), ring)
-            self.state.update((keeper.freeze(replay),))
-            wait = idle if replay.gatherer.persons else linger
-            self.wake(int(timerValues.getCurrentProcessingTimeInMs() + wait * 1000))
-            yield frame_of(found)
+            frames = list(rows)
+            again = any((frame["packet"] == arrivals.AGAIN).any() for frame in frames)
+            segments = keeper.segments(frames)
+            found = rows_of(keeper.feed(replay, segments), ring)
+            seen = max(segment.time for segment in segments)
+            self.state.update((keeper.freeze(replay), seen))
+            live = bool(replay.gatherer.persons)
+            self.wake(timerValues, idle if live else linger)
+            # What comes of segments that were read before is in the tables.
+            yield frame_of([] if again else found + provisional_rows(replay, ring))
 
         def handleExpiredTimer(
             self, key: Any, timerValues: Any, expiredTimerInfo: Any
         ) -> Iterator[pd.DataFrame]:
             known = self.state.get() if self.state.exists() else None
-            if known is not None:
-                replay = self.keeper.thaw(known[0])
-                self.state.clear()
-                yield frame_of(rows_of(replay.finish(), key[0]))
+            if known is None:
+                return
+            replay, ring = self.keeper.thaw(known[0]), key[0]
+            now = timerValues.getCurrentProcessingTimeInMs() / 1000
+            left = self.silence.left(ring, known[1], now) if replay.gatherer.persons else 0
+            if left > 0:
+                self.wake(timerValues, left)
+                return
+            self.state.clear()
+            yield frame_of(rows_of(replay.finish(), ring))
 
-        def wake(self, when: int) -> None:
+        def wake(self, timerValues: Any, seconds: float) -> None:
             for timer in list(self.handle.listTimers()):
                 self.handle.deleteTimer(timer)
-            self.handle.registerTimer(when)
+            wait = max(min(seconds, CHECKED), SOONEST) * 1000
+            self.handle.registerTimer(int(timerValues.getCurrentProcessingTimeInMs() + wait))
 
         def close(self) -> None:
             """Nothing to let go of."""
@@ -156,30 +204,54 @@ class Follow:
         self.limit = arrivals.BATCH
         self.state = self.directory.open()
         self.stamp = stamp().decode()
-        self._require_same(out)
-        self.running = Running(self.directory, self.state.run)
+        self.notes: list[str] = []
+        """What the user should know before the first batch."""
+        self.options: dict[str, str] = {}
         self.places = {ring: self.state.rings.count(ring) for ring in self.state.rings}
         """How many files of each ring are done."""
         self.run = self.state.run
         self.done = -1 if self.state.batch is None else self.state.batch
         """The last batch that is in the tables."""
-
-    def _require_same(self, out: str) -> None:
-        """ManifestError when the tables are not those of a stream that can go on here."""
-        if not self.state.run:
-            return
-        if self.state.batch is None:
+        self.first = 0
+        """The number that batch 0 of the query has in the tables."""
+        if self.state.run and self.state.batch is None:
             raise ManifestError(
                 f"{out}: has tables of a run without --follow; give another directory"
             )
-        stamps = {self.state.rings[ring].stamp or "" for ring in self.state.rings}
-        for written in stamps - {self.stamp}:
-            raise ManifestError(f"{out}: {refusal(written)}")
-        if not self.directory.names(CHECKPOINT):
-            raise ManifestError(
-                f"{out}: {CHECKPOINT} is gone, and with it the state of all connections; follow"
-                " into another directory"
+        self._choose_checkpoint()
+
+    def _choose_checkpoint(self) -> None:
+        """Go on with the states that this build has kept, or make them anew."""
+        build = name_of(self.stamp)
+        known = []
+        for name in self.directory.names(CHECKPOINT):
+            first, _, builder = name.partition("-")
+            if first.isdecimal():
+                known.append((int(first), builder))
+        self.first, builder = max(known, default=(0, ""))
+        begun = not self.first or self.done >= self.first
+        if self.state.run and (builder != build or not begun):
+            self.first = self.done + 1
+            self._rebuild()
+        self.checkpoint = f"{CHECKPOINT}/{self.first}-{build}"
+
+    def _rebuild(self) -> None:
+        """Prepare to go on without the states of connections."""
+        found = Rebuild(self.directory, self.state, self.live())
+        self.options = {"begin": found.begin(), "again": found.again()}
+        words = f"the states of {plural(found.connections, 'connection')} are made anew"
+        if found.lost:
+            words += (
+                f"; {plural(found.lost, 'connection')} cannot go on, as captures of its beginning"
+                " are gone or too large"
             )
+            self.run += 1
+            self.directory.begin(self.run)
+            changes = found.settle(self.run)
+            self.directory.commit(self.run, changes, {}, batch=self.done, places=self.places)
+        self.notes.append(f"another build of amqpscope has followed before: {words}")
+        if self.directory.names(CHECKPOINT):
+            self.directory.system.delete_dir(f"{self.directory.root}/{CHECKPOINT}")
 
     def start(self) -> StreamingQuery:
         """Begin, or go on where the stream stopped."""
@@ -196,103 +268,119 @@ class Follow:
             .option("rings", json.dumps(self.rings))
             .option("patience", str(self.patience))
             .option("limit", str(self.limit))
+            .option("out", self.directory.path)
+            .options(**self.options)
             .load()
         )
         blocks = rows.groupBy("ring", "connection").transformWithStateInPandas(
-            processor(self.work, self.idle, self.linger),
+            processor(self.work, self.directory.path, self.idle, self.linger, time.time()),
             outputStructType=OUTPUT, outputMode="append", timeMode="processingTime",
         )  # fmt: skip
         return (
             blocks.writeStream.foreachBatch(self.batch)
-            .option("checkpointLocation", f"{self.directory.path}/{CHECKPOINT}")
+            .option("checkpointLocation", f"{self.directory.path}/{self.checkpoint}")
             .trigger(processingTime=f"{self.every} seconds")
             .start()
         )
 
     def batch(self, blocks: DataFrame, number: int) -> None:
-        """Commit what a batch gave; nothing if that was done before a crash."""
-        # Also what is not written again has to be evaluated: Spark wants each state to be kept.
-        rows = blocks.collect()
-        if not rows or number <= self.done:
+        """Let tasks write what a batch gave, and commit it; nothing if that was done already."""
+        number += self.first
+        if number <= self.done:
+            # Also what is not written again has to be evaluated: Spark wants each state to be kept.
+            blocks.write.format("noop").mode("append").save()
             return
-        outcome = self.write(rows, number)
-        self.told(outcome)
+        target = self.directory.begin(self.run + 1)
+        tasks = min(stages.parallelism(self.spark), len(self.rings))
+        rows = blocks.repartition(tasks, "ring").sortWithinPartitions("ring", "table")
+        done = stages.told(rows.mapInArrow(written(target, self.live()), stages.DONE))
+        if done:
+            self.told(self.commit(done, number))
+        else:
+            self.directory.abandon(target.run)
 
-    def write(self, rows: list[Any], number: int) -> Outcome:
-        """Number the rows of a batch, write and commit them."""
+    def live(self) -> dict[str, list[tuple[str, Stored]]]:
+        """The files with rows of connections that go on, by the name of their ring."""
+        found: dict[str, list[tuple[str, Stored]]] = defaultdict(list)
+        for table in LIVE_TABLES:
+            opened = self.directory.table(table).open()
+            for file in [] if opened is None else files_of(opened):
+                _, mark, name = file["path"].partition(f"-{PROVISIONAL}")
+                if mark:
+                    found[name.partition("-")[0]].append((table, stored_of(file)))
+        return dict(found)
+
+    def commit(self, rings: list[RingDone], number: int) -> Outcome:
+        """Commit what tasks have written; what came of it."""
         self.run += 1
         outcome = Outcome(self.run)
-        told = [row.data for row in rows if row.table == "_scan"]
-        files = [loads(data, File, Scan, FileNumbers) for data in told]
-        files.sort(key=lambda each: (each[2].ring, each[1]))
         done: dict[str, Done] = {}
-        paths: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        for file, base, scan in files:
-            self.note(done, outcome, file, scan)
-            paths[scan.ring].append((file.path, base))
-        blobs: dict[tuple[str, str], list[bytes]] = defaultdict(list)
-        for row in rows:
-            blobs[row.table, row.ring].append(row.data)
-        target = self.directory.begin(self.run)
-        self.running.next(
-            self.run,
-            {ring: data for (table, ring), data in blobs.items() if table == ORDER},
-            {ring: data for (table, ring), data in blobs.items() if table == ACCEPTED},
-            {scan.ring: base + scan.packets for _, base, scan in files},
-            paths,
-        )
-        tables: dict[str, list[pa.Table]] = defaultdict(list)
-        for (table, ring), data in blobs.items():
-            for block in data if table in TABLES else ():
-                found = self.running.numbered(table, decoded(block), ring)
-                tables[table].append(with_day(found))
-        captures, quarantine = file_rows(
-            [(scan.ring, file, base, scan.files[0], "") for file, base, scan in files], outcome
-        )
+        changes: dict[str, Change] = defaultdict(Change)
+        for ring in rings:
+            for seen in ring.files:
+                self.note(done, outcome, seen)
+            for each in (*ring.written, *ring.provisional):
+                changes[each.table].added.append(each.file)
+            for table, file in ring.replaced:
+                changes[table].removed.append(file)
+            count(outcome, ring)
+        files = [(each.scan.ring, each.file, each.base, each.scan.files[0], "")
+                 for ring in rings for each in ring.files]  # fmt: skip
+        captures, quarantine = file_rows(files, outcome)
+        writer = Writer(self.directory.target(self.run))
         for table, plain in (("captures", captures), ("quarantine", quarantine)):
             if plain:
-                tables[table].append(with_day(table_of(table, plain)))
-        writer, changes = Writer(target), defaultdict[str, Change](Change)
-        for table, parts in tables.items():
-            writer.add(table, pa.concat_tables(parts))
+                writer.add(table, with_day(table_of(table, plain)))
         for each in writer.close():
             changes[each.table].added.append(each.file)
-        count(outcome, tables)
         self.directory.commit(self.run, changes, done, batch=number, places=self.places)
-        for ring, new in done.items():
-            self.places[ring] = self.places.get(ring, 0) + len(new.files)
+        for name, new in done.items():
+            self.places[name] = self.places.get(name, 0) + len(new.files)
         self.done = number
         if not self.run % COMPACTED:
             self.directory.compact(self.run)
         return outcome
 
-    def note(self, done: dict[str, Done], outcome: Outcome, file: File, scan: Scan) -> None:
+    def note(self, done: dict[str, Done], outcome: Outcome, seen: Seen) -> None:
         """A file is done."""
-        if scan.ring not in done:
+        ring = seen.scan.ring
+        if ring not in done:
             arguments = list(self.work.arguments)
-            done[scan.ring] = Done([], self.run, arguments, terms_of(self.work), stamp=self.stamp)
-        done[scan.ring].files.append(file)
+            done[ring] = Done([], self.run, arguments, terms_of(self.work), stamp=self.stamp)
+        done[ring].files.append(seen.file)
         outcome.files += 1
-        outcome.octets += file.size
-        outcome.packets += scan.packets
+        outcome.octets += seen.file.size
+        outcome.packets += seen.scan.packets
 
 
-def count(outcome: Outcome, tables: dict[str, list[pa.Table]]) -> None:
+def written(target: Target, live: dict[str, list[tuple[str, Stored]]]) -> stages.Stage:
+    """Write the rows of rings, which come sorted, and describe what was written."""
+
+    def run(batches: stages.Batches) -> stages.Batches:
+        for done in written_rings(blocks_of(batches), target, live):
+            yield stages.done_batch(done)
+
+    return run
+
+
+def count(outcome: Outcome, ring: RingDone) -> None:
     """Totals for the summary."""
-    for rows in tables.get("connections", []):
-        outcome.connections += rows.num_rows
-        for each in ("client_frames", "server_frames"):
-            outcome.frames += sum(rows[each].to_pylist())
-    for rows in tables.get("findings", []):
-        outcome.findings.update(rows["severity"].to_pylist())
+    for each in ring.written:
+        outcome.frames += each.frames
+        outcome.findings.update(each.severities)
+        if each.table == "connections":
+            outcome.connections += each.rows
 
 
 def follow(
     spark: SparkSession, inputs: tuple[str, ...], out: str, work: Work,
     told: Callable[[Outcome], None], idle: float = IDLE, patience: float = PATIENCE,
+    note: Callable[[str], None] = lambda words: None,
 ) -> None:  # fmt: skip
     """Follow directories until interrupted."""
     stream = Follow(spark, list(inputs), out, work, told)
+    for words in stream.notes:
+        note(words)
     stream.idle, stream.patience = idle, patience
     stopped = threading.Event()
     # An exception inside a call to the JVM would break the connection to it.

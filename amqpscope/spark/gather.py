@@ -44,6 +44,9 @@ ACCEPTED: Final = "_accepted"
 REFERRED: Final = "_referred"
 """Blocks of the numbers of frames that rows speak of."""
 
+LIVE: Final = "~"
+"""Put before the table of rows of connections that go on; it sorts behind all names of tables."""
+
 Row = tuple[Any, ...]
 
 
@@ -87,6 +90,8 @@ class Gatherer:
         self.frames_wanted = frames
         self.where = where
         """Which frames are wanted; None: all."""
+        self.broken: dict[int, list[Finding]] = {}
+        """What frames show by themselves, where more is known of them than that."""
         self.persons: dict[int, Person] = {}
         self.last_person: Person | None = None
         """That of the unit before, which mostly is the next one's too."""
@@ -125,8 +130,11 @@ class Gatherer:
         if step.findings:
             for finding in step.findings:
                 self.finding(finding, step)
-        if self.frames_wanted and (self.where is None or self.where.matches(step)):
-            self.frame(step)
+        if self.frames_wanted:
+            if self.where is None or self.where.matches(step):
+                self.frame(step)
+            else:
+                self.broken.pop(frame.number, None)
 
     def person(self, step: Step) -> Person:
         """What is remembered of the connection of a unit."""
@@ -296,7 +304,7 @@ class Gatherer:
             len(frame.raw) + frame.missing, None if link is None else clean_name(link),
             None if link is None else clean_name(address) or None,
             None if about is None else about.delivery_id,
-            [finding.rule for finding in step.findings],
+            [finding.rule for finding in self.broken.pop(frame.number, step.findings)],
         )  # fmt: skip
         self.add("frames", frame.number, row)
 
@@ -329,7 +337,18 @@ class Gatherer:
             for row in person.minutes.rows(self.ring, numbers, until):
                 self.add("statistics", number, row)
 
-    def connection(self, numbers: ConnectionNumbers, person: Person) -> None:
+    def provisional(self) -> Iterator[Block]:
+        """Rows of connections that go on, as they are now; nothing may be taken after that."""
+        self.rows = {}
+        for person in self.persons.values():
+            for numbers in person.statistics.finish():
+                self.connection(numbers, person, provisional=True)
+        for (table, place), rows in self.rows.items():
+            yield Block(table, place, rows)
+
+    def connection(
+        self, numbers: ConnectionNumbers, person: Person, *, provisional: bool = False
+    ) -> None:
         """Keep a connection with its sessions and links."""
         containers = [cleaned_name(name) for name in numbers.containers]
         tcp, login = person.conversation.connection, person.conversation.talk.login()
@@ -339,13 +358,14 @@ class Gatherer:
             *person.products, *person.versions, cleaned_name(login.host), cleaned_name(login.user),
             *numbers.frames, *numbers.bytes, list(numbers.names.items()),
             person.conversation.gaps, person.first_packet, person.last_packet,
-            self.referred(person.first_frame),
+            self.referred(person.first_frame), provisional,
         )  # fmt: skip
         self.add("connections", numbers.number, row)
         for session in numbers.sessions:
-            self.add("sessions", numbers.number, self.session(session, numbers))
+            own = self.session(session, numbers)
+            self.add("sessions", numbers.number, (*own, provisional))
         for link in numbers.links:
-            self.add("links", numbers.number, self.link(link, numbers))
+            self.add("links", numbers.number, (*self.link(link, numbers), provisional))
 
     def session(self, session: SessionNumbers, numbers: ConnectionNumbers) -> Row:
         """A row of one end of a session."""

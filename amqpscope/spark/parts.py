@@ -51,10 +51,12 @@ class Written(NamedTuple):
 class PartFile:
     """A file of one table and day that is being written."""
 
-    def __init__(self, target: Target, table: str, day: str, schema: pa.Schema) -> None:
+    def __init__(
+        self, target: Target, table: str, day: str, schema: pa.Schema, mark: str = ""
+    ) -> None:
         system, root = locate(target.path)
         self.table, self.day = table, day
-        self.name = f"day={day}/{prefix(target.run)}{uuid4().hex}.parquet"
+        self.name = f"day={day}/{prefix(target.run)}{mark}{uuid4().hex}.parquet"
         path = f"{root}/{table}/{self.name}"
         system.create_dir(path.rpartition("/")[0], recursive=True)
         self.sink = system.open_output_stream(path)
@@ -98,8 +100,9 @@ class PartFile:
 class Writer:
     """The files that one task writes."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, mark: str = "") -> None:
         self.target = target
+        self.mark = mark
         self.files: dict[tuple[str, str], PartFile] = {}
         self.written: list[Written] = []
 
@@ -110,7 +113,7 @@ class Writer:
             if file is None:
                 if len(self.files) >= OPEN:
                     self.close()
-                file = PartFile(self.target, table, day, own.schema)
+                file = PartFile(self.target, table, day, own.schema, self.mark)
                 self.files[table, day] = file
             file.add(own)
 
@@ -193,16 +196,19 @@ def rows_without(
     target: Target, table: str, file: Stored, rings: frozenset[str]
 ) -> pa.Table | None:
     """The rows of a file that are not of these rings, with their day; None: it has no others."""
+    wanted = pa.array(sorted(rings), pa.string())
+    found = rows_in(target, table, file)
+    own = pc.is_in(found["ring"], wanted)
+    return found.filter(pc.invert(own)) if pc.any(own).as_py() else None
+
+
+def rows_in(target: Target, table: str, file: Stored) -> pa.Table:
+    """The rows of a file of a table, with their day."""
     system, root = locate(target.path)
     path = f"{root}/{table}/{file.path}"
-    wanted = pa.array(sorted(rings), pa.string())
     found = pq.read_table(path, schema=arrow_schema(table), filesystem=system, partitioning=None)
-    own = pc.is_in(found["ring"], wanted)
-    if not pc.any(own).as_py():
-        return None
-    kept = found.filter(pc.invert(own))
     day = pa.scalar(date.fromisoformat(file.day or ""), pa.date32())
-    return kept.append_column("day", pa.repeat(day, len(kept)))
+    return found.append_column("day", pa.repeat(day, len(found)))
 
 
 def changed(text: str) -> str | None:

@@ -77,6 +77,7 @@ TABLES: Final = {
         first_packet      bigint              packet of the first frame
         last_packet       bigint              packet of the last frame
         first_frame       bigint              number of the first frame in the ring
+        provisional       boolean             true: the connection goes on, as does the row
     """),
     "sessions": _columns("""
         ring             string     directory or manifest entry
@@ -91,6 +92,7 @@ TABLES: Final = {
         longest_ns       bigint     the longest of them
         longest_frame    bigint     with which that began; null: none
         longest_packet   bigint     that of this frame
+        provisional      boolean    true: the connection goes on, as does the row
     """),
     "links": _columns("""
         ring             string              directory or manifest entry
@@ -121,6 +123,7 @@ TABLES: Final = {
         first_packet     bigint              that of this frame
         longest_frame    bigint              with which the longest stall began; null: none
         longest_packet   bigint              that of this frame
+        provisional      boolean             true: the connection goes on, as does the row
     """),
     "deliveries": _columns("""
         ring            string     directory or manifest entry
@@ -163,7 +166,7 @@ TABLES: Final = {
         link        string         name of the link
         address     string         of its node
         wire_id     bigint         delivery-id or delivery-tag on the wire
-        findings    array<string>  ids of the rules that it breaks
+        findings    array<string>  ids of the rules that it breaks, but for those about brokers
     """),
     "findings": _columns("""
         ring         string                                   directory or manifest entry

@@ -15,7 +15,7 @@ from amqpscope.capture.keylog import Keys
 from amqpscope.check.selection import Selection
 from amqpscope.insight.counters import MINUTE
 from amqpscope.rules.registry import RuleSet
-from amqpscope.spark.gather import Block
+from amqpscope.spark.gather import LIVE, Block
 from amqpscope.spark.interned import Known
 from amqpscope.spark.numbering import octets_of
 from amqpscope.spark.replay import Replay
@@ -204,6 +204,12 @@ def refused(text: str) -> str | None:
     """The words of a FrozenError in what Spark tells of a failure."""
     found = re.search(rf"\b{FrozenError.__name__}: (.+)", text)
     return found and found[1].strip()
+
+
+def provisional_rows(replay: Replay, ring: str) -> list[tuple[str, str, int, bytes]]:
+    """Blocks of connections that go on, as they leave the worker; the replay is of no use then."""
+    blocks = replay.gatherer.provisional()
+    return [(LIVE + table, ring, rows, data) for table, ring, rows, data in rows_of(blocks, ring)]
 
 
 def rows_of(blocks: Iterable[Block], ring: str) -> list[tuple[str, str, int, bytes]]:

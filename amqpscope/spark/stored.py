@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 STAGING: Final = "_staging"
+PROVISIONAL: Final = "live-"
+"""In names of files whose rows a later batch of a stream replaces, before the digest of a ring."""
 LONGEST: Final = 200
 """Characters of a text that is stored as the least or greatest of a file."""
 

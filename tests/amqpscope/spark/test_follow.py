@@ -11,10 +11,7 @@ import time
 import pytest
 
 from amqpscope.spark.directory import Directory
-from amqpscope.spark.follow import Follow
-from amqpscope.spark.manifest import Done, ManifestError
-from amqpscope.spark.plan import File
-from amqpscope.spark.work import Work
+from amqpscope.spark.manifest import ManifestError
 from kit.cutting import cut
 from kit.spark.expected import counted, findings_of, linted, statistics_of, tables_of
 
@@ -102,14 +99,3 @@ def test_a_followed_ring_gives_what_lint_gives_also_after_kill_9(stream, root, t
     names = ("connections", "sessions", "links")
     assert statistics_of(*(rows[name] for name in names)) == counted(capture)
     assert sum(row["packets"] for row in rows["captures"]) == checked.packets
-
-
-def test_a_stream_of_another_version_is_refused_before_it_starts(tmp_path):
-    out = Directory(str(tmp_path / "out"))
-    out.open()
-    stamp = "amqpscope 0.0.9 (compiled) 0123456789abcdef\n"
-    out.begin(1)
-    out.commit(1, {}, {"ring": Done([File("a", 1, 0)], 1, stamp=stamp)}, batch=0)
-    out.close()
-    with pytest.raises(ManifestError, match=r"written by amqpscope 0\.0\.9 \(compiled\)"):
-        Follow(None, [str(tmp_path)], str(tmp_path / "out"), Work())

@@ -4,7 +4,6 @@ Spark is not there for it; what it does in between is done here. It hands the se
 connection to its state, and repeats a batch that was not committed, with the same rows and number.
 """
 
-import json
 import os
 import pickle
 import random
@@ -13,25 +12,22 @@ import subprocess
 import sys
 
 import pytest
+from deltalake import DeltaTable
 
-from amqpscope.spark.arrivals import FILE, ArrivalsReader
 from amqpscope.spark.directory import Directory
-from amqpscope.spark.follow import Follow
-from amqpscope.spark.manifest import ManifestError
-from amqpscope.spark.state_codec import Keeper, rows_of
+from amqpscope.spark.state_codec import stamp
+from amqpscope.spark.stream_numbering import name_of
 from amqpscope.spark.tables import Snapshot
-from amqpscope.spark.work import Work
-from amqpscope.spark.worker import unpickled
 from kit.cutting import cut
 from kit.spark.expected import counted, findings_of, linted, statistics_of, tables_of
+from kit.spark.stream import Stream
 
 NAME = "v10_proton-labbroker_manylinks.pcap"
 BATCHES = 3
 
 DYING = """if True:
     import os, pickle, signal, sys
-    from types import SimpleNamespace
-    from amqpscope.spark import delta, directory, follow, parts, stream_numbering
+    from amqpscope.spark import delta, directory, follow, parts, stream_numbering, stream_rows
     from amqpscope.spark.work import Work
 
     def count_down(owner, name, left):
@@ -46,15 +42,17 @@ DYING = """if True:
     def write(live, out, path, number, left):
         for owner, name in (
             (directory.Directory, "begin"), (directory.Directory, "_store_inputs"),
-            (stream_numbering.Running, "_store"), (parts.PartFile, "close"),
+            (stream_numbering, "_store"), (parts.PartFile, "close"),
             (delta.Table, "commit"),
         ):
             count_down(owner, name, left)
         stream = follow.Follow(None, [live], out, Work())
         if number > stream.done:
             with open(path, "rb") as file:
-                rows = [SimpleNamespace(**row) for row in pickle.load(file)]
-            stream.write(rows, number)
+                blocks = pickle.load(file)
+            target = stream.directory.begin(stream.run + 1)
+            done = stream_rows.written_rings(blocks, target, stream.live())
+            stream.commit(list(done), number)
         if left[0] == 1:  # between this commit and the one of Spark
             os.kill(os.getpid(), signal.SIGKILL)
         os._exit(0 if left[0] > 1 else 1)
@@ -68,45 +66,14 @@ DYING = """if True:
 """
 
 
-class Stream:
-    """The batches of a directory, with the states of its connections."""
-
-    def __init__(self, live):
-        options = {"rings": json.dumps([str(live)]), "patience": "0", "limit": str(1 << 30)}
-        self.reader = ArrivalsReader(options)
-        self.offset = self.reader.initialOffset()
-        self.keeper, self.states = Keeper(Work()), {}
-
-    def batch(self):
-        """The rows of all files that have come since the last batch."""
-        start, self.offset = self.offset, self.reader.latestOffset(self.offset, None)
-        segments, rows = {}, []
-        for arrival in self.reader.partitions(start, self.offset):
-            for batch in self.reader.read(arrival):
-                for row in batch.to_pylist():
-                    if row["connection"] == FILE:
-                        rows.append(("_scan", row["ring"], 1, row["data"]))
-                    else:
-                        key = row["ring"], row["connection"]
-                        segments.setdefault(key, []).extend(unpickled(row["data"]))
-        for key, own in segments.items():
-            known = self.states.get(key)
-            replay = self.keeper.thaw(known) if known else self.keeper.begin(key[0])
-            own.sort(key=lambda segment: segment.packet)
-            rows += rows_of(self.keeper.feed(replay, own), key[0])
-            self.states[key] = self.keeper.freeze(replay)
-        names = ("table", "ring", "rows", "data")
-        return [dict(zip(names, row, strict=True)) for row in rows]
-
-
 @pytest.mark.timeout(300)
 def test_killed_at_any_step_of_any_batch_the_tables_are_those_of_one_run(root, tmp_path):
     capture, live, out = root / "captures" / NAME, tmp_path / "live", tmp_path / "out"
     cut(capture, tmp_path / "all", random.Random(3), BATCHES)
     parts = sorted((tmp_path / "all").iterdir())
     live.mkdir()
-    (out / "_checkpoint" / "state").mkdir(parents=True)
-    stream, kills = Stream(live), 0
+    (out / "_checkpoint" / f"0-{name_of(stamp().decode())}").mkdir(parents=True)
+    stream, kills, live_rows = Stream(live, out), 0, []
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with subprocess.Popen(
         [sys.executable, "-c", DYING], env=environment, text=True, stdin=subprocess.PIPE,
@@ -128,7 +95,12 @@ def test_killed_at_any_step_of_any_batch_the_tables_are_those_of_one_run(root, t
                 if number and not kills % 4:
                     files = len(Snapshot(str(out)).dataset("captures").to_table())
                     assert files in (number, number + 1)
+            connections = DeltaTable(out / "connections").to_pyarrow_table().to_pylist()
+            numbers = [row["connection"] for row in connections]
+            assert len(numbers) == len(set(numbers))
+            live_rows.append(sum(row["provisional"] for row in connections))
         dying.stdin.close()
+    assert live_rows[0] > 0 == live_rows[-1]
     assert kills >= 20
     state = Directory(str(out)).read()
     assert (state.run, state.batch, len(state.rings.rows)) == (
@@ -143,6 +115,3 @@ def test_killed_at_any_step_of_any_batch_the_tables_are_those_of_one_run(root, t
         capture
     )
     assert sum(row["packets"] for row in rows["captures"]) == checked.packets
-    (out / "_checkpoint" / "state").rmdir()
-    with pytest.raises(ManifestError, match="_checkpoint is gone"):
-        Follow(None, [str(live)], str(out), Work())
