@@ -17,6 +17,7 @@ from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final, Protocol
 
 from amqpscope.analysis import Analyzer, Numbering
+from amqpscope.analysis import Share as Part
 from amqpscope.capture.decrypt import Decryptor
 from amqpscope.capture.keylog import Keys
 from amqpscope.capture.tls import Records
@@ -87,6 +88,7 @@ class Replay:
         secrets: list[bytes] | None = None,
         speakers: dict[bytes, int] | None = None,
         judged: bool = True,
+        part: Part | None = None,
     ) -> None:
         keys = Keys(*work.keylogs)
         keys.watch(secrets if secrets is not None else [])
@@ -95,7 +97,7 @@ class Replay:
         self.reassembler = Reassembler(work.decode_as)
         self.numbering = Numbering()
         self.analyzer = Analyzer(
-            work.decode_as, rules if judged else None, numbering=self.numbering
+            work.decode_as, rules if judged else None, numbering=self.numbering, share=part
         )
         self.journeys: Journeys | None = None
         """What follows messages from one connection to another, where all connections are here."""
@@ -150,6 +152,10 @@ class Replay:
         for piece in pieces:
             steps = analyzer.feed(piece)
             if journeys is not None:
+                if gatherer.frames_wanted:
+                    # Rows of frames are the same where nobody sees all connections of the ring.
+                    for step in steps:
+                        gatherer.broken[step.frame.number] = step.findings
                 journeys.follow(steps)
             for step in steps:
                 gatherer.take(step)

@@ -3,10 +3,13 @@
     spark.dataSource.register(AmqpDataSource)
     spark.read.format("amqp").option("since", "2026-11-01").load("captures/").show()
 
-A directory counts as a rotated capture, so that connections go on from file to file and numbers
-run through; `option("ring", "file")` reads each file by itself. Each ring is read by one task, in
-order. What is to be left out is said by options (`source_options`) and not by pushed filters: Spark
-4.3 applies a filter that a Python source has accepted to later queries of the same DataFrame too.
+Each file is read by itself; with `option("ring", "directory")` those of a directory count as a
+rotated capture, so that connections go on from file to file and numbers run through. A partition is
+a share of the connections of a ring, and a ring has the more of them the larger it is: each task
+reads it all, which takes an eighth of the time, and counts the frames of the other connections. So
+numbers are those of one process, and nothing is shuffled. What is to be left out is said by options
+(`source_options`) and not by pushed filters: Spark 4.3 applies a filter that a Python source has
+accepted to later queries of the same DataFrame too.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from amqpscope.analysis import Share as Connections
 from amqpscope.capture.packets import Packets
 from amqpscope.capture.ring import is_capture
 from amqpscope.spark.files import absolute, local_path, reason_of
@@ -24,6 +28,7 @@ from amqpscope.spark.plan import File, Piece, Ring, Share, rings_of
 from amqpscope.spark.records import Part, Reading
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.source_options import SourceOptions, parse_options
+from amqpscope.spark.worker import Stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,12 +39,24 @@ DISORDER: Final = 60_000_000_000
 """Nanoseconds by which packets of one file may be out of order."""
 
 
-class RingPartition(InputPartition):
-    """One ring."""
+SHARE: Final = 8 << 20
+"""Octets of a ring for each share of its connections."""
+SHARES: Final = 8
+"""Shares of a ring: more would mostly read what is not theirs."""
 
-    def __init__(self, ring: Ring) -> None:
-        super().__init__(ring.name)
+
+class RingPartition(InputPartition):
+    """A share of the connections of a ring."""
+
+    def __init__(self, ring: Ring, place: int, count: int) -> None:
+        super().__init__((ring.name, place))
         self.ring = ring
+        self.place = place
+        self.count = count
+
+    def connections(self) -> Connections | None:
+        """Those of the share; None: all."""
+        return None if self.count == 1 else Connections(frozenset((self.place,)), self.count)
 
 
 class AmqpDataSource(DataSource):
@@ -75,10 +92,15 @@ class FramesReader(DataSourceReader):
         self.names = names
 
     def partitions(self) -> Sequence[InputPartition]:
-        """One for each ring that is wanted."""
+        """The shares of all rings that are wanted."""
         options = self.options
-        rings = rings_of(list_captures(options.path), each=options.each)
-        return [RingPartition(ring) for ring in rings if options.wants(ring.name)]
+        found: list[InputPartition] = []
+        for ring in rings_of(list_captures(options.path), each=options.each):
+            if options.wants(ring.name):
+                octets = sum(file.size for file in ring.files)
+                count = min(max(octets // SHARE, 1), SHARES)
+                found += [RingPartition(ring, place, count) for place in range(count)]
+        return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The frames of a ring."""
@@ -94,7 +116,10 @@ class FramesReader(DataSourceReader):
         ring, options = partition.ring, self.options
         work = options.work()
         share = Share(ring.name, 0, pieces_until(ring, options.until))
-        for block in replay_whole(share, work, work.choice.rules()):
+        if options.since and last_time(share) < options.since - DISORDER:
+            return
+        part = partition.connections()
+        for block in replay_whole(share, work, work.choice.rules(), part=part):
             if not isinstance(block, Block) or not isinstance(block.rows, list):
                 continue
             if block.table != "frames":
@@ -124,6 +149,14 @@ def first_time(piece: Piece) -> int:
         if batch:
             return batch[0].time
     return 0
+
+
+def last_time(share: Share) -> int:
+    """The time of the last TCP segment of a ring, which takes an eighth of what its frames take."""
+    stream, last = Stream(share), 0
+    for batch in stream:
+        last = max(last, batch[-1].time)
+    return last
 
 
 def list_captures(path: str) -> list[File]:

@@ -18,6 +18,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import IO, Final
 
+from amqpscope.analysis import Share as Connections
 from amqpscope.capture.packets import Packets
 from amqpscope.capture.tls import Records, is_record
 from amqpscope.capture.unwrap import Unwrapper
@@ -169,12 +170,15 @@ def follow_messages(share: Share, work: Work, rules: RuleSet) -> Iterator[Block]
 
 
 def replay_whole(
-    share: Share, work: Work, rules: RuleSet, *, judged: bool = True
-) -> Iterator[Block | Scan]:
-    """Analyse a ring that is one slice; its numbers are final."""
+    share: Share, work: Work, rules: RuleSet, *, judged: bool = True,
+    part: Connections | None = None,
+) -> Iterator[Block | Scan]:  # fmt: skip
+    """Analyse a ring that is one slice, or a part of its connections; numbers are final."""
     stream = Stream(share)
     collect = again(lambda: Stream(share, stream.secrets), work)
-    replay = Replay(share.ring, work, rules, None, collect, stream.secrets, judged=judged)
+    replay = Replay(
+        share.ring, work, rules, None, collect, stream.secrets, judged=judged, part=part
+    )
     for batch in stream:
         yield from replay.feed(batch)
     yield from replay.finish()

@@ -1,10 +1,19 @@
 """`spark.read.format("amqp")`."""
 
 import json
+from collections import Counter
 
 import pytest
 
-from amqpscope.spark.source import AmqpDataSource
+from amqpscope.spark.plan import rings_of
+from amqpscope.spark.source import (
+    SHARE,
+    AmqpDataSource,
+    FramesReader,
+    RingPartition,
+    list_captures,
+)
+from amqpscope.spark.source_options import parse_options
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -49,6 +58,33 @@ def test_a_query_does_not_change_the_next_one(frames):
     first, second = (everything.where(f"name = '{name}'") for name in ("transfer", "flow"))
     assert first.union(second).count() == first.count() + second.count()
     assert 0 < alone <= count
+
+
+def test_shares_of_a_ring_have_its_frames_with_the_same_numbers(root):
+    options = parse_options({"path": str(root / "captures"), "ring": "directory"})
+    ring = rings_of(list_captures(options.path))[0]
+    ring.files = [file for file in ring.files if "labbroker" in file.path][:12]
+    reader = FramesReader(options, ["frame", "connection", "name", "findings"])
+
+    def rows(count):
+        found = []
+        for place in range(count):
+            for batch in reader.read(RingPartition(ring, place, count)):
+                found += batch.to_pylist()
+        return sorted(found, key=lambda row: row["frame"])
+
+    whole = rows(1)
+    assert len({row["connection"] for row in whole}) > 5
+    assert rows(3) == whole
+
+
+def test_a_ring_has_the_more_partitions_the_larger_it_is(tmp_path):
+    for name, size in (("small.pcap", 1000), ("large.pcap", 5 * SHARE), ("huge.pcap", 100 * SHARE)):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(size)
+    reader = FramesReader(parse_options({"path": str(tmp_path)}), ["frame"])
+    counts = Counter(each.ring.name.rpartition("/")[2] for each in reader.partitions())
+    assert counts == {"small.pcap": 1, "large.pcap": 5, "huge.pcap": 8}
 
 
 def test_a_session_of_somebody_else_reads_it(frames, spark):
