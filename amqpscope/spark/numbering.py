@@ -7,6 +7,7 @@ file has. The keys of all frames are needed only slice by slice, to rank the row
 
 from __future__ import annotations
 
+import re
 from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from amqpscope.spark.gather import Block, Row
 
+DIGITS: Final = re.compile(r"([0-9]+)")
 Keys = np.ndarray[Any, np.dtype[np.int64]]
 FLAGS: Final = {
     "complete": COMPLETE, "aborted": ABORTED, "presettled": PRESETTLED, "redelivered": REDELIVERED,
@@ -232,12 +234,13 @@ def _findings(rows: pa.Table, frames: Keys, numbers: Numbers) -> pa.Table:
     messages = rows["message"].to_pylist()
     all_related = rows["related"].to_pylist()
     for at, related in enumerate(all_related):
-        known = {keys[at]: int(frames[at])}
+        known = {str(keys[at]): str(frames[at])}
         for other in related:
             key, other["frame"] = other["frame"], numbers.frame(other["frame"])
-            known[key] = other["frame"]
-        for key, number in known.items():
-            messages[at] = messages[at].replace(str(key), str(number))
+            known[str(key)] = str(other["frame"])
+        # Whole numbers only: the digits of a key may begin those of another.
+        parts = DIGITS.split(messages[at])
+        messages[at] = "".join(known.get(part, part) for part in parts)
     return _with(_with(rows, "message", messages), "related", all_related)
 
 

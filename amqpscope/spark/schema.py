@@ -77,7 +77,7 @@ TABLES: Final = {
         first_packet      bigint              packet of the first frame
         last_packet       bigint              packet of the last frame
         first_frame       bigint              number of the first frame in the ring
-        provisional       boolean             true: the connection goes on, as does the row
+        provisional       boolean             true: the connection goes on; the row will be replaced
     """),
     "sessions": _columns("""
         ring             string     directory or manifest entry
@@ -92,7 +92,7 @@ TABLES: Final = {
         longest_ns       bigint     the longest of them
         longest_frame    bigint     with which that began; null: none
         longest_packet   bigint     that of this frame
-        provisional      boolean    true: the connection goes on, as does the row
+        provisional      boolean    true: the connection goes on; the row will be replaced
     """),
     "links": _columns("""
         ring             string              directory or manifest entry
@@ -123,7 +123,7 @@ TABLES: Final = {
         first_packet     bigint              that of this frame
         longest_frame    bigint              with which the longest stall began; null: none
         longest_packet   bigint              that of this frame
-        provisional      boolean             true: the connection goes on, as does the row
+        provisional      boolean             true: the connection goes on; the row will be replaced
     """),
     "deliveries": _columns("""
         ring            string     directory or manifest entry

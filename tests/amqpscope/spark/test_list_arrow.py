@@ -2,7 +2,8 @@
 
 import pytest
 
-from amqpscope.spark.list_arrow import hidden, walk
+from amqpscope.capture.ring import is_hidden
+from amqpscope.spark.list_arrow import walk
 
 NAMES = ("2026-11-15/a.pcap", "2026-11-15/b c.pcap", "2026-11-16/a.pcap", "x[1]/100%.pcap",
          "x[1]/ü:é.pcap", "x1/q.pcap", "_staging/a.pcap", "x1/.hidden.pcap")  # fmt: skip
@@ -28,7 +29,7 @@ def archive(request, tmp_path):
 @pytest.mark.parametrize(
     ("given", "names"),
     [
-        ("",                         [name for name in NAMES if not hidden(name)]),
+        ("",                         [name for name in NAMES if not is_hidden(name)]),
         ("/2026-11-15",              NAMES[:2]),
         ("/2026-11-15/b c.pcap",     NAMES[1:2]),
         ("/2026-11-1?/a.pcap",       [NAMES[0], NAMES[2]]),

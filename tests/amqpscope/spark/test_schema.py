@@ -10,13 +10,13 @@ COLUMNS = {
     " server_address server_port protocol client_container server_container"
     " client_product server_product client_version server_version hostname user"
     " client_frames server_frames client_octets server_octets performatives gaps"
-    " first_packet last_packet first_frame",
+    " first_packet last_packet first_frame provisional",
     "sessions": "ring connection session_id time peer channel transfers stalls stalled_ns"
-    " longest_ns longest_frame longest_packet",
+    " longest_ns longest_frame longest_packet provisional",
     "links": "ring connection link_id session_id time name address sender channel transfers"
     " deliveries octets aborted presettled outcomes latency latency_count"
     " latency_min_ns latency_max_ns stalls stalled_ns longest_ns kind redelivered"
-    " first_frame first_packet longest_frame longest_packet",
+    " first_frame first_packet longest_frame longest_packet provisional",
     "deliveries": "ring connection delivery_id frame packet time time_ns link_id session_id link"
     " address sender wire_id tag transfers octets complete aborted presettled"
     " redelivered outcome settled_packet latency_ns",
