@@ -90,7 +90,7 @@ def invitation(watch: Watch) -> str:
     if status is None:
         return "waiting for frames ..."
     places = " or ".join(map(str, status.listening))
-    return f"Waiting for clients: point one at {places}, it gets through to {status.upstream}."
+    return f"Waiting for clients: connect one to {places}, which leads to {status.upstream}."
 
 
 def status_words(watch: Watch, trouble: str) -> str:

@@ -332,8 +332,10 @@ class Scope(App[int]):
     def action_mark(self) -> None:
         """Mark the selected frame, or take the mark away."""
         if self.frame:
-            self.marks.toggle(self.frame)
+            marked = self.marks.toggle(self.frame)
             self.frames.frames.forget()
+            if self.view is not self.frames:
+                self.announce(f"frame {self.frame} is {'' if marked else 'no longer '}marked")
 
     def action_next_mark(self) -> None:
         """Go to the next marked frame."""

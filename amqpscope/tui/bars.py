@@ -126,7 +126,7 @@ def hints(scope: Scope) -> Words:
     """Where to go next."""
     store = scope.store
     if scope.entry.name == "messages":
-        return [(" f: its frames alone, L: the ladder there, o: another order", "muted")]
+        return [(" f: only its frames, L: its ladder, o: another order", "muted")]
     refused, wrong = len(store.refusals), sum(store.counts[each] for each in GRAVE)
     words = []
     if refused:

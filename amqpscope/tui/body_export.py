@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ONE, MANY = "body", "bodies"
 EXPORTS: Final = (ONE, MANY)
-HINT: Final = "content-encoding is undone; a file that exists is not overwritten"
+HINT: Final = "decompressed where there is a content-encoding; existing files stay"
 
 
 class BodyExport:

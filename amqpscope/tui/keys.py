@@ -29,7 +29,7 @@ OTHERS: Final = (
     ("semicolon",            "ask('note')",   "Note"),
     ("ctrl+g",               "ask('goto')",   "Go to frame or time"),
     ("F",                    "follow",        "Follow the newest frame"),
-    ("f",                    "follow_message", "Follow this message: show its frames alone"),
+    ("f",                    "follow_message", "Follow this message: show only its frames"),
     ("p",                    "pause",         "Pause: nothing new is shown, nothing is lost"),
     ("C",                    "connections",   "Connections: when each began and ended"),
     ("c",                    "copy",          "Copy"),

@@ -34,7 +34,7 @@ RECOVERED: Final = "takes connections again"
 """How news ends that is good."""
 QUESTIONS: Final = (HOLD, ACT, FAULT)
 PROXY_KEYS: Final = (
-    Binding("i", f"ask('{HOLD}')", "Hold frames"),
+    Binding("i", f"ask('{HOLD}')", "Hold"),
     Binding("H", "held", "Go to the held frames", show=False),
     *(Binding(key, action, text, show=False) for key, action, text, _ in DECISIONS),
     Binding("f", "faults", "Faults: list, add, remove", show=False),

@@ -61,7 +61,7 @@ def read_body(part: BodyPart, *, show_secrets: bool = False) -> Body:
     """A body in lines."""
     opened = open_body(part, show_secrets=show_secrets)
     kind, words, lines, problem = read_octets(opened, part)
-    notes = [f"{name} undone" for name in opened.undone]
+    notes = [f"{name} decompressed" for name in opened.undone]
     notes += [opened.problem] if opened.problem else []
     notes += [problem] if problem else []
     if opened.cut:

@@ -40,7 +40,7 @@ def undo_encodings(data: bytes, encoding: str, most: int) -> Plain:
     cut, problem = False, ""
     for name in reversed(wanted):
         if name not in WINDOWS:
-            problem = f"{name} cannot be undone"
+            problem = f"{name} cannot be decompressed"
             break
         made = inflate(data, WINDOWS[name], most)
         if made is None:

@@ -84,24 +84,28 @@ def test_what_is_not_as_its_content_type_says_is_shown_with_the_reason(content_t
 @pytest.mark.parametrize(
     ("encoding", "data", "title"),
     [
-        ("gzip", gzip.compress(b"x", mtime=0), "text, gzip undone"),
-        ("", gzip.compress(b"x", mtime=0), "text, gzip undone"),
-        ("deflate", zlib.compress(b"x"), "text, deflate undone"),
-        ("deflate", zlib.compress(b"x", wbits=-15), "text, deflate undone"),
+        ("gzip", gzip.compress(b"x", mtime=0), "text, gzip decompressed"),
+        ("", gzip.compress(b"x", mtime=0), "text, gzip decompressed"),
+        ("deflate", zlib.compress(b"x"), "text, deflate decompressed"),
+        ("deflate", zlib.compress(b"x", wbits=-15), "text, deflate decompressed"),
         (
             "deflate, gzip",
             gzip.compress(zlib.compress(b"x"), mtime=0),
-            "text, gzip undone, deflate undone",
+            "text, gzip decompressed, deflate decompressed",
         ),
-        ("gzip", gzip.compress(b"x", mtime=0) + gzip.compress(b"y", mtime=0), "text, gzip undone"),
+        (
+            "gzip",
+            gzip.compress(b"x", mtime=0) + gzip.compress(b"y", mtime=0),
+            "text, gzip decompressed",
+        ),
         (
             "gzip",
             gzip.compress(b"x", mtime=0)[:-2],
-            "text, gzip undone, the gzip stream is broken off",
+            "text, gzip decompressed, the gzip stream is broken off",
         ),
         ("gzip", b"x", "text, it is not gzip"),
         ("utf-8", b"x", "text"),
-        ("zstd", b"x", "text, zstd cannot be undone"),
+        ("zstd", b"x", "text, zstd cannot be decompressed"),
     ],
 )
 def test_what_encoded_a_body_is_undone(encoding, data, title):

@@ -86,7 +86,7 @@ def test_bodies_are_undone_joined_and_split(steps_of, opened):
     }
     json = ["{", '  "orders": [', "    1,", "    2,", "    3", "  ],", '  "total": 9.50', "}"]
     assert lines == {
-        10: [("data as JSON, gzip undone", json)],
+        10: [("data as JSON, gzip decompressed", json)],
         11: [
             ("message 1 of 2: data as text", ["n1"]),
             ("message 2 of 2: amqp-value as JSON", ["{", '  "a": 1', "}"]),

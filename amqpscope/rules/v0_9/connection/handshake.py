@@ -19,7 +19,7 @@ def handshake_out_of_order(event: Event, report: Reporter) -> None:
     """The handshake goes start, start-ok, secure and secure-ok as often as needed, tune, tune-ok,
     open, open-ok.
 
-    A client may send its open right behind its tune-ok.
+    A client may send its open right after its tune-ok.
 
     Bad (header):
         server: connection.tune channel-max=10 frame-max=4096   # <- A09-CON-01
@@ -61,7 +61,7 @@ def tune_missing(event: Event, report: Reporter) -> None:
 def work_before_open(event: Event, report: Reporter) -> None:
     """Nothing else is done before the virtual host is open.
 
-    A client that sends its first channel.open right behind connection.open is let pass.
+    A client that sends its first channel.open right after connection.open is tolerated.
 
     Bad (tuned):
         client: connection.tune-ok channel-max=10 frame-max=4096

@@ -32,7 +32,7 @@ def report_damage(event: Event, report: Reporter) -> None:
 
 @rule("TYP-008", "1.3.2, 1.4", IMPLIED, ERROR, on="malformed")
 def composite_not_described_list(event: Event, report: Reporter) -> None:
-    """What stands behind the descriptor of a composite type is a list.
+    """What follows the descriptor of a composite type is a list.
 
     A map with the fields' names, or a bare value where there is one field, cannot be read by rows.
 

@@ -54,7 +54,7 @@ def frame_size_too_small(event: Event, report: Reporter) -> None:
 
 @rule("FRM-002", "2.3.1", IMPLIED, ERROR, on="malformed")
 def doff_too_small(event: Event, report: Reporter) -> None:
-    """The data offset of a frame is at least 2: the body begins behind the frame header.
+    """The data offset of a frame is at least 2: the body begins after the frame header.
 
     Bad (opened):
         client: octets 0x0000000c0100000000534045   # <- FRM-002
@@ -344,7 +344,7 @@ def frame_body_null_performative(event: Event, report: Reporter) -> None:
 
 @rule("FRM-009", "2.3.2", IMPLIED, WARNING, on="trailing", needs="!closed trusted")
 def unexpected_payload(event: Event, report: Reporter) -> None:
-    """Only a transfer has a payload; a frame with any other performative ends behind it.
+    """Only a transfer has a payload; a frame with any other performative ends after it.
 
     Bad (session):
         client: end[0] | raw 0x0000   # <- FRM-009
@@ -417,7 +417,7 @@ def too_high(
 
 @rule("FRM-014", "2.3, 2.4.3", IMPLIED, WARNING, on="finished")
 def stream_cut_mid_frame(event: Event, report: Reporter) -> None:
-    """A peer ends its direction of the TCP connection behind a whole frame.
+    """A peer ends its direction of the TCP connection after a whole frame.
 
     A process that was killed, or a proxy that gave up, leaves half a frame behind, so this is never
     more than a suspicion.

@@ -46,7 +46,7 @@ def header_field_type_wrong(event: Event, report: Reporter) -> None:
 def section_extra_fields(event: Event, report: Reporter, message: Message) -> None:
     """Header and properties have no more items than the standard defines.
 
-    What stands behind the last field has no meaning for anybody else. A later revision could give
+    What follows the last field has no meaning for anybody else. A later revision could give
     it one, so this is a warning; surplus items that are all null are merely noted.
 
     Bad (sending):

@@ -73,7 +73,7 @@ def delivery_state_type_wrong(event: Event, report: Reporter) -> None:
 def outcome_extra_fields(event: Event, report: Reporter) -> None:
     """A delivery state has no more items than it is defined with: accepted and released have none.
 
-    What stands there is not read by anybody. Items that are null are only noted.
+    Nobody reads what is there. Items that are null are only noted.
 
     Bad (sent):
         server: disposition[0] role=receiver first=0 settled=true

@@ -178,7 +178,7 @@ def sasl_frame_too_large(event: Event, report: Reporter) -> None:
 
 @rule("SAS-007", "5.3.1", MUST, ERROR, on="sasl")
 def sasl_body_not_one_type(event: Event, report: Reporter) -> None:
-    """The body of a SASL frame is exactly one of the five SASL types, and nothing behind it.
+    """The body of a SASL frame is exactly one of the five SASL types, and nothing after it.
 
     Bad (sasl):
         client: open[0 type=1] container-id="c"   # <- SAS-007

@@ -86,7 +86,7 @@ def begin_on_used_channel(event: Event, report: Reporter, session: SessionEnd) -
 
 @rule("SES-007", "2.5.1", IMPLIED, WARNING, on="tick | finished")
 def begin_answered(event: Event, report: Reporter) -> None:
-    """A begin is answered by a begin, if need be with an end right behind it.
+    """A begin is answered by a begin, if need be with an end right after it.
 
     Until then the session can carry nothing back. Reported when 10 s have passed on a connection
     that neither side has closed.

@@ -22,7 +22,7 @@ TLS_HEADER: Final = Header(TLS, 1, 0, 0)
 def tls_layer_start_broken(event: Event, report: Reporter) -> None:
     """Each peer that agrees to TLS sends the header "AMQP" 2 1 0 0, and then nothing but TLS.
 
-    Frames right behind that header are in the clear, which is what TLS was to prevent. A server
+    Frames right after that header are in the clear, which is what TLS was to prevent. A server
     that answers with TLS records has left out its own header. TLS without any such header, as on
     port 5671, is another way to begin and is not meant; frames inside TLS are reported by TLS-011.
 

@@ -89,7 +89,7 @@ def unknown_domain(descriptor: Value) -> bool:
     "TYP-016", "1.6.23", IMPLIED, ERROR, on="open | begin | attach | detach | end | close | wrong"
 )
 def map_duplicate_key(event: Event, report: Reporter, parts: Parts) -> None:
-    """No key stands twice in a map.
+    """No key appears twice in a map.
 
     Which of the two values counts is up to the receiver, so two stacks read two things. Keys are
     the same when type and value are: the string "a" and the symbol a differ, and so do int 1 and

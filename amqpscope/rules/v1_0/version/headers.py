@@ -359,7 +359,7 @@ def header_repeated(event: Event, report: Reporter) -> None:
     """After the header of the AMQP layer a peer sends no other header.
 
     A SASL or TLS layer ends with the header of the next one; the AMQP layer ends with the socket.
-    In a SASL layer each peer has frames to send, so no header comes right behind the header of it.
+    In a SASL layer each peer has frames to send, so no header comes right after its header.
 
     Bad:
         client: header AMQP 1.0.0
