@@ -51,6 +51,10 @@ def facts(profile: Profile) -> Iterator[str]:
     yield f"broker {profile.broker}" + (f" ({printable(title)})" if title else "")
     whole = f", {profile.incomplete} of them not complete" if profile.incomplete else ""
     yield f"  connections: {profile.connections}{whole}"
+    if profile.answers:
+        yield "  in short"
+        for question, answer in profile.answers.items():
+            yield f"    {question}: {printable(answer)}"
     yield from counted("messages", profile.counts)
     yield from counted("deliveries recognised by", profile.recognised)
     if profile.nodes:
@@ -140,6 +144,7 @@ def profile_object(profile: Profile, captures: Sequence[str]) -> dict[str, Any]:
         "container": profile.container or None,
         "connections": profile.connections,
         "incomplete": profile.incomplete,
+        "answers": profile.answers,
         "counts": profile.counts,
         "recognised": profile.recognised,
         "nodes": [node._asdict() for node in profile.nodes],

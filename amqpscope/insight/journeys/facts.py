@@ -7,9 +7,10 @@ from typing import Final
 from amqpscope.model.broker.broker import Broker, Change
 from amqpscope.model.broker.envelope import ACCEPTED, PRESETTLED, Envelope
 from amqpscope.model.broker.journey import EXACT, LEVELS, Journey, Leg
-from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.model.broker.moment import DISORDERED, OUTRANKED, YIELDING, Moment, hopped
 
 FIELDS: Final = ("durable", "priority", "ttl")
+MILLISECOND: Final = 1_000_000
 
 
 def published(broker: Broker, journey: Journey, leg: Leg) -> None:
@@ -36,6 +37,11 @@ def answered(broker: Broker, leg: Leg, journey: Journey | None) -> None:
         if journey is not None:
             journey.accepted += 1
     mark = verdict.mark
+    if leg.is_publish and mark is not None:
+        broker.tally.answered += 1
+        if mark.frame != broker.answered:
+            broker.answered = mark.frame
+            broker.tally.answers += 1
     if mark is not None and mark.frame:
         span.add(mark.time - leg.last.time)
 
@@ -56,6 +62,10 @@ def delivered(moment: Moment) -> None:
         if leg.level == EXACT:
             broker.connect(publish.node, leg)
         broker.resident.add(leg.mark.time - publish.last.time)
+        if publish.envelope.perishable:
+            count_expiry(broker, publish, leg)
+        if publish.envelope.family != leg.envelope.family:
+            broker.counts["in another protocol"] += 1
     if leg.redelivered:
         broker.counts["marked as redelivered"] += 1
     earlier, journey = moment.earlier, moment.journey
@@ -63,6 +73,25 @@ def delivered(moment: Moment) -> None:
         broker.counts["delivered again"] += 1
         if earlier.outcome or earlier.lost is not None:
             count_attempt(moment, earlier)
+
+
+def count_expiry(broker: Broker, publish: Leg, leg: Leg) -> None:
+    """Count a message that has a time to live, and whether it was over."""
+    ttl = publish.envelope.open().ttl
+    if ttl is not None:
+        broker.counts["delivered with a ttl"] += 1
+        if leg.mark.time - publish.last.time > ttl * MILLISECOND and not hopped(leg.envelope):
+            broker.counts["delivered after the ttl"] += 1
+
+
+def overtaken(broker: Broker, kinds: int) -> None:
+    """A message came after others that were published later."""
+    if kinds & DISORDERED:
+        broker.counts["overtaken"] += 1
+    if kinds & YIELDING:
+        broker.counts["ahead by priority"] += 1
+    if kinds & OUTRANKED:
+        broker.counts["behind less priority"] += 1
 
 
 def change_of(moment: Moment, publish: Leg) -> Change:

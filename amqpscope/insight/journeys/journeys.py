@@ -40,10 +40,12 @@ from amqpscope.model.broker.moment import (
     DRAINED,
     MATCHED,
     MISSED,
+    OUTRANKED,
     REFUSED,
     REHEADED,
     REPLIED,
     SCRAPPED,
+    YIELDING,
     Moment,
     is_anothers,
     kinds_of,
@@ -78,6 +80,8 @@ MIN_FOR_ANSWERS: Final = 5
 """How many properties a message has at least that has a reply-to."""
 CONTROL: Final = ("$coordinator",)
 """Where messages go that are none."""
+RANKED: Final = DISORDERED | OUTRANKED | YIELDING
+"""Ways in which a message comes after others that were published later."""
 ENOUGH: Final = 8
 """Messages with the same change of their header that rules look at."""
 PAIRED_PORTS: Final = {5671: 5672}
@@ -296,7 +300,8 @@ class Journeys:
         if not party.over:
             party.over = True
             dropped = bool(conversation.current.ends[SERVER].finished) and not party.closing
-            party.broker.leave(event.time, dropped)
+            last = conversation.current.ends[SERVER].last_mark
+            party.broker.leave(max(event.time, last.time), dropped)
         self.declarations_of(party).end(conversation.number, party.capture)
         if all(end.finished for end in conversation.current.ends):
             del self.parties[conversation]
@@ -490,8 +495,8 @@ class Journeys:
             kinds |= SCRAPPED
         if publish is not None and earlier is None:
             kinds |= overtaken(leg, publish)
-            if kinds & DISORDERED:
-                broker.counts["overtaken"] += 1
+            if kinds & RANKED:
+                facts.overtaken(broker, kinds)
         if publish is not None and len(node.lanes) > 1 and is_fanned_out(node):
             self.look_for_missed(moment, publish)
         facts.delivered(moment)

@@ -10,6 +10,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from amqpscope.insight.journeys.answers import answers
+from amqpscope.insight.journeys.whereabouts import Whereabouts
+from amqpscope.insight.message_states import LOST
 from amqpscope.model.broker.broker import Broker
 from amqpscope.model.broker.envelope import ACCEPTED, PRESETTLED, REFUSALS
 from amqpscope.model.broker.journey import LEVELS, UNMATCHED, Journey
@@ -77,6 +80,8 @@ class Profile(NamedTuple):
     connections: int
     incomplete: int
     """Connections of which octets are missing, or the beginning."""
+    answers: dict[str, str]
+    """What people ask first, in a line each."""
     counts: dict[str, int]
     recognised: dict[str, int]
     nodes: list[Node]
@@ -117,7 +122,8 @@ def profile(broker: Broker) -> Profile:
     recognised = {level: facts[f"recognised by {level}"] for level in LEVELS[1:]}
     recognised[LEVELS[UNMATCHED]] = facts[LEVELS[UNMATCHED]]
     return Profile(
-        broker.name, broker.product, broker.container, broker.connections, broker.broken, counts,
+        broker.name, broker.product, broker.container, broker.connections, broker.broken,
+        answers(broker), counts,
         {name: number for name, number in recognised.items() if number},
         nodes_of(broker),
         [Way(a.name, b.name, edge.count) for (a, b), edge in broker.edges.items()],
@@ -198,7 +204,9 @@ def is_repeated(journey: Journey) -> bool:
     return max(nodes.values(), default=0) > max(journey.published, 1)
 
 
+PASSED_OVER: Final = "taken by the broker, not delivered in view though later ones were"
 LEDGERS: Final[tuple[tuple[str, Callable[[Journey], bool]], ...]] = (
+    (PASSED_OVER, is_undelivered),
     ("taken by the broker, not delivered in view", is_undelivered),
     ("published without asking for an answer, not delivered in view", is_unconfirmed),
     ("published, never answered, not delivered in view", is_unanswered),
@@ -212,6 +220,7 @@ LEDGERS: Final[tuple[tuple[str, Callable[[Journey], bool]], ...]] = (
 def ledgers(broker: Broker) -> list[Ledger]:
     """The messages that are still followed, by how their story stands."""
     journeys = list(broker.exact.values())
+    passed = passed_over(journeys)
     found = []
     for kind, fits in LEDGERS:
         fitting = [
@@ -219,10 +228,22 @@ def ledgers(broker: Broker) -> list[Ledger]:
             for journey in journeys
             if fits(journey) and (journey.publishes or journey.deliveries)
         ]
+        if fits is is_undelivered:
+            fitting = [each for each in fitting if (each in passed) == (kind == PASSED_OVER)]
         if fitting:
             entries = [entry(journey) for journey in fitting[:MAX_LISTED]]
             found.append(Ledger(kind, len(fitting), entries))
     return found
+
+
+def passed_over(journeys: list[Journey]) -> set[Journey]:
+    """The messages that look lost: others that took the same way later have been delivered."""
+    whereabouts = Whereabouts()
+    now = 0
+    for journey in journeys:
+        whereabouts.note(journey)
+        now = max(now, *[leg.last.time for leg in journey.legs], 0)
+    return {each for each in journeys if whereabouts.state(each, now) == LOST}
 
 
 def entry(journey: Journey) -> Entry:

@@ -53,6 +53,9 @@ class Tally:
         self.exact = 0
         self.publish_accepted = 0
         self.delivery_accepted = 0
+        self.answered = 0
+        """Publishes that were answered, and the frames that did."""
+        self.answers = 0
         self.publish_presettled = 0
         self.delivery_presettled = 0
 
@@ -136,6 +139,8 @@ class Broker:
         """Connections of which octets are missing, or the beginning."""
         self.open = 0
         """Connections that are not over."""
+        self.left = 0
+        """When a connection ended last, as far as its frames show."""
         self.restarted: int | None = None
         """When it dropped all its connections, as one does that starts again."""
         self.nodes: dict[str, Node] = {}
@@ -164,6 +169,8 @@ class Broker:
         """What was reported of a way that messages take."""
         self.counts: Counter[str] = Counter()
         self.tally = Tally()
+        self.answered = 0
+        """The newest frame that answered a publish."""
         self.names: dict[str, Counter[str]] = {}
         self.changes: dict[tuple[bytes, bytes, Node, Node], Change] = {}
         """By the octets before the immutable ones, at first and then, and where they went."""
@@ -186,6 +193,8 @@ class Broker:
             ("delivery accepted", tally.delivery_accepted),
             ("publish presettled", tally.publish_presettled),
             ("delivery presettled", tally.delivery_presettled),
+            ("publishes answered", tally.answered),
+            ("answers to publishes", tally.answers),
         ):
             if count:
                 counts[name] += count
@@ -254,8 +263,9 @@ class Broker:
     def leave(self, time: int, dropped: bool) -> None:
         """A connection is over; `dropped` where the broker ended it without a word."""
         self.open -= 1
+        self.left = max(self.left, time)
         if dropped and not self.open:
-            self.restarted = time
+            self.restarted = self.left
 
     def meet(self, container: str) -> None:
         """It says who it is; another one does not have the messages of the one before."""

@@ -38,6 +38,7 @@ KINDS: Final = (
     "excluded",       # a delivery to a consumer that wants nothing of its own connection (no-local)
     "named",          # no moment: a node is made, used or not found
     "crossed",        # a delivery in another protocol, recognised by its id
+    "yielding",       # a delivery after one with more priority that was published later
 )
 # fmt: on
 KIND: Final = {name: 1 << place for place, name in enumerate(KINDS)}
@@ -59,6 +60,7 @@ MISSED:    Final = 1 << 13
 REPLIED:   Final = 1 << 14
 EXCLUDED:  Final = 1 << 15
 CROSSED:   Final = 1 << 17
+YIELDING:  Final = 1 << 18
 # fmt: on
 LEARNED: Final = 3
 """Messages that went from one node to another with the same octets show that this is a way."""

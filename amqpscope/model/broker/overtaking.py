@@ -6,7 +6,7 @@ from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED
 from amqpscope.model.broker.journey import Lane, Leg, Way
-from amqpscope.model.broker.moment import DISORDERED, OUTRANKED
+from amqpscope.model.broker.moment import DISORDERED, OUTRANKED, YIELDING
 
 MIN_FOR_GROUP: Final = 11
 """How many properties a message has at least that has a group-id."""
@@ -30,6 +30,8 @@ def overtaken(leg: Leg, publish: Leg) -> int:
     if envelope.properties >= MIN_FOR_GROUP:
         group = envelope.open().group
     kinds = OUTRANKED if is_outranked(lane, publish, priority) else 0
+    if lane.priorities >> (priority + 1) and is_yielding(lane, publish, priority):
+        kinds |= YIELDING
     lane.priorities |= 1 << priority
     way = way_to(lane, publish, priority, group)
     if way is None:
@@ -70,6 +72,15 @@ def is_outranked(lane: Lane, publish: Leg, priority: int) -> bool:
                 continue
             if is_ready(publish, newest.leg):
                 return True
+    return False
+
+
+def is_yielding(lane: Lane, publish: Leg, priority: int) -> bool:
+    """Whether a consumer got a message before this one that has more priority, and is newer."""
+    for each in range(priority + 1, MAX_PRIORITY + 1):
+        newest = lane.ways.get((publish.lane, publish.node, each, ""))
+        if newest is not None and newest.publish.last.frame > publish.last.frame:
+            return True
     return False
 
 

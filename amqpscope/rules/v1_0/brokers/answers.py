@@ -1,4 +1,4 @@
-"""How a broker answers, where it differs from what was asked for (BRK-019, 025, 034, 141).
+"""How a broker answers, and what it does unasked (BRK-014, 019, 025, 034, 141).
 
 The paper on broker behaviour asks for more than the specification does, so these are notes.
 """
@@ -10,11 +10,12 @@ from typing import Final
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.outcomes import outcome
-from amqpscope.rules.v1_0 import INFO, MUST, Reporter, rule
+from amqpscope.rules.v1_0 import ADVISORY, INFO, MUST, Reporter, rule
 from amqpscope.rules.v1_0.parameters import attach_of
 from amqpscope.rules.v1_0.termini._terminus import symbols
 from amqpscope.rules.v1_0.termini.answer import wished
-from dissectors.v1_0.bodies import Attach, Error, Rejected, SaslMechanisms, Source
+from amqpscope.stream.types import CLIENT
+from dissectors.v1_0.bodies import Attach, Detach, Error, Rejected, SaslMechanisms, Source
 
 FULL: Final = "amqp:resource-limit-exceeded"
 COMMON: Final = frozenset((
@@ -35,6 +36,35 @@ def sources(event: Event) -> tuple[LinkEnd, Source, Source] | None:
     if not isinstance(asked, Source) or not isinstance(given, Source):
         return None
     return link, asked, given
+
+
+@rule("BRK-014", "2.3.3", ADVISORY, INFO, on="detach", needs="server")
+def node_death_without_reason(event: Event, report: Reporter) -> None:
+    """A broker that closes a link by itself says why.
+
+    When a node dies, amqp:resource-deleted or amqp:link:detach-forced tells its clients so. Where
+    the client was about to detach the link too, or to end more than that, nothing is said.
+
+    Bad (sending):
+        server: detach[0] handle=0 closed=true   # <- BRK-014
+        client: detach[0] handle=0 closed=true
+
+    Good (sending):
+        server: detach[0] handle=0 closed=true error=error(condition=:amqp:resource-deleted
+                description="the queue was deleted")
+        client: detach[0] handle=0 closed=true
+    """
+    body, link = event.body, event.link
+    if not isinstance(body, Detach) or not body.closed or body.error is not None or link is None:
+        return
+    pair, own = link.pair, link.attach
+    if pair is None or pair.attach is None or own is None or not pair.live:
+        return
+    if (own.target if link.role else own.source) is None:
+        return  # a refusal
+    if not event.connection.ends[CLIENT].close_mark:
+        text = f"the server closes link {link.label()}, unasked and without an error"
+        report.suspect(event, text, "detach.error")
 
 
 @rule("BRK-019", "2.3.7", MUST, INFO, on="attach", needs="server")

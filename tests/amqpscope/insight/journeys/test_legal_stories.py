@@ -625,6 +625,7 @@ STORIES = {
     "a restart after which a message is gone that was not durable": (
         through(queue=True)
         .publish("A")
+        .at(0.5)
         .answer("A")
         .at(1)
         .add("A", "server: RST")
