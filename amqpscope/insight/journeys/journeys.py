@@ -258,7 +258,9 @@ class Journeys:
         if said is not None and not party.copied:
             if said.kind == "queue" and said.action == ASKED:
                 node = party.broker.node(said.name + party.suffix, True)
-                node.limited = node.limited or said.limited
+                # One that goes with its connection or consumers takes its messages with it.
+                passing = said.limited or said.exclusive or said.fleeting
+                node.limited = node.limited or passing
                 node.fleeting = not said.facts["durable"]
             said.connection, said.capture = party.conversation.number, party.capture
             self.heard = True

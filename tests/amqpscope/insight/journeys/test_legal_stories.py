@@ -255,6 +255,18 @@ STORIES = {
         .add("B", 'client: basic.get[1] queue="q"')
         .add("B", "server: basic.get-empty[1]")
     ),
+    "nothing left on an exclusive queue that was made again": (
+        lines(
+            lines(Story().confirms("A").channel("B"), "B", OWN_QUEUE)
+            .basic_publish("A")
+            .ack("A", 1, "server")
+            .add("B", "client: RST")
+            .at(3)
+            .channel("C"),
+            "C",
+            (*OWN_QUEUE, 'client: basic.get[1] queue="q"', "server: basic.get-empty[1]"),
+        )
+    ),
     "an exclusive queue whose connection is closed": (
         lines(
             lines(Story().channel("A").channel("B"), "A", OWN_QUEUE + CLOSE),

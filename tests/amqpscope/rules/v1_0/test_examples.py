@@ -10,12 +10,12 @@ from amqpscope.rules.documents import Exchange, documents
 from amqpscope.rules.registry import RULES
 from kit.exchange import play
 
-OTHERS = ("A09", "BRK")
-"""Rules of AMQP 0-9 and about brokers, which have tests of their own."""
+FAMILY = "amqp-1.0"
+"""Rules of AMQP 0-9 and those about several connections have tests of their own."""
 CASES = [
     pytest.param(id, exchange, id=f"{id}-{'good' if exchange.good else 'bad'}-{place}")
     for id, document in documents().items()
-    if not id.startswith(OTHERS)
+    if load()[id].family.name == FAMILY
     for place, exchange in enumerate(document.exchanges)
 ]
 
