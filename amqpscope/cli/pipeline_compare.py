@@ -48,8 +48,9 @@ def compare(
 
     A and B are what `pipeline run --out` got; after @, the tables as of a run, or the rows of
     one or more days. Findings are compared by their rate in a million frames, latencies,
-    outcomes and redeliveries by address; what differs by chance is left out. Tests take what is
-    counted as independent: one client that breaks a rule in a loop counts as often as it does.
+    outcomes and redeliveries by address; what differs by chance is left out, but for findings
+    that are new. Tests take what is counted as independent: one client that breaks a rule in a
+    loop counts as often as it does.
 
     The exit code is 1 when B is worse: findings at or above --fail-on that are new or more
     frequent; latencies that are longer by a tenth; more failed outcomes or redeliveries. It is 0

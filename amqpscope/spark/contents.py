@@ -8,12 +8,15 @@ that; the driver does it itself when there is little to look at.
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -119,14 +122,35 @@ def are_equal(pair: Pair) -> bool:
         return True
 
 
+class Wave:
+    """What was seen of some captures, packed: a run may have ten million."""
+
+    def __init__(self, known: list[tuple[str, Known]]) -> None:
+        self.hashes = hashes_of(content for content, _ in known)
+        self.packed = zlib.compress(json.dumps(known).encode(), 1)
+
+    def find(self, contents: Iterable[str]) -> Iterator[tuple[str, Known]]:
+        """Those of some digests that are among them."""
+        wanted = {content for content in contents if content}
+        if np.isin(self.hashes, hashes_of(wanted)).any():
+            for content, (ring, path) in json.loads(zlib.decompress(self.packed)):
+                if content in wanted:
+                    yield content, Known(ring, path)
+
+
+def hashes_of(contents: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Eight octets of each digest."""
+    return np.array([int(content[:16], 16) for content in contents], dtype=np.uint64)
+
+
 class Recogniser:
     """Leaves captures out that tables have under another name or in another ring."""
 
     def __init__(self, rows: pa.Table) -> None:
         self.rows = rows
         """Those of `_inputs`: ring, path, content."""
-        self.found: dict[str, Known] = {}
-        """What this run has seen, by digest."""
+        self.waves: list[Wave] = []
+        """What this run has seen."""
         self.copies: Counter[tuple[str, str]] = Counter()
         """Copies by their ring and the ring that has them already."""
         self.example: dict[tuple[str, str], tuple[str, str]] = {}
@@ -135,7 +159,10 @@ class Recogniser:
         """Captures of the tables that have one of these digests."""
         wanted = pa.array(sorted({each for each in contents.values() if each}), pa.string())
         rows = self.rows.filter(pc.is_in(self.rows["content"], wanted))
-        found = {each: [self.found[each]] for each in contents.values() if each in self.found}
+        found: dict[str, list[Known]] = {}
+        for wave in self.waves:
+            for content, known in wave.find(contents.values()):
+                found.setdefault(content, []).append(known)
         names = ("content", "ring", "path")
         for content, ring, path in zip(*(rows[name].to_pylist() for name in names), strict=True):
             found.setdefault(content, []).append(Known(ring, path))
@@ -146,30 +173,49 @@ class Recogniser:
         compare: Callable[[list[Pair], int], frozenset[Pair]],
     ) -> Iterator[Ring]:  # fmt: skip
         """Rings without the captures that are copies; those of which nothing is left are gone."""
-        originals, rings = self.known(contents), list(rings)
-        candidates: list[tuple[str, File, Known]] = []
-        for ring in rings:
-            for file in ring.files:
-                here, content = Known(ring.name, file.path), contents.get(file.path, "")
-                others = originals.setdefault(content, []) if content else []
-                if here in others:  # it is to be read again
-                    continue
-                candidates += [(ring.name, file, other) for other in others]
-                if not others:
-                    others.append(here)
-        equal = compare([(f.path, other.path) for _, f, other in candidates],
-                        sum(file.size for _, file, _ in candidates))  # fmt: skip
-        copies: dict[Known, Known] = {}
-        for name, file, other in candidates:
-            if (file.path, other.path) in equal:
-                copies.setdefault(Known(name, file.path), other)
+        rings = list(rings)
+        copies = self._copies(rings, contents, compare)
         for ring in rings:
             files = [each for each in ring.files if not self._left_out(ring.name, each, copies)]
             if len(files) == len(ring.files):
                 yield ring
             elif files:
                 yield Ring(ring.name, files)
-        self.found.update((content, known[0]) for content, known in originals.items() if content)
+
+    def _copies(
+        self, rings: list[Ring], contents: Contents,
+        compare: Callable[[list[Pair], int], frozenset[Pair]],
+    ) -> dict[Known, Known]:  # fmt: skip
+        """Captures that are copies, and of which one each; others of the same digest may differ."""
+        originals, fresh = self.known(contents), []
+        waiting = [
+            (Known(ring.name, file.path), file.size, contents[file.path], 0)
+            for ring in rings
+            for file in ring.files
+            if contents.get(file.path)
+        ]
+        # What is to be read again is no copy of itself.
+        waiting = [each for each in waiting if each[0] not in originals.get(each[2], ())]
+        copies: dict[Known, Known] = {}
+        while waiting:
+            compared: list[tuple[Known, int, str, int]] = []
+            for here, size, content, tried in waiting:
+                known = originals.setdefault(content, [])
+                if tried == len(known):
+                    known.append(here)
+                    fresh.append((content, here))
+                else:
+                    compared.append((here, size, content, tried))
+            pairs = [(here.path, originals[c][tried].path) for here, _, c, tried in compared]
+            equal = compare(pairs, sum(size for _, size, _, _ in compared))
+            waiting = []
+            for (here, size, content, tried), pair in zip(compared, pairs, strict=True):
+                if pair in equal:
+                    copies[here] = originals[content][tried]
+                else:
+                    waiting.append((here, size, content, tried + 1))
+        self.waves.append(Wave(fresh))
+        return copies
 
     def _left_out(self, ring: str, file: File, copies: Mapping[Known, Known]) -> bool:
         other = copies.get(Known(ring, file.path))

@@ -1,6 +1,7 @@
 """Captures recognised by what is in them."""
 
 import os
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -33,7 +34,7 @@ def recognised(rings, rows=NOTHING):
     """What is left of rings, and what is said of the rest."""
     found = Recogniser(rows)
     contents = look_at(None, "", [file for ring in rings for file in ring.files])
-    left = found.without_copies(rings, contents, lambda pairs, size: compare(None, "", pairs, size))
+    left = found.without_copies(rings, contents, partial(compare, None, ""))
     return [[os.path.basename(file.path) for file in ring.files] for ring in left], [*found.notes()]
 
 
@@ -49,6 +50,20 @@ def test_a_copy_and_a_link_are_left_out_and_a_damaged_copy_is_not(archive):
     (note,) = notes
     assert note.startswith("2 captures left out as copies: ")
     assert note.endswith(f"copy.pcap is {archive}/a.pcap")
+
+
+def test_a_copy_is_recognised_in_a_later_part_of_the_run(archive):
+    found = Recogniser(NOTHING)
+    left = []
+    for name in ("flipped.pcap", "empty.pcap", "a.pcap", "copy.pcap"):
+        rings = alone(archive, name)
+        contents = look_at(None, "", rings[0].files)
+        left += found.without_copies(rings, contents, partial(compare, None, ""))
+    assert [ring.name.rpartition("/")[2] for ring in left] == [
+        "flipped.pcap",
+        "empty.pcap",
+        "a.pcap",
+    ]
 
 
 def test_empty_files_are_not_copies_of_each_other(archive):

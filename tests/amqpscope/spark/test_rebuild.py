@@ -85,3 +85,19 @@ def test_what_tables_have_of_a_connection_is_final_when_its_captures_are_gone(ri
     numbers = [row["connection"] for row in connections]
     assert 1 <= len(numbers) == len(set(numbers))
     assert not connections[0]["provisional"]
+
+
+def test_small_files_are_put_together_and_provisional_rows_still_replaced(ring):
+    parts, live, out = ring
+    source, stream = Stream(live, out), opened(live, out)
+    for number, part in enumerate(parts):
+        part.rename(live / part.name)
+        commit(stream, number, source.batch())
+        before = tables_of(out)
+        stream.directory.compact(stream.run)
+        assert tables_of(out) == before
+        connections = before[str(live)]["connections"]
+        assert len(connections) == len({row["connection"] for row in connections}) > 0
+        assert bool(stream.live()) == any(row["provisional"] for row in connections)
+    assert not stream.live()
+    stream.directory.close()
