@@ -21,6 +21,9 @@ MAX_RECORD: Final = 16 << 20
 MAX_TIME: Final = (1 << 63) - 1
 """In the year 2262; absurd clocks stop there."""
 
+NEAR: Final = 1 << 61
+"""Nanoseconds up to the year 2043, which are no large numbers."""
+
 PCAP_MAGICS: Final = {
     # octets              byte order  ns per tick  record header
     b"\xd4\xc3\xb2\xa1": ("<", 1000, 16),
@@ -137,7 +140,7 @@ class Pcap(Format):
 
 
 class _Interface:
-    __slots__ = ("divisor", "factor", "flags", "link", "offset", "snaplen")
+    __slots__ = ("divisor", "factor", "flags", "link", "near", "offset", "snaplen")
 
     def __init__(self, link: int, snaplen: int) -> None:
         self.link = link
@@ -145,9 +148,23 @@ class _Interface:
         self.factor = 1000
         """Nanoseconds a tick are `factor / divisor`."""
         self.divisor = 1
+        self.near = NEAR // 1000
+        """Ticks up to which no number is large."""
         self.offset = 0
         self.flags = 0
         """Added to those of each segment."""
+
+    def nanoseconds(self, ticks: int) -> int:
+        """The time of a packet; absurd ones stop at the ends of what can be kept."""
+        if ticks < self.near:
+            # As nearly all are: numbers that the processor multiplies by itself.
+            count: i64 = ticks
+            factor: i64 = self.factor
+            time: int = count * factor
+        else:
+            time = ticks * self.factor // self.divisor
+        time += self.offset
+        return time if 0 <= time < NEAR else min(max(time, 0), MAX_TIME)
 
     def key(self) -> tuple[int, ...]:
         """What makes two interfaces equal."""
@@ -345,8 +362,7 @@ class Pcapng(Format):
             self.packets.note(f"packets were left out: {reason}")
             return
         if ticks >= 0:
-            time = ticks * interface.factor // interface.divisor + interface.offset
-            self._time = min(max(time, 0), MAX_TIME)
+            self._time = interface.nanoseconds(ticks)
         end = start + captured
         wire_end = start + original if original > captured else end
         packets = self.packets
@@ -370,3 +386,4 @@ def _set_resolution(interface: _Interface, value: int) -> None:
     else:
         interface.factor = 1000000000
         interface.divisor = per_second
+    interface.near = NEAR // interface.factor if interface.divisor == 1 else 0

@@ -24,6 +24,10 @@ class BrokerView:
         """The message that a frame completes; None where its octets are in doubt."""
         return None
 
+    def may_ask(self, event: Event) -> bool:
+        """Whether the message that a frame completes may want an answer, at a quick look."""
+        return True
+
     def scrap(self, event: Event) -> Envelope | None:
         """What was sent of a message that a frame gives up; or one that cannot be read whole."""
         return None

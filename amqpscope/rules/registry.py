@@ -381,12 +381,14 @@ CHECKS: Final = Checks()
 
 
 class Recent:
-    """What was last found for a name: most frames of a name are alike."""
+    """What was last found for a name: most frames of a name are of one kind, or of two in turn."""
 
     def __init__(self, dialect: str, kinds: int, rules: list[Rule]) -> None:
         self.dialect = dialect
         self.kinds = kinds
         self.rules = rules
+        self.other_kinds = kinds
+        self.other_rules = rules
 
 
 class Dispatcher:
@@ -408,8 +410,11 @@ class Dispatcher:
     def rules_for(self, dialect: str, kinds: int, name: str) -> list[Rule]:
         """The rules that look at such an event."""
         recent = self.recent.get(name)
-        if recent is not None and recent.kinds == kinds and recent.dialect == dialect:
-            return recent.rules
+        if recent is not None and recent.dialect == dialect:
+            if recent.kinds == kinds:
+                return recent.rules
+            if recent.other_kinds == kinds:
+                return recent.other_rules
         if len(self.recent) > MAX_NAMES:
             self.recent, self.tables = {}, {}
         key = (dialect, kinds, name)
@@ -421,7 +426,10 @@ class Dispatcher:
                 if condition.holds(kinds, name) and rule.concerns(dialect)
             }
             found = self.tables[key] = list(chosen.values())
-        self.recent[name] = Recent(dialect, kinds, found)
+        newest = Recent(dialect, kinds, found)
+        if recent is not None and recent.dialect == dialect:
+            newest.other_kinds, newest.other_rules = recent.kinds, recent.rules
+        self.recent[name] = newest
         return found
 
     def check(self, event: Event, name: str, reporter: Reporter, dialect: str = "") -> None:

@@ -45,7 +45,10 @@ def is_needed(step: Step) -> bool:
             return False
         if event.peer == SERVER:
             return True
-        envelope = step.talk.voice.broker.envelope(event)
+        view = step.talk.voice.broker
+        if not view.may_ask(event):
+            return False
+        envelope = view.envelope(event)
         return (
             envelope is not None
             and envelope.properties >= MIN_FOR_ANSWERS

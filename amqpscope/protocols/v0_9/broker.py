@@ -292,6 +292,12 @@ class View(BrokerView):
         """The content that a frame completes; None where its octets are in doubt."""
         return envelope(cast(Event, event))
 
+    def may_ask(self, event: shared.Event) -> bool:
+        """Whether the content has a reply-to."""
+        content = cast(Event, event).content
+        header = None if content is None else content.header
+        return header is not None and header.get("reply-to") is not None
+
     def route(self, delivery: AnyDelivery) -> Route:
         """The exchange and key of a publish, or the queue of a delivery."""
         return route(delivery)

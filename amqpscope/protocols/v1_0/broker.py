@@ -77,8 +77,9 @@ MIN_SCRAP: Final = 16
 NOT_FOUND: Final = "amqp:not-found"
 NULL: Final = 0x40
 TO: Final = 2
+REPLY_TO: Final = 4
 EXPIRY: Final = 8
-"""The places of `to` and absolute-expiry-time among the properties."""
+"""The places of `to`, `reply-to` and absolute-expiry-time among the properties."""
 ALL_PROPERTIES: Final = 13
 MAX_WHOLE: Final = 512
 """Octets of an immutable part that has one key; that of a longer one is made of two."""
@@ -604,6 +605,18 @@ class View(BrokerView):
     def envelope(self, event: shared.Event) -> Envelope | None:
         """The message that a transfer completes; None where its octets are in doubt."""
         return envelope(cast(Event, event))
+
+    def may_ask(self, event: shared.Event) -> bool:
+        """Whether the properties have a reply-to."""
+        octets, parts = event.message, cast(Event, event).parts
+        if not octets or event.kinds & MALFORMED:
+            return False
+        if parts is None:
+            return True  # nobody has looked into it
+        for section in parts.sections:
+            if section.code == PROPERTIES:
+                return field_at(octets, section, REPLY_TO) >= 0
+        return False
 
     def scrap(self, event: shared.Event) -> Envelope | None:
         """What was sent of a delivery that is aborted; or a message that is malformed."""
