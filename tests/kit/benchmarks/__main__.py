@@ -1,18 +1,21 @@
 """How fast, in how much memory, against whom: `python tests benchmarks [--quick]`.
 
-One table, measured in one run on one machine, on captures that are made for it. Each row is the
-median of several runs, in turn with those that it is compared with; its spread is how far they lie
-apart. Seconds are of processor time, which a busy machine distorts less; what counts are the ratios
-in the last column.
+One table, measured in one run on one machine, on captures that are made for it, and what the proxy
+costs beside other relays. Each row is the median of several runs, in turn with those that it is
+compared with; its spread is how far they lie apart. What counts are the ratios in the last column.
+Times are by the clock and on all cores, so nothing else may run; on a busy machine, compare what
+one core needs.
 
     python tests benchmarks --save before.json      keep the ratios
     python tests benchmarks --against before.json   fail where one is more than a tenth worse
+    python tests benchmarks --processor             by processor time, with one process
 """
 
 import argparse
 import json
 import os
 import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -22,8 +25,16 @@ from pathlib import Path
 import amqpscope
 from amqpscope.capture.pieces import Pieces
 from dissectors.v1_0.framing import decode_unit
-from kit.benchmarks.running import Rival, measure
-from kit.benchmarks.traffic import TRAFFIC, TRANSFER, write_capture
+from kit.benchmarks.running import Rival, measure, run
+from kit.benchmarks.traffic import (
+    ONE,
+    SHORT,
+    SHORT_ONES,
+    TRAFFIC,
+    TRANSFER,
+    write_capture,
+    write_short,
+)
 
 FRAMES = 400_000
 QUICK = 20_000
@@ -51,22 +62,26 @@ def tshark_fields(field):
 class Table:
     """Prints rows as they are measured, and keeps their ratios."""
 
-    def __init__(self, repeat):
+    def __init__(self, repeat, by_clock):
         self.repeat = repeat
+        self.by_clock = by_clock
         self.ratios = {}
+        self.speeds = {}
 
     def row(self, what, figure, spread="", memory="", comparison=""):
-        print(f"{what:38} {figure:>18} {spread:>6} {memory:>8}  {comparison}".rstrip(), flush=True)
+        print(f"{what:51} {figure:>18} {spread:>6} {memory:>8}  {comparison}".rstrip(), flush=True)
 
     def rate(self, rival, comparison=""):
         """A row about a program that has run."""
-        speed = f"{rival.frames / rival.seconds:,.0f} frames/s"
+        speed = f"{rival.speed:,.0f} frames/s"
         self.row(rival.name, speed, rival.spread, f"{rival.megabytes:.0f} MB", comparison)
 
     def compare(self, own, theirs, *, memory=False):
         """Rows about a program of ours and one of others on the same capture."""
+        own.by_clock = theirs.by_clock = self.by_clock
         measure((own, theirs), self.repeat)
         self.rate(own)
+        self.speeds[own.name] = own.speed
         speed = self.ratios[f"{own.name}: speed"] = theirs.seconds / own.seconds
         text = f"{speed:.1f} x the speed"
         if memory:
@@ -95,6 +110,7 @@ def reassemble_seconds(path):
 def fill(table, directory, frames):
     """All rows of the table, one by one."""
     table.row("decode one transfer", f"{decode_seconds() * 1e6:.2f} us")
+    show_start(table, directory)
     small = os.path.join(directory, "small")
     counted = write_capture(small, frames)
     speed = os.path.getsize(small) / 1e6 / reassemble_seconds(small)
@@ -103,6 +119,7 @@ def fill(table, directory, frames):
     if shutil.which("tshark") is None:
         table.row("tshark", "not installed")
         return
+    alone = () if table.by_clock else ("-j", "1")
     for kind, (write, field) in TRAFFIC.items():
         path = os.path.join(directory, "traffic")
         count = write(path, frames)
@@ -111,16 +128,66 @@ def fill(table, directory, frames):
             ("read --format jsonl", JSONL, "json", TSHARK_JSON),
         ):
             table.compare(
-                Rival(f"{kind}: {name}", ours, path, count),
+                Rival(f"{kind}: {name}", (*ours, *alone), path, count),
                 Rival(f"{kind}: tshark -T {form}", theirs, path, count),
                 memory=True,
             )
+    show_short(table, directory, frames)
     few = os.path.join(directory, "few")
     little = write_capture(few, max(frames // 200, 100))
     table.compare(
         Rival(f"read --format jsonl, {little:,} frames", JSONL, few, little),
         Rival(f"pyshark, {little:,} frames", (sys.executable, "-c", PYSHARK), few, little),
     )
+
+
+def show_start(table, directory):
+    """How long it takes to begin, in processor time."""
+    tiny = os.path.join(directory, "tiny")
+    write_capture(tiny, 20)
+    for name, command in (("--help", (*AMQPSCOPE, "--help")), ("lint, 20 frames", (*LINT, tiny))):
+        seconds = [run(*command).processor for _ in range(table.repeat)]
+        table.row(name, f"{statistics.median(seconds) * 1e3:.0f} ms")
+
+
+def show_short(table, directory, frames):
+    """What a frame of a short connection takes beside others, and what stays of a connection."""
+    short, long = (table.speeds[f"{kind}: lint"] for kind in (SHORT_ONES, ONE))
+    share = table.ratios["lint, a frame of a short connection: speed"] = short / long
+    table.row("lint, a frame of a short connection", f"{share:.2f} x a long one's")
+    sizes = []
+    for count in (frames, 2 * frames):
+        path = os.path.join(directory, "traffic")
+        connections = write_short(path, count) / len(SHORT)
+        sizes.append((connections, run(*LINT, "-j", "1", path).megabytes))
+    (few, before), (many, after) = sizes
+    kept = max(after - before, 0) * 1024 / (many - few)
+    table.row("lint, left of a short connection", f"{kept:.2f} kB")
+
+
+def show_proxy(table):
+    """What a relay costs, ours beside others."""
+    try:
+        from kit.benchmarks import proxy
+    except ImportError:
+        table.row("proxy", "needs qpid-proton")
+        return
+    best = proxy.figures(rounds=table.repeat)
+    direct, own = best["direct"], best["amqpscope, recording and analysis"]
+    for name in ("socat", "haproxy"):
+        other = best.get(name)
+        if other is None:
+            table.row(f"proxy: {name}", "not installed")
+            continue
+        for what, figure, ratio in (
+            ("round trip adds", f"{(own.p50 - direct.p50) * 1e6:.0f} us",
+             (other.p50 - direct.p50) / (own.p50 - direct.p50)),
+            ("stream", f"{own.stream:,.0f} a second", own.stream / other.stream),
+            ("messages", f"{own.messages:,.0f} a second", own.messages / other.messages),
+            ("bulk", f"{own.bulk / 1e6:,.0f} MB/s", own.bulk / other.bulk),
+        ):  # fmt: skip
+            table.ratios[f"proxy, {what}: {name}"] = ratio
+            table.row(f"proxy: {what}", figure, comparison=f"{ratio:.2f} x {name}'s speed")
 
 
 def show_growth(table, directory, path, frames):
@@ -165,6 +232,10 @@ def main():
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} frames, each run once")
     parser.add_argument("--frames", type=int, help=f"default: {FRAMES:,}")
     parser.add_argument("--repeat", type=int, help=f"runs of each, default: {REPEAT}")
+    parser.add_argument(
+        "--processor", action="store_true", help="by processor time, with one process"
+    )
+    parser.add_argument("--without-proxy", action="store_true", help="leave the proxy out")
     parser.add_argument("--save", type=Path, help="write the ratios to this file")
     parser.add_argument("--against", type=Path, help="compare with ratios that were saved")
     options = parser.parse_args()
@@ -173,9 +244,11 @@ def main():
     print(
         f"amqpscope {amqpscope.__version__} ({amqpscope.build()}), Python {sys.version.split()[0]}"
     )
-    table = Table(options.repeat or (1 if options.quick else REPEAT))
+    table = Table(options.repeat or (1 if options.quick else REPEAT), not options.processor)
     with tempfile.TemporaryDirectory(prefix="amqpscope-") as directory:
         fill(table, directory, frames)
+    if not (options.quick or options.without_proxy):
+        show_proxy(table)
     if options.save:
         options.save.write_text(json.dumps(table.ratios, indent=2) + "\n")
     return 0 if before is None else show_against(before, table.ratios)

@@ -340,18 +340,17 @@ class Figures(NamedTuple):
     bulk: object
 
 
-def measure(targets, servers, arguments):
+def measure(targets, servers, rounds, sizes, mitmdump):
     """The best figures of each relay, after so many rounds."""
     best = {}
-    rounds = 1 if arguments.quick else arguments.rounds
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", file=sys.stderr)
         # A recording that only grows would soon measure how fast the machine gets at more memory.
         with tempfile.TemporaryDirectory(prefix="amqpscope-benchmark-") as folder:
-            sets = [Relays(folder, target, arguments.mitmdump) for target in targets]
+            sets = [Relays(folder, target, mitmdump) for target in targets]
             try:
                 found = [list(relays.all()) for relays in sets]
-                measure_once(found, servers, QUICK if arguments.quick else FULL, best)
+                measure_once(found, servers, sizes, best)
             finally:
                 for relays in sets:
                     relays.stop()
@@ -438,20 +437,21 @@ def main():
         serve(arguments.serve_octets)
     elif arguments.serve_real:
         serve_real(arguments.serve_real)
+    elif arguments.quick:
+        print_table(figures(1, QUICK, arguments.mitmdump))
     else:
-        compare(arguments)
+        print_table(figures(arguments.rounds, FULL, arguments.mitmdump))
 
 
-def compare(arguments):
-    """Measure all relays, and print the table."""
+def figures(rounds, sizes=FULL, mitmdump="mitmdump"):
+    """The best figures of each relay that is installed."""
     with (
         tempfile.TemporaryDirectory(prefix="amqpscope-benchmark-") as folder,
         server("octets", folder) as (plain, port),
         server("real", folder) as (real, real_port),
     ):
         time.sleep(1)  # until the second one listens
-        best = measure((port, real_port), (plain, real), arguments)
-    print_table(best)
+        return measure((port, real_port), (plain, real), rounds, sizes, mitmdump)
 
 
 if __name__ == "__main__":

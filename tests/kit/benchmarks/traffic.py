@@ -2,8 +2,8 @@
 
 Small ones have transfers of a few octets and their dispositions, and credit now and then; rich ones
 have messages of four sections, and a flow with every disposition. Those of 0-9-1 have messages
-published with confirms, and delivered to a consumer that acknowledges each. Short ones have a
-connection for each message, of thirteen frames.
+published with confirms, and delivered to a consumer that acknowledges each. They have eight
+connections, in turn. Short ones have a connection for each message, of thirteen frames.
 """
 
 from amqpscope.capture.write import CaptureWriter, Conversation
@@ -98,7 +98,7 @@ DELIVER = (
 )
 
 
-def write_capture(path, frames, *, rich=False):
+def write_capture(path, frames, *, connections=1, rich=False):
     """Write a capture of about so many frames; how many they are."""
     transfer, every = (TRANSFER, 1) if rich else (SMALL, CREDIT_EVERY)
 
@@ -111,10 +111,11 @@ def write_capture(path, frames, *, rich=False):
         talk.data(SERVER, time + 20_000, answer)
         return 3 if credit else 2
 
-    return write_talk(path, frames, [(sender, parse(unit)) for sender, unit in SETUP], exchange)
+    setup = [(sender, parse(unit)) for sender, unit in SETUP]
+    return write_talks(path, frames, setup, exchange, connections)
 
 
-def write_v0_9(path, frames):
+def write_v0_9(path, frames, *, connections=1):
     """The same, of 0-9-1."""
 
     def exchange(talk, number, time):
@@ -124,7 +125,7 @@ def write_v0_9(path, frames):
         return 8
 
     setup = [(sender, parse(unit)) for sender, unit in SETUP_V0_9]
-    return write_talk(path, frames, setup, exchange)
+    return write_talks(path, frames, setup, exchange, connections)
 
 
 CLOSE = (
@@ -164,32 +165,52 @@ def write_short(path, frames):
     return count * len(SHORT)
 
 
-def write_talk(path, frames, setup, exchange):
-    """One connection: its beginning, then exchanges until it has so many frames."""
-    written = len(setup)
+def write_talks(path, frames, setup, exchange, connections):
+    """So many connections: their beginnings, then exchanges in turn until there are so many
+    frames."""
+    written = len(setup) * connections
     with open(path, "wb", buffering=1 << 20) as file:
-        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        writer = CaptureWriter(file)
         time = 1_700_000_000_000_000_000
-        talk.open(time)
-        for sender, raw in setup:
-            talk.data(sender, time, raw)
+        talks = []
+        for number in range(connections):
+            talk = Conversation(writer, ("10.0.0.1", 40_000 + number), ("10.0.0.2", 5672))
+            talk.open(time)
+            for sender, raw in setup:
+                talk.data(sender, time, raw)
+            talks.append(talk)
         number = 0
         while written < frames:
-            time += 50_000
-            written += exchange(talk, number, time)
+            for talk in talks:
+                time += 50_000
+                written += exchange(talk, number, time)
             number += 1
     return written
 
 
+def write_many(path, frames):
+    """Write a capture of small messages on several connections."""
+    return write_capture(path, frames, connections=CONNECTIONS)
+
+
 def write_rich(path, frames):
-    """Write a capture of messages with several sections."""
-    return write_capture(path, frames, rich=True)
+    """Write a capture of messages with several sections, on several connections."""
+    return write_capture(path, frames, connections=CONNECTIONS, rich=True)
 
 
+def write_many_v0_9(path, frames):
+    """Write a capture of 0-9-1 on several connections."""
+    return write_v0_9(path, frames, connections=CONNECTIONS)
+
+
+CONNECTIONS = 8
+ONE = "small messages, one connection"
+SHORT_ONES = "short connections"
 TRAFFIC = {
-    # kind                 written by        what tshark is asked for
-    "small messages":    (write_capture,    "amqp.performative"),
-    "rich messages":     (write_rich,       "amqp.performative"),
-    "0-9-1":             (write_v0_9,       "amqp.method.method"),
-    "short connections": (write_short,      "amqp.performative"),
+    # kind            written by        what tshark is asked for
+    "small messages": (write_many,      "amqp.performative"),
+    ONE:              (write_capture,   "amqp.performative"),
+    "rich messages":  (write_rich,      "amqp.performative"),
+    "0-9-1":          (write_many_v0_9, "amqp.method.method"),
+    SHORT_ONES:       (write_short,     "amqp.performative"),
 }  # fmt: skip
