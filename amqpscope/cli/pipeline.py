@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from amqpscope.spark.work import Work
 
 UNFOLLOWED = (
-    "with --follow, each connection is judged by itself: findings about brokers, and the tables"
-    " messages and hops, are left to a run without it"
+    "with --follow, each connection is judged by itself, in a task of its own: findings about"
+    " brokers, and the tables messages and hops, take all connections of a broker in one process"
+    " and are left to a run without it"
 )
 
 
@@ -65,7 +66,7 @@ for _command in (sql, compare, compact, vacuum):
     default=3600.0,
     show_default=True,
     metavar="SECONDS",
-    help="With --follow: when a silent connection is given up.",
+    help="With --follow: when a silent connection is given up, by the time in the captures.",
 )
 @click.option(
     "--patience",

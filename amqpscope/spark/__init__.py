@@ -14,12 +14,13 @@ only numbering, and that is made up for afterwards:
 * frames and connections get order keys that sort like the true numbers, and are ranked in the end.
 
 Modules, in the order in which data flows: `list_spark`, `list_arrow`, `listing` and `plan` (what
-is to be read), `work_items` (as tasks get it), `copies` (what workers cannot open), `records`
-(octets to segments), `worker` and `replay` (segments to Steps), `gather`, `minutes` and `messages`
-(Steps to rows), `numbering`, `parts` (rows to Parquet), `stages` (these in Spark), `job` (all of
-it), `stored`, `delta`, `manifest`, `directory` and `tables` (where it ends up), `report`, `query`
-and `compare`; `arrivals`, `state_codec`, `stream_numbering` and `follow` do the same for a stream;
-`source` offers frames to notebooks.
+is to be read), `contents` (what was read by another name), `work_items` (as tasks get it), `copies`
+(what workers cannot open), `records` (octets to segments), `worker` and `replay` (segments to
+Steps), `gather`, `minutes` and `messages` (Steps to rows), `numbering`, `parts` (rows to Parquet),
+`stages` (these in Spark), `job` (all of it), `stored`, `delta`, `manifest`, `directory` and
+`tables` (where it ends up), `report`, `query` and `compare`; `arrivals`, `state_codec`,
+`stream_numbering`, `stream_rows`, `rebuild` and `follow` do the same for a stream; `source` offers
+frames to notebooks.
 """
 
 from __future__ import annotations
