@@ -19,7 +19,7 @@ from typing import Final
 from amqpscope.findings import Finding
 from amqpscope.protocols.peers import CannotApplyError
 from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Judge, Lane, Refused, nested
-from amqpscope.protocols.replay_differences import Differences
+from amqpscope.protocols.replay_differences import Differences, FieldDifference
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
 
@@ -56,6 +56,8 @@ class Part(Differences):
         """Acts that what they belong to did not live to see."""
         self.ready = False
         """The connection is set up as far as acts need it."""
+        self.closes = [False, False]
+        """Who has sent a close or its answer: we, and the live peer."""
         self.over = ""
         """How TCP is to be ended now: `fin` or `rst`; empty while it is needed."""
         self.loose = side != CLIENT
@@ -258,6 +260,18 @@ class Part(Differences):
         return f"{cues[at].where} (frame {cues[at].frame.number})"
 
     # matching
+
+    def diverge(
+        self,
+        kind: str,
+        frame: Frame | None,
+        where: str,
+        seen: str = "",
+        fields: Sequence[FieldDifference] = (),
+    ) -> None:
+        """Note where the live peer leaves the script; what was in flight at our close does not."""
+        if kind != "extra" or not self.closes[0]:
+            super().diverge(kind, frame, where, seen, fields)
 
     def meet(self, cue: Cue | None) -> None:
         """Something expected has come."""

@@ -59,8 +59,6 @@ class Part09(Part):
         self.values: dict[str, str] = {}
         """What is called otherwise now."""
         self.channels: dict[int, LiveChannel] = {}
-        self.closes = [False, False]
-        """Who has sent a close or its answer: we, and the live peer."""
         self.frame_max = 0
         self.channel_max = 0
         self.heartbeat = 0

@@ -72,7 +72,6 @@ class Part10(Part):
         """By our channels, and by those of the live peer."""
         self.opens: list[Open | None] = [None, None]
         """Ours, and that of the live peer."""
-        self.closes = [False, False]
         self.last_sent = 0.0
         self.note_left_out(self.script.left_out)
         for frame in [] if choices.exact else self.script.left_out:

@@ -200,3 +200,16 @@ def test_of_a_proxy_with_faults_the_side_of_the_client_is_played(tmp_path):
             writer.comment = COPY if port == 50001 else ""
             talk.data(0, 1, b"AMQP\0\1\0\0")
     assert [each.number for each in conversations(tmp_path / "both.pcapng")] == [1]
+
+
+def test_what_was_in_flight_when_we_closed_is_no_difference(tmp_path):
+    lines = [line for line in ONE_BY_ONE.strip().splitlines() if "disposition" not in line]
+    quiet = "\n".join(line for line in lines if "transfer" not in line)
+    part = recorded_talk(tmp_path / "talk.pcapng", quiet).part(0, Choices())
+    part.start()
+    for line in lines:
+        part.proceed(0.0)
+        if line.startswith("<"):
+            part.receive(parse(line[2:]), 0.0)
+    assert part.messages == [0, 2]
+    assert part.divergences == []
