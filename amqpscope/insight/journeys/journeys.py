@@ -516,11 +516,11 @@ class Journeys:
         found, leg.level = broker.recognise(envelope)
         if found is not None:
             return found
-        alike = broker.bodies.get(envelope.body_key)
+        alike = broker.bodies.get(envelope.body_key) if self.closed_world else None
         if alike is not None:
             for party in self.parties.values():
                 party.look_for_loss()
-            if is_renamed(alike, leg, self.closed_world and not broker.broken):
+            if not broker.broken and is_renamed(alike, leg):
                 leg.level = SAME_BODY
                 return alike
         return broker.begin(envelope)

@@ -104,20 +104,18 @@ def is_same_body(journey: Journey, envelope: Envelope) -> bool:
     return published.id_text == envelope.id_text
 
 
-def is_renamed(journey: Journey, leg: Leg, closed: bool) -> bool:
+def is_renamed(journey: Journey, leg: Leg) -> bool:
     """Whether a message comes with another id than it was published with, or has none any more.
 
-    Its consumer waited for it. A new id counts only where all is in view, as others may publish the
-    same; and where two have none, short data counts then, too.
+    Its consumer waited for it, and all is in view, so that nobody else has published the same.
+    Where it never had an id, short data counts too.
     """
     published, publish, envelope = journey.envelope, journey.publish, leg.envelope
     if publish is None or published.family != envelope.family or journey.alike or journey.delivered:
         return False
     if publish.lane.holed or publish.node is not leg.node or not is_awaited(leg, publish):
         return False
-    if not published.message_id:
-        return closed
-    return len(envelope.body_key) >= DISTINCTIVE and (closed or not envelope.message_id)
+    return not published.message_id or len(envelope.body_key) >= DISTINCTIVE
 
 
 class Broker:

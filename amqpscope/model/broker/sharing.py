@@ -40,7 +40,7 @@ def learn(node: Node, journey: Journey, leg: Leg, earlier: Leg | None) -> None:
         node.strangers += 1
     elif node.fresh is None and leg.envelope.message_id and journey.publish is not None:
         node.fresh = leg.mark.time
-    if not vague and not node.keeps and is_stored_for(lane, journey):
+    if not vague and not node.keeps and not node.is_topic and is_stored_for(lane, journey):
         node.keeps = True
     if lane.route.copy or lane.route.filtered:
         return

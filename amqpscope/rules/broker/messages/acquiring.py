@@ -7,6 +7,7 @@ from typing import Final
 from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
 from amqpscope.model.broker.journey import Leg, is_awaited
 from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.model.broker.sharing import is_shared
 from amqpscope.model.mark import Mark
 from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
 
@@ -108,6 +109,8 @@ def is_unasked(moment: Moment, earlier: Leg) -> bool:
     leg, accepted, publish = moment.leg, earlier.verdict.mark, moment.publish
     if accepted is None or publish is None or publish.node is not leg.node:
         return False
+    if earlier.lane is not leg.lane and not is_shared(leg.node):
+        return False  # one that keeps messages may have them for all who come
     if not leg.envelope.message_id:
         return False  # what is left of another message may look like it
     if earlier.lane.ended is not None or earlier.lane.capture != leg.lane.capture:

@@ -128,6 +128,15 @@ STORIES = {
         .deliver("C", "m2")
         .deliver("C", "m3")
     ),
+    "a topic that has its newest message for those who come": (
+        two()
+        .at(2)
+        .receiver("B", source="capabilities=[:topic]")
+        .deliver("B", "m2")
+        .outcome("B")
+        .at(5)
+        .drain("B", count=1)
+    ),
     "a topic with two subscribers": (
         competing()
         .publish("A", "m1")
