@@ -30,6 +30,7 @@ from amqpscope.proxy.control_socket import ControlSocket
 from amqpscope.proxy.files import NEVER
 from amqpscope.proxy.process import Settings, StartError, exposed, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
+from amqpscope.runs.collector import bound_garbage
 from amqpscope.runs.gate import lost_packets
 from amqpscope.runs.input import Input
 from amqpscope.runs.live import ProxyOutput
@@ -100,6 +101,7 @@ class ProxyRun:
         self.serve_page(relay)
         code = self.command.start(relay)
         if not code:
+            bound_garbage()
             relay.run()
         relay.close()
         channel.send({"ended": relay.status()._asdict()})
