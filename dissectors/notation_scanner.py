@@ -93,7 +93,10 @@ class Scanner:
         """Octets, or a failure at the value that does not fit them."""
         try:
             return make()
-        except (ValueError, OverflowError, InvalidOperation) as error:
+        except OverflowError as error:
+            large = "too big" in str(error)
+            self.fail(f"this number is too {'big' if large else 'small'} for its type", at)
+        except (ValueError, InvalidOperation) as error:
             if isinstance(error, NotationError):
                 raise
             self.fail(str(error) or "this value does not fit", at)

@@ -79,7 +79,7 @@ def _parse_preset(text: str, name: str) -> Fault:
     if preset is None:
         hint = did_you_mean(word, PRESETS)
         raise FaultError(text, start, len(word), f"expected {', '.join(PRESETS)}{hint}")
-    rest, options = _take_options(text[start + len(word) :], start + len(word), COUNTS)
+    rest, options = _take_options(text, text[start + len(word) :], start + len(word), COUNTS)
     if rest.strip():
         at = text.index(rest.strip())
         raise FaultError(text, at, len(rest.strip()), f"expected {'=, '.join(COUNTS)}=")
@@ -103,7 +103,7 @@ def _make(text: str, where: str, action: str, offset: int, name: str) -> Fault:
     if compiled.follows:
         message = "the proxy does not follow messages from one connection to another"
         raise FaultError(text, text.index(where.strip()), len(where.strip()), message)
-    action, counted = _take_options(action, offset, COUNTS)
+    action, counted = _take_options(text, action, offset, COUNTS)
     for key, word in counted.items():
         _check_count(text, key, word)
     written, made = _make_action(text, action, offset)
@@ -135,22 +135,27 @@ def _make_action(text: str, action: str, offset: int) -> tuple[str, Action]:
     options: dict[str, Word] = {}
     form = FORMS.get(found[0])
     if form is not None and form.options:
-        action, options = _take_options(action, offset, form.options)
+        action, options = _take_options(text, action, offset, form.options)
     elif form is not None and not form.whole:
-        action, options = _take_options(action, offset, OPTIONS)
+        action, options = _take_options(text, action, offset, OPTIONS)
     words = [Word(each[0], offset + each.start()) for each in _WORD.finditer(action)]
     rest = Word(action[found.end() :], offset + found.end())
     return written, parse_action(text, words, rest, options)
 
 
-def _take_options(text: str, offset: int, known: tuple[str, ...]) -> tuple[str, dict[str, Word]]:
+def _take_options(
+    whole: str, text: str, offset: int, known: tuple[str, ...]
+) -> tuple[str, dict[str, Word]]:
     """Take `name=value` off the end of a text, as long as the name is known."""
     options: dict[str, Word] = {}
     while (found := _OPTION.search(text)) is not None and found[1] in known:
         value = found[2]
         if value.startswith('"'):
             value = value[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-        options.setdefault(found[1], Word(value, offset + found.start(2)))
+        if found[1] in options:
+            second = options[found[1]].position - len(found[1]) - 1
+            raise FaultError(whole, second, len(found[1]), f"{found[1]} is given twice")
+        options[found[1]] = Word(value, offset + found.start(2))
         text = text[: found.start()]
     return text, options
 
