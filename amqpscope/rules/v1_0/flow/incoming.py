@@ -79,14 +79,18 @@ def next_incoming_id_missing(
     Good (session):
         client: GAP
         server: flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9
+
+    Good (session):
+        client: end[0]
+        server: flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9
     """
     if body.next_incoming_id is not None:
         return
     pair = session.pair
     if pair is None or unreadable(event) or session.assumed:
         return
-    if not pair.whole:
-        return  # The partner may have ended the session, after which some leave it out.
+    if pair.is_ended or not pair.whole:
+        return  # The partner has ended the session, or may have: some leave it out then.
     text = f"no next-incoming-id, though the partner's begin on channel {pair.channel}"
     related = ((pair.mark, "the partner's begin"), (session.flow_mark, "the peer's flow before"))
     names = session.begin is not None and session.begin.remote_channel is not None
