@@ -4,6 +4,7 @@ import gzip
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -31,8 +32,10 @@ def archive(spark, root, tmp_path):
     demo = (root / "captures" / "demo.pcapng").read_bytes()
     cut(mixed, folder / "rotated", random.Random(5), 5)
     (folder / "odd [1] ü").mkdir()
-    for name in ("100% a{b,c}.pcapng", "100%25.pcapng", "é#1.pcapng", "q?*.pcapng"):
-        (folder / "odd [1] ü" / name).write_bytes(demo)
+    names = ("100% a{b,c}.pcapng", "100%25.pcapng", "é#1.pcapng", "q?*.pcapng")
+    for number, name in enumerate(names):
+        different = struct.pack("<IIIII", 0x40000BAD, 20, 0, number, 20)  # a block nobody reads
+        (folder / "odd [1] ü" / name).write_bytes(demo + different)
     (folder / "packed").mkdir()
     (folder / "packed" / "a.pcapng.gz").write_bytes(gzip.compress(demo))
     (folder / "packed" / "b.pcap").touch()
