@@ -17,9 +17,23 @@ find_python() {
     for candidate in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             PYTHON=$candidate
-            return
+            return 0
         fi
     done
+    return 1
+}
+
+# need_python: the same, with the one of Debian installed where there is none.
+need_python() {
+    find_python && return
+    if can_install && ! has_program python3; then
+        say "installing Debian packages: python3 python3-venv"
+        $sudo apt-get update -q >"$LOG" 2>&1
+        apt_install python3 python3-venv || tail -n 5 "$LOG"
+        find_python && return
+    elif has_program apt-get && ! has_program python3; then
+        die "amqpscope needs Python; run: sudo apt-get install python3 python3-venv"
+    fi
     die "amqpscope needs Python 3.11 or newer; install it, or name it: PYTHON=/path/to/python $0"
 }
 
@@ -48,6 +62,15 @@ want() {
 # all_there: whether everything wanted is there, by now.
 all_there() { eval "${WANTED}true"; }
 
+# can_install: whether packages can be installed without asking anybody; $sudo is how.
+can_install() {
+    has_program apt-get || return 1
+    sudo=
+    [ "$(id -u)" = 0 ] && return
+    sudo="sudo -n"
+    sudo -n true 2>/dev/null
+}
+
 # apt_install PACKAGE...: with as little as possible beside them.
 apt_install() {
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" \
@@ -57,11 +80,9 @@ apt_install() {
 # install_missing: apt-get what $MISSING names, or say which command does it.
 install_missing() {
     [ -n "$MISSING" ] || return 0
-    sudo=
-    [ "$(id -u)" = 0 ] || sudo="sudo -n"
     if ! has_program apt-get; then
         say "not found here, please install what your system calls:$MISSING"
-    elif [ -n "$sudo" ] && ! sudo -n true 2>/dev/null; then
+    elif ! can_install; then
         say "some Debian packages are missing; for all features run:"
         say "    sudo apt-get install$MISSING"
     else
@@ -150,7 +171,7 @@ start_compiling() {
     fi
     say "installing amqpscope into .venv, and compiling it meanwhile"
     WHEELS=$(mktemp -d)
-    AMQPSCOPE_BUILD=compiled "$VENV/bin/pip" wheel -q --no-deps -w "$WHEELS" . \
+    AMQPSCOPE_BUILD=compiled nice "$VENV/bin/pip" wheel -q --no-deps -w "$WHEELS" . \
         >"$WHEELS/log" 2>&1 &
     BUILDING=$!
     (
@@ -193,4 +214,4 @@ BUILDING=
 trap clean_up EXIT
 MISSING=
 WANTED=
-find_python
+need_python

@@ -87,8 +87,22 @@ def test_parameters_of_rules_are_written_down_for_the_compiled_build():
 def test_code_that_is_compiled_begins_in_the_first_column(tmp_path):
     source = tmp_path / "a.c"
     source.write_text("int a;\n" + " " * 900 + 'char *b = "  c";\n\treturn;\n')
-    load_compiler().remove_indentation(source)
+    load_compiler().prepare(source)
     assert source.read_text() == 'int a;\nchar *b = "  c";\nreturn;\n'
+
+
+def test_code_that_runs_once_is_not_optimised(tmp_path):
+    source = tmp_path / "a.c"
+    source.write_text("char CPyDef_a_____top_level__(void) {\nreturn 2;\n}\n")
+    load_compiler().prepare(source)
+    assert source.read_text().startswith("RUN_ONCE char CPyDef_a_____top_level__(void) {\n")
+
+
+def test_only_what_is_compiled_is_left_without_optimisation():
+    compiler = load_compiler()
+    rarely = compiler.matching(compiler.patterns()["rarely"])
+    without_code = {file for file in rarely if file.endswith("__init__.py")}
+    assert rarely - without_code <= set(compiler.compiled_modules())
 
 
 @pytest.mark.skipif(EXPECT != "compiled", reason="only the installed package has a build")
