@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from amqpscope.spark import stages
-from amqpscope.spark.files import local_path, open_octets
+from amqpscope.spark.files import open_octets
 from amqpscope.spark.plan import File, Ring, is_folder
 from amqpscope.spark.work_items import store_items
 from amqpscope.wording import plural
@@ -33,7 +33,7 @@ SAMPLE: Final = 16 << 10
 """Octets of each place that is looked at."""
 SAMPLES: Final = 8
 FEW: Final = 64
-"""Files that the driver looks at itself, where they are local."""
+"""Files that the driver looks at itself: a stage would take longer."""
 SMALL: Final = 256 << 20
 """Octets of copies that it compares itself."""
 TOGETHER: Final = 200
@@ -79,7 +79,7 @@ def digests(files: Iterable[File]) -> list[tuple[str, str]]:
 
 def look_at(spark: SparkSession, folder: str, files: list[File]) -> Contents:
     """The digests of files."""
-    if len(files) <= FEW and all(local_path(file.path) is not None for file in files):
+    if len(files) <= FEW:
         return dict(digests(files))
     rest = iter(files)
     groups = iter(lambda: [tuple(each) for each in islice(rest, TOGETHER)], [])
