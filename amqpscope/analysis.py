@@ -14,7 +14,13 @@ from typing import Final
 from amqpscope.findings import Finding
 from amqpscope.model.event import Event
 from amqpscope.protocols.protocol import HEADER_SIZE, Protocol
-from amqpscope.protocols.registry import PROTOCOLS, by_header, is_header, may_become_header, named
+from amqpscope.protocols.registry import (
+    PROTOCOLS,
+    by_header,
+    find_protocol,
+    is_header,
+    may_become_header,
+)
 from amqpscope.protocols.talk import Talk
 from amqpscope.rules.registry import RuleSet
 from amqpscope.stream.framer import UNREAD, Frame
@@ -384,7 +390,7 @@ class Analyzer:
             return True
         return client in self.decode_as or server in self.decode_as
 
-    def assumed(self, connection: Connection) -> str:
+    def assumed_protocol(self, connection: Connection) -> str:
         """The protocol that the user named for a port of this connection; empty for none."""
         decode_as = self.decode_as
         return decode_as.get(connection.server[1]) or decode_as.get(connection.client[1]) or ""
@@ -401,7 +407,7 @@ class Analyzer:
         if is_header(data, candidate.connection.anchored[chunk.sender]):
             protocol, name = by_header(data)
             return self.accept(candidate, protocol, name)
-        assumed = self.assumed(candidate.connection)
+        assumed = self.assumed_protocol(candidate.connection)
         protocols = self.expected_protocols(assumed)
         if candidate.expected:
             for protocol in protocols:
@@ -419,7 +425,7 @@ class Analyzer:
 
     def expected_protocols(self, assumed: str) -> list[Protocol]:
         """The families whose frames are looked for: the one that the user named, or all."""
-        protocol = named(assumed) if assumed else None
+        protocol = find_protocol(assumed) if assumed else None
         return PROTOCOLS if protocol is None else [protocol]
 
     def odd_start(self, candidate: Candidate, chunk: Chunk) -> bool:
@@ -531,7 +537,7 @@ class Analyzer:
         event = talk.take(frame, self.rules if conversation.judged else None)
         findings = talk.findings()
         if findings:
-            findings = attributed(findings, conversation.connection, frame.packet)
+            findings = attribute_faults(findings, conversation.connection, frame.packet)
             self._late.extend([found for found in findings if found.frame != frame.number])
             findings = [found for found in findings if found.frame == frame.number]
         step = Step(conversation, talk, event, findings)
@@ -606,7 +612,7 @@ class Analyzer:
         if conversation.counted:
             return steps
         talk.finish(end, self.rules if conversation.judged else None)
-        found = attributed(talk.findings(), conversation.connection, end.packet)
+        found = attribute_faults(talk.findings(), conversation.connection, end.packet)
         self._late.extend(found)
         return steps
 
@@ -628,7 +634,7 @@ class Analyzer:
         return steps + self.end(candidate, end)
 
 
-def attributed(findings: list[Finding], connection: Connection, packet: int) -> list[Finding]:
+def attribute_faults(findings: list[Finding], connection: Connection, packet: int) -> list[Finding]:
     """Findings with the fault of a proxy that they rest on; without those that it only copied.
 
     `packet` is the one that brought them up.

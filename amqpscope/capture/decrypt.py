@@ -95,7 +95,7 @@ class Decryptor(Records):
             return b""
         return self._plaintexts.take(number)
 
-    def ended(self, stream: TlsStream) -> None:
+    def end_stream(self, stream: TlsStream) -> None:
         """Say so if a key was known and yet nothing came out."""
         if stream.decrypted and not stream.found:
             self._note(stream, "its key is known, but no data was found in it")

@@ -55,7 +55,7 @@ class Lane:
         self.lost = True
         out.append(Gap(piece.connection, piece.sender, self.inside, -1, piece.packet, piece.time))
 
-    def acknowledged(self, ack: int) -> int:
+    def acknowledged_inside(self, ack: int) -> int:
         """How many octets inside an acknowledgement of octets outside covers."""
         if ack < 0:
             return -1

@@ -84,7 +84,7 @@ class Capture:
             self._rest = list(reversed(given.files))
             self._next_file()
         else:
-            self._source = self._followed(given, fd) if follow else Source(given)
+            self._source = self._open_followed(given, fd) if follow else Source(given)
             self.size = self._source.size
 
     @property
@@ -212,10 +212,10 @@ class Capture:
         if self._format is None and self._available >= 4:
             data = b"".join(self._blocks)
             self._blocks = [data]
-            self._format = self._recognised(data)
+            self._format = self._recognise(data)
         return True
 
-    def _recognised(self, head: bytes) -> Format:
+    def _recognise(self, head: bytes) -> Format:
         if head[:4] in PCAP_MAGICS:
             return Pcap(self._packets, self.secrets)
         if head[:4] == SECTION_MAGIC:
@@ -258,7 +258,7 @@ class Capture:
             raise CaptureError(self.path, source.problem)
         if not self._available:
             raise CaptureError(self.path, f"empty file, {EXPECTED}")
-        self._recognised(b"".join(self._blocks))
+        self._recognise(b"".join(self._blocks))
 
     def _trouble(self, message: str) -> None:
         """Something is wrong with the file that is read now."""
@@ -271,18 +271,18 @@ class Capture:
         before = self._source
         self._octets_before = self.position
         self._packets_before = self._packets.count
-        self._source = self._opened(before)
+        self._source = self._open_next(before)
         if before is not None:
             before.close()
         # A file has a format of its own.
         self._format, self._blocks, self._available, self._offset = None, [], 0, 0
         self._done = self._source is None
 
-    def _opened(self, before: Source | None) -> Source | None:
+    def _open_next(self, before: Source | None) -> Source | None:
         """The next file that can be opened."""
         if before is not None and before.successor:
             self.lost_files += number_of(before.successor) - number_of(before.path) - 1
-            source = self._followed(before.successor, -1)
+            source = self._open_followed(before.successor, -1)
             source.ending = before.ending
             return source
         while self._rest:
@@ -293,7 +293,7 @@ class Capture:
                 self.troubles.append(Trouble(path, error.message, True))
         return None
 
-    def _followed(self, path: str, fd: int) -> Source:
+    def _open_followed(self, path: str, fd: int) -> Source:
         """A file to follow; if it is gone, the oldest one after it in its series."""
         while True:
             try:

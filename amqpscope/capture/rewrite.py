@@ -85,7 +85,7 @@ class _Talk:
         elif isinstance(piece, Window):
             self.windows[piece.sender] = 0 if piece.zero else OPEN
             start = self.passed[piece.sender]
-            self._segment(piece.sender, piece.time, ACK, start, self._known(piece))
+            self._segment(piece.sender, piece.time, ACK, start, self._octets_read(piece))
         elif isinstance(piece, End):
             self._end(piece)
 
@@ -116,7 +116,7 @@ class _Talk:
         self.passed[sender] = chunk.offset + len(chunk.data)
 
     def _lose(self, gap: Gap) -> None:
-        sender, known = gap.sender, self._known(gap)
+        sender, known = gap.sender, self._octets_read(gap)
         if gap.snapped and gap.size > 0:
             self._segment(sender, gap.time, ACK, gap.offset, known, b"", gap.size)
         if gap.size < 0:
@@ -128,14 +128,14 @@ class _Talk:
     def _end(self, end: End) -> None:
         sender = end.sender
         if end.reason == "fin":
-            self._segment(sender, end.time, FIN | ACK, self.passed[sender], self._known(end))
+            self._segment(sender, end.time, FIN | ACK, self.passed[sender], self._octets_read(end))
         elif end.reason == "rst" and not self.reset:
             self.reset = True
             self.talk.seq[sender] = self._number(sender, self.passed[sender])
-            self.talk.seq[1 - sender] = self._number(1 - sender, self._known(end) - 1) + 1
+            self.talk.seq[1 - sender] = self._number(1 - sender, self._octets_read(end) - 1) + 1
             self.talk.reset(sender, end.time)
 
-    def _known(self, piece: Piece) -> int:
+    def _octets_read(self, piece: Piece) -> int:
         """What the sender of something without octets had read: all that had passed."""
         return self.passed[1 - piece.sender]
 

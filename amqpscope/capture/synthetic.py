@@ -112,7 +112,7 @@ class _Stream:
         ends.append(start + len(each.octets) + each.lost)
         return start
 
-    def acknowledged(self, each: Sent) -> int:
+    def octets_read(self, each: Sent) -> int:
         """Octets of the partner that the sender had read."""
         if each.read == UNKNOWN:
             return BEYOND
@@ -143,7 +143,7 @@ def pieces(exchanges: Sequence[Exchange]) -> Iterator[Piece]:
         if each.octets:
             yield Chunk(
                 connection, each.sender, start, each.octets, packet, each.time,
-                stream.acknowledged(each),
+                stream.octets_read(each),
             )  # fmt: skip
         if each.lost:
             at = start + len(each.octets)
@@ -151,10 +151,10 @@ def pieces(exchanges: Sequence[Exchange]) -> Iterator[Piece]:
         if each.end:
             yield End(connection, each.sender, each.end, packet, each.time)
     for connection, exchange in zip(connections, exchanges, strict=True):
-        yield from _unfinished(connection, exchange, packet)
+        yield from _cut_off_ends(connection, exchange, packet)
 
 
-def _unfinished(connection: Connection, exchange: Exchange, packet: int) -> Iterator[End]:
+def _cut_off_ends(connection: Connection, exchange: Exchange, packet: int) -> Iterator[End]:
     """The ends of directions that the capture's own end cuts off."""
     ends = {each.sender: each.end for each in exchange.sent if each.end}
     if RST in ends.values():
@@ -181,7 +181,7 @@ def write_exchanges(exchanges: Sequence[Exchange], file: IO[bytes]) -> int:
             if exchanges[place].complete:
                 talk.open(exchanges[place].start)
         passed = stream.ends[1 - each.sender][-1]
-        unseen = passed - stream.acknowledged(each)
+        unseen = passed - stream.octets_read(each)
         if each.read == UNKNOWN:
             # A number older than the one before it says nothing about the octets beside it.
             talk.segment(each.sender, each.time, ACK, b"", talk.seq[1 - each.sender])

@@ -54,7 +54,7 @@ class Records:
         """The application data inside the next record."""
         raise NotImplementedError
 
-    def ended(self, stream: TlsStream) -> None:
+    def end_stream(self, stream: TlsStream) -> None:
         """No more records come from this connection."""
 
 
@@ -90,7 +90,7 @@ class Tls:
         return out
 
     def _take(self, lane: Lane, chunk: Chunk, out: list[Piece]) -> None:
-        ack = self._lanes[1 - chunk.sender].acknowledged(chunk.ack)
+        ack = self._lanes[1 - chunk.sender].acknowledged_inside(chunk.ack)
         data = chunk.data
         clear = self._clear - lane.outside
         start = chunk.offset
@@ -145,7 +145,7 @@ class Tls:
 
     def end(self) -> None:
         """Both directions ended."""
-        self._records.ended(self.stream)
+        self._records.end_stream(self.stream)
 
 
 def is_record(data: bytes | bytearray) -> bool:

@@ -81,7 +81,7 @@ class RecordWriter(Records):
             self._write(stream, number, sender, record)
         return b""
 
-    def ended(self, stream: TlsStream) -> None:
+    def end_stream(self, stream: TlsStream) -> None:
         """Forget the connection."""
         self._held.pop(stream, None)
         self._sequence.pop(stream, None)
@@ -193,10 +193,10 @@ def run_tshark(capture: Path, keylog: Path, plaintexts: Plaintexts) -> None:
     thread.start()
     thread.join()
     if failure:
-        raise _explained(failure[0], timeout) from failure[0]
+        raise _explain(failure[0], timeout) from failure[0]
 
 
-def _explained(error: BaseException, timeout: float) -> BaseException:
+def _explain(error: BaseException, timeout: float) -> BaseException:
     if isinstance(error, DecryptionError) or not isinstance(error, Exception):
         return error
     if isinstance(error, TimeoutError | subprocess.TimeoutExpired):

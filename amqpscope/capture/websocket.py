@@ -170,7 +170,7 @@ class WebSocket:
             return
         lane.outside = chunk.offset + len(chunk.data)
         peer = self._server if direction is self._client else self._client
-        ack = peer.lane.acknowledged(chunk.ack)
+        ack = peer.lane.acknowledged_inside(chunk.ack)
         try:
             decoder.receive_bytes(data)
             while (frame := decoder.process_buffer()) is not None:

@@ -57,7 +57,7 @@ class Conversation:
     ) -> None:
         self.writer = writer
         self.ports = (client[1], server[1])
-        self.addresses = (packed(client[0]), packed(server[0]))
+        self.addresses = (pack_address(client[0]), pack_address(server[0]))
         self.seq = [1000, 2000]
         """Each peer's next sequence number."""
         self.window = 65535
@@ -131,7 +131,7 @@ def comment_option(text: str) -> bytes:
     return struct.pack("<HH", 1, len(octets)) + octets + padding + bytes(4)
 
 
-def packed(address: str) -> bytes:
+def pack_address(address: str) -> bytes:
     """The octets of an IP address."""
     return ipaddress.ip_address(address).packed
 

@@ -74,7 +74,7 @@ class Baseline:
         self.seen[key] += 1
         return self.seen[key] <= self.known[key]
 
-    def fixed(self, checked: list[CaptureResult], choice: Selection) -> dict[Key, int]:
+    def find_fixed(self, checked: list[CaptureResult], choice: Selection) -> dict[Key, int]:
         """What is known and was looked for, but not found any more, and how often."""
         names = self.names([each.path for each in checked])
         read = {names[each.path]: each.path for each in checked if each.error is None}
@@ -84,7 +84,7 @@ class Baseline:
             for key, count in sorted((self.known - self.seen).items())
             if key.capture in read
             and key.rule in running
-            and not choice.ignored(key.rule, read[key.capture])
+            and not choice.ignores(key.rule, read[key.capture])
         }
 
     def names(self, paths: list[str]) -> dict[str, str]:

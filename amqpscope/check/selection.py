@@ -60,7 +60,7 @@ class Selection:
             wanted = rank(tuple(word for word in select if word in (rule.id, ALL)), rule.id)
         return wanted > rank(self.ignore, rule.id)
 
-    def ignored(self, rule: str, path: str) -> bool:
+    def ignores(self, rule: str, path: str) -> bool:
         """Whether a rule is not wanted in this capture."""
         return any(
             matches(path, pattern) and rank(words, rule)
@@ -74,7 +74,7 @@ class Selection:
 
     def adjust(self, finding: Finding, path: str) -> Finding | None:
         """A finding with the severity that it has for this user; None if it is not wanted."""
-        if self.ignored(finding.rule, path):
+        if self.ignores(finding.rule, path):
             return None
         chosen = closest(self.severity, finding.rule)
         if chosen is not None:

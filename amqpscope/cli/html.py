@@ -72,16 +72,16 @@ class Report:
         """One capture."""
         from amqpscope.cli.progress import CaptureBar
         from amqpscope.report.html_capture import MOST, capture_foot, capture_parts, frame_parts
-        from amqpscope.report.html_findings import detailed
+        from amqpscope.report.html_findings import detailed_frames
         from amqpscope.report.illustration import Illustration
         from amqpscope.runs.illustrate import Illustrator, evidence
 
         shown = Illustration(list(result.findings))
         subject = self.subject(source, result)
         if result.frames:
-            drawn = self.drawn(result)
+            drawn = self.drawn_connections(result)
             with CaptureBar(result.path) as bar:
-                illustrator = Illustrator(subject, drawn, detailed(result.findings), ROWS)
+                illustrator = Illustrator(subject, drawn, detailed_frames(result.findings), ROWS)
                 shown = illustrator.run(bar.update)
         yield from capture_parts(place, result, shown, frames=self.frames)
         if self.frames and result.frames:
@@ -109,7 +109,7 @@ class Report:
         frames = {step.frame.number for step in matching_steps(subject) if step.findings}
         result.findings = [finding for finding in result.findings if finding.frame in frames]
 
-    def drawn(self, result: CaptureResult) -> frozenset[int]:
+    def drawn_connections(self, result: CaptureResult) -> frozenset[int]:
         """The connections of a capture that are drawn."""
         first = dict.fromkeys(finding.connection for finding in result.findings)
         numbers = dict.fromkeys((*first, *range(1, result.connections + 1)))

@@ -256,7 +256,7 @@ class Lint:
         known = baseline.filter(results)
         if known:
             complain(f"{known} known findings pass: they are in {baseline.path}")
-        for key, count in baseline.fixed(results, self.selection).items():
+        for key, count in baseline.find_fixed(results, self.selection).items():
             times = f" {count} times" if count > 1 else ""
             complain(
                 f"{key.capture}: {key.rule} ({key.peer}) is fixed{times}, still in {baseline.path}"

@@ -78,7 +78,7 @@ def pager_width() -> int:
         return 0
 
 
-def coloured(wish: str, terminal: bool) -> bool:
+def use_colours(wish: str, terminal: bool) -> bool:
     """Whether to use colours."""
     return wish == "always" or (wish == "auto" and terminal and not os.environ.get("NO_COLOR"))
 
@@ -105,7 +105,9 @@ def make_look(color: str, output: str | None = None) -> Look:
     from amqpscope.report.look import Look
 
     terminal = sys.stdout.isatty() and not output
-    return Look(terminal_width(terminal), coloured(color, terminal), not output and ascii_alone())
+    return Look(
+        terminal_width(terminal), use_colours(color, terminal), not output and ascii_alone()
+    )
 
 
 def ascii_alone() -> bool:

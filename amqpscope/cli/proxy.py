@@ -16,7 +16,7 @@ import click
 
 from amqpscope.cli.inputs import make_selection
 from amqpscope.cli.options import PROFILE, parse_filter
-from amqpscope.cli.output import UNREADABLE, ascii_alone, coloured, complain
+from amqpscope.cli.output import UNREADABLE, ascii_alone, complain, use_colours
 from amqpscope.cli.read import screen_wanted
 from amqpscope.cli.tls_options import make_tls, tls_options
 from amqpscope.cli.web import WEB, WEB_PORT, page_options
@@ -332,7 +332,7 @@ def make_output(options: dict[str, Any]) -> ProxyOutput:
     terminal = printed_to.isatty() and not options["output"]
     look = Look(
         width=os.get_terminal_size(printed_to.fileno()).columns if terminal else 0,
-        colour=coloured(options["color"], terminal),
+        colour=use_colours(options["color"], terminal),
         plain=ascii_alone(),
         show_secrets=options["show_secrets"],
         tree=options["tree"],

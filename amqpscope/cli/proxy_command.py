@@ -51,7 +51,7 @@ class Command:
             # We have no threads yet, which preexec_fn would not go well with.
             self.process = subprocess.Popen(
                 self.arguments,
-                env={**os.environ, **found(relay)},
+                env={**os.environ, **proxy_environment(relay)},
                 preexec_fn=self.preparation(),  # noqa: PLW1509
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -92,7 +92,7 @@ class Command:
         return code if code >= 0 else 128 - code
 
 
-def found(relay: Relay) -> dict[str, str]:
+def proxy_environment(relay: Relay) -> dict[str, str]:
     """How the command finds the proxy."""
     route = relay.routes[0]
     where = route.listeners[0].getsockname()

@@ -32,7 +32,7 @@ def analyse(path: str, watch: Watch, output: ProxyOutput, out: TextIO, fd: int =
             live = Live(path, watch, output, out, complain, fd)
             checked = live.follow()
     except CaptureError as error:
-        for line in watch.told():
+        for line in watch.new_lines():
             complain(line)
         complain(f"{error}; what passes is not analysed")
         return UNREADABLE

@@ -28,7 +28,7 @@ from amqpscope.proxy.connection import IN
 from amqpscope.proxy.control import Channel, Watch
 from amqpscope.proxy.control_socket import ControlSocket
 from amqpscope.proxy.files import NEVER
-from amqpscope.proxy.process import Settings, StartError, exposed, make_relay
+from amqpscope.proxy.process import Settings, StartError, exposed_listeners, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
 from amqpscope.runs.collector import bound_garbage
 from amqpscope.runs.gate import lost_packets
@@ -296,13 +296,13 @@ class ProxyRun:
         if missing := lost_packets(relay.status()):
             complain(missing)
         recording, files = relay.recording, relay.recording.files
-        held, lost = recording.held(), recording.lost
+        held, lost = recording.packet_count(), recording.lost
         if self.output.temporary and not recording.packets and not lost:
             with contextlib.suppress(OSError):
                 os.unlink(files.path)
             return
         where = files.path
-        if kept := files.kept():
+        if kept := files.kept_files():
             where = f"{kept[0].path} and the files after it, up to {where}"
         told = f"{plural(held, 'packet')} recorded: {where}"
         if files.dropped:
@@ -368,7 +368,7 @@ def announce(relay: Relay) -> None:
     for policy in [route.policy for route in routes if route.policy is not None]:
         for warning in policy.warnings:
             complain(f"warning: {warning}")
-    for host in exposed(relay):
+    for host in exposed_listeners(relay):
         complain(
             f"warning: {host} is not loopback: whoever reaches this machine reaches the upstream"
             " through it, unasked, and is recorded"

@@ -30,7 +30,7 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
     shown = 0
 
     def poll() -> dict[str, Any]:
-        fresh = watch.told()
+        fresh = watch.new_lines()
         told.extend(fresh)
         trouble_now.take(fresh)
         watch.ask()
@@ -57,7 +57,7 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
     )
     watch.stop()
     watch.wait_for_end()
-    for line in (*told, *watch.told(), trouble):
+    for line in (*told, *watch.new_lines(), trouble):
         if line:
             complain(line)
     whole = watch.latest is None or watch.latest.problem is None

@@ -311,7 +311,7 @@ def set_up_client(settings: Settings, options: ReplayOptions, url: str) -> tuple
 
 async def listen(stage: Any, options: ReplayOptions) -> None:
     """Serve clients until all is played, or Ctrl-C."""
-    from amqpscope.proxy.address import parse_listen, shown
+    from amqpscope.proxy.address import address_text, parse_listen
     from amqpscope.proxy.tls_policy import TlsOptions, TlsPolicy
 
     host, port = parse_listen((options.listen or "").rpartition("@")[2])
@@ -319,7 +319,7 @@ async def listen(stage: Any, options: ReplayOptions) -> None:
         policy = TlsPolicy(TlsOptions(cert=options.cert, key=options.key))
         stage.settings.tls = policy.server_context(host)
     address = await stage.open(host, port)
-    complain(f"listening on {shown(address)}")
+    complain(f"listening on {address_text(address)}")
     try:
         await stage.done.wait()
     except asyncio.CancelledError:

@@ -83,4 +83,6 @@ def look_at(path: Readable, at: int, inputs: Inputs) -> Stuck | None:
         return None
     if not moment.frame:
         return None
-    return Stuck(str(path), watch.held(), moment.frame, moment.now, moment.start, moment.findings)
+    return Stuck(
+        str(path), watch.held_places(), moment.frame, moment.now, moment.start, moment.findings
+    )

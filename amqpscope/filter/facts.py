@@ -100,7 +100,7 @@ def fact(name: str, summary: str, shape: Shape, read: Read) -> Fact:
     return Fact(name, summary, shape, Own(read))
 
 
-def asked(name: str) -> Read:
+def ask_family(name: str) -> Read:
     """What the frame's family says of it."""
     return lambda view: view.voice.fact(view.event, name)
 
@@ -219,8 +219,8 @@ FACTS: Final = (
     fact("frame.size", "octets of the frame", NUMBER, size),
     fact("frame.missing", "octets that the capture lacks", NUMBER, missing),
     fact("frame.lost-before", "frames may be lost before it", BOOLEAN, lost_before),
-    fact("frame.type", "its type octet", NUMBER, asked("frame.type")),
-    fact("frame.doff", "its data offset", NUMBER, asked("frame.doff")),
+    fact("frame.type", "its type octet", NUMBER, ask_family("frame.type")),
+    fact("frame.doff", "its data offset", NUMBER, ask_family("frame.doff")),
     fact("packet", "number of the packet that completed it", NUMBER, lambda v: v.step.frame.packet),
     fact("time", "seconds since the first frame", NUMBER, seconds),
     fact("time.gap", "since the frame before it on its connection", DURATION, gap),
@@ -237,24 +237,27 @@ FACTS: Final = (
     fact("protocol", f"{PROTOCOLS[0].name}, ...", TEXT, lambda v: v.step.conversation.protocol),
     fact("kind", "header, amqp, sasl, empty, method, ...", _KIND, lambda v: v.unit.kind),
     fact("name", "performative or method, else kind", _NAME, lambda v: v.unit.name),
-    fact("channel", "channel of an AMQP frame", NUMBER, asked("channel")),
-    fact("payload", "octets of message in a transfer or body", NUMBER, asked("payload")),
+    fact("channel", "channel of an AMQP frame", NUMBER, ask_family("channel")),
+    fact("payload", "octets of message in a transfer or body", NUMBER, ask_family("payload")),
     fact("protocol-header", "it as text: AMQP 1.0.0", TEXT, protocol_header),
     fact("protocol-header.id", "AMQP, TLS or SASL", _ID, header("id")),
     fact("protocol-header.major", "version", NUMBER, header("major")),
     fact("protocol-header.minor", "version", NUMBER, header("minor")),
     fact("protocol-header.revision", "version", NUMBER, header("revision")),
-    fact("link", "name of the frame's link", TEXT, asked("link.name")),
-    fact("link.name", "the same", TEXT, asked("link.name")),
-    fact("link.address", "where it goes to or comes from", TEXT, asked("link.address")),
-    fact("link.handle", "the sending peer's handle of it", NUMBER, asked("link.handle")),
+    fact("link", "name of the frame's link", TEXT, ask_family("link.name")),
+    fact("link.name", "the same", TEXT, ask_family("link.name")),
+    fact("link.address", "where it goes to or comes from", TEXT, ask_family("link.address")),
+    fact("link.handle", "the sending peer's handle of it", NUMBER, ask_family("link.handle")),
     fact(
-        "delivery", "id of a transfer's, or of all of a disposition", NUMBER, asked("delivery.id")
+        "delivery",
+        "id of a transfer's, or of all of a disposition",
+        NUMBER,
+        ask_family("delivery.id"),
     ),
-    fact("delivery.id", "the same", NUMBER, asked("delivery.id")),
-    fact("delivery.tag", "its tag, on every transfer of it", BINARY, asked("delivery.tag")),
-    fact("delivery.size", "octets of message so far", NUMBER, asked("delivery.size")),
-    fact("delivery.transfers", "transfers so far", NUMBER, asked("delivery.transfers")),
+    fact("delivery.id", "the same", NUMBER, ask_family("delivery.id")),
+    fact("delivery.tag", "its tag, on every transfer of it", BINARY, ask_family("delivery.tag")),
+    fact("delivery.size", "octets of message so far", NUMBER, ask_family("delivery.size")),
+    fact("delivery.transfers", "transfers so far", NUMBER, ask_family("delivery.transfers")),
     fact("message", "the frame completes a message", BOOLEAN, message),
     fact("message.size", "octets of the message", NUMBER, message_size),
     of_messages("message.id", "id of what it carries or settles", TEXT, id_of),

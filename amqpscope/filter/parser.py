@@ -144,10 +144,10 @@ class Parser:
     def expected(self, what: str) -> FilterError:
         """The error that something else stands here."""
         token = self.next
-        found = "" if token.kind == Is.END else f", found {self.said(token)}"
+        found = "" if token.kind == Is.END else f", found {self.spelling(token)}"
         return FilterError(self.text, token.position, token.length, f"expected {what}{found}")
 
-    def said(self, token: Token) -> str:
+    def spelling(self, token: Token) -> str:
         """A token as it was written."""
         return self.text[token.position : token.position + token.length]
 

@@ -81,7 +81,7 @@ def proven(finding: Finding) -> bool:
     return finding.severity == "error" and finding.certainty == "sure"
 
 
-def explained(ending: Ending, findings: Iterable[Finding]) -> Explained | None:
+def explain_ending(ending: Ending, findings: Iterable[Finding]) -> Explained | None:
     """What explains an ending, of the findings of its connection; None: nothing is known."""
     if ending.orderly or ending.peer < 0:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from amqpscope.findings import Finding
-from amqpscope.insight.endings import explained, explained_words
+from amqpscope.insight.endings import explain_ending, explained_words
 from amqpscope.model.constraint import RESTS, STUCK, WAITS
 from amqpscope.model.ending import Ending
 from amqpscope.model.refusal import ROLLED_BACK
@@ -89,14 +89,14 @@ def explain(held: Held, now: int, start: int, findings: Iterable[Finding]) -> It
     if refused is not None:
         yield from refusal(refused)
     if bound.ending is not None:
-        yield from ended(held, bound.ending, start, findings)
+        yield from ended_statements(held, bound.ending, start, findings)
         return
     yield since(holding_words(bound, now), bound)
     if meaning(bound.kind).text:
         yield Statement(meaning(bound.kind).text, REMARK)
 
 
-def ended(
+def ended_statements(
     held: Held, ending: Ending, start: int, findings: Iterable[Finding]
 ) -> Iterator[Statement]:
     """How it ended, what explains that, and what held it until then.
@@ -104,7 +104,7 @@ def ended(
     A stall comes first where nothing else explains the end: it is why someone gave up.
     """
     frame = ending.mark.frame
-    found = explained(ending, findings)
+    found = explain_ending(ending, findings)
     cause = found is not None and found.cause
     stall = None if cause or held.refused is not None else stalled(held)
     if stall is not None:

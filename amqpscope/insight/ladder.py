@@ -244,7 +244,7 @@ class Ladder:
         arrow = Arrow(entry, describe)
         if self._visible(entry):
             self._release(BEFORE)
-            self.rows.append(self._joined(arrow))
+            self.rows.append(self._join_answers(arrow))
         else:
             self._hold(arrow)
         self._drawn[entry.frame] = arrow
@@ -293,7 +293,7 @@ class Ladder:
             return True
         return not repeats
 
-    def _joined(self, arrow: Arrow) -> Arrow:
+    def _join_answers(self, arrow: Arrow) -> Arrow:
         """An arrow that is about to be drawn, with those drawn before that it answers."""
         frames = arrow.entry.joined
         arrow.joined = [self._drawn[frame] for frame in frames if frame in self._drawn]
@@ -321,7 +321,7 @@ class Ladder:
         if self._fold is not None or len(held) >= keep + FEWEST or full:
             while len(held) > (0 if full else keep):
                 self._put_away(held.popleft())
-        self.rows.extend(map(self._joined, held))
+        self.rows.extend(map(self._join_answers, held))
         held.clear()
         self._fold = None
 
@@ -399,7 +399,7 @@ class Lanes:
 def row_text(row: Row) -> str:
     """A row that is no arrow, in words."""
     if isinstance(row, Fold):
-        return folded(row)
+        return fold_label(row)
     if isinstance(row, Pause):
         return f"{seconds(row.duration)} without a frame"
     if isinstance(row, Missing):
@@ -420,13 +420,13 @@ WAYS: Final = {
 }
 
 
-def folded(fold: Fold) -> str:
+def fold_label(fold: Fold) -> str:
     """What is not drawn."""
     if len(fold.names) == 1:
-        text = f"{fold.count:,} more {named(fold.count, next(iter(fold.names)))}"
+        text = f"{fold.count:,} more {counted_name(fold.count, next(iter(fold.names)))}"
     else:
         counts = fold.names.most_common()
-        names = ", ".join(f"{count:,} {named(count, name)}" for name, count in counts)
+        names = ", ".join(f"{count:,} {counted_name(count, name)}" for name, count in counts)
         text = f"{fold.count:,} more: {names}"
     outcomes = ", ".join(f"{count:,} {name}" for name, count in fold.outcomes.most_common())
     if outcomes:
@@ -437,7 +437,7 @@ def folded(fold: Fold) -> str:
     return text
 
 
-def named(count: int, name: str) -> str:
+def counted_name(count: int, name: str) -> str:
     """What so many frames are called: `transfers`; methods have no plural."""
     if count == 1 or "." in name:
         return name

@@ -25,17 +25,17 @@ def entry(step: Step) -> Entry:
         voice.name(event),
         voice.rung(event),
         "",
-        broken(step.findings) if step.findings else "" if step.faults else voice.alike(event),
+        rules_label(step.findings) if step.findings else "" if step.faults else voice.alike(event),
         tuple(joined),
         voice.answer(event),
         (*map(fault_note, step.faults), *map(note, step.findings)),
         frame.lost_before,
-        MANY if step.findings else voice.drawn(event),
+        MANY if step.findings else voice.fold_after(event),
         voice.rung_colour(event),
     )
 
 
-def broken(findings: list[Finding]) -> str:
+def rules_label(findings: list[Finding]) -> str:
     """The word that frames share which break the same rules."""
     return " ".join(sorted({f"{found.rule} {found.peer}" for found in findings}))
 

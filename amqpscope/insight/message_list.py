@@ -78,7 +78,7 @@ def list_messages(
             by_state[state] = list(messages)
     by_state[DONE] = redelivered_first(by_state[DONE])
     pairs = chain.from_iterable(
-        merge(*(listed(by_state[state], state) for state in group), key=by_patience)
+        merge(*(messages_with_state(by_state[state], state) for state in group), key=by_patience)
         for group in GROUPS
     )
     if order == SUSPICIOUS:
@@ -94,7 +94,7 @@ def list_messages(
     return MessageList(frame, now, order, rows, tuple(counts), total)
 
 
-def listed(messages: list[Message], state: str) -> Iterator[Listed]:
+def messages_with_state(messages: list[Message], state: str) -> Iterator[Listed]:
     """Messages with their state."""
     return (Listed(message, state) for message in messages)
 

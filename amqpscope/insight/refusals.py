@@ -46,10 +46,10 @@ class Refusals:
 def refusal(step: Step) -> Refusal | None:
     """What a unit refuses, in words that may be shown; mostly nothing."""
     found = step.event.refuses
-    return None if found is None else shown(found)
+    return None if found is None else printable_refusal(found)
 
 
-def shown(refusal: Refusal) -> Refusal:
+def printable_refusal(refusal: Refusal) -> Refusal:
     """A refusal in words that may be shown: they were chosen by the peer."""
     return refusal._replace(reason=printable(refusal.reason), text=printable(refusal.text))
 
@@ -74,7 +74,7 @@ class RefusedMessages:
             count = self.times[key, found.what]
             self.known[key] = Refused(found, frame.number, frame.time, frame.sender, count)
 
-    def added(self, held: Held) -> Held:
+    def add_refusal(self, held: Held) -> Held:
         """With what was refused, unless there is something graver."""
         found = self.known.get((held.connection, held.what, held.name, held.sender))
         return held if found is None or held.refused is not None else held._replace(refused=found)

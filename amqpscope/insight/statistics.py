@@ -29,7 +29,7 @@ from amqpscope.stream.types import CLIENT, PEERS
 
 __all__ = [
     "PERCENTILES", "ConnectionNumbers", "Histogram", "LinkNumbers", "SessionNumbers", "Stall",
-    "Statistics", "addresses", "finished",
+    "Statistics", "addresses", "finish_stalls",
 ]  # fmt: skip
 
 OTHERS: Final = "(others)"
@@ -92,11 +92,11 @@ class Statistics:
             halted = talk.halts(event)
             if halted is not None:
                 self.halt(halted, event.mark, places)
-            for place in talk.opened(event):
+            for place in talk.opened_places(event):
                 self.open(place, numbers, places)
         for level in talk.levels(event):
             self.level(level, event.mark, places)
-        for ended in talk.ended(event):
+        for ended in talk.ended_places(event):
             self.drop(ended, frame.time, places)
 
     def connection(self, conversation: Conversation, time: int) -> ConnectionNumbers:
@@ -239,15 +239,15 @@ class Statistics:
         # After a FIN of one peer the other may still send.
         if all(end.finished for end in talk.ends):
             places = self.places[conversation.number]
-            for ended in talk.closed():
+            for ended in talk.closed_places():
                 self.drop(ended, numbers.until, places)
 
     def finish(self) -> list[ConnectionNumbers]:
         """All connections, when the capture is over."""
-        return finished(list(self.connections.values()))
+        return finish_stalls(list(self.connections.values()))
 
 
-def finished(connections: list[ConnectionNumbers]) -> list[ConnectionNumbers]:
+def finish_stalls(connections: list[ConnectionNumbers]) -> list[ConnectionNumbers]:
     """Let stalls that go on count up to the end of their connection, or of the capture."""
     for numbers in connections:
         for link in numbers.links:

@@ -11,7 +11,7 @@ from typing import Final
 
 from amqpscope.analysis import Conversation, Step
 from amqpscope.insight.endings import talk_ending
-from amqpscope.insight.refusals import RefusedMessages, shown, with_thieves
+from amqpscope.insight.refusals import RefusedMessages, printable_refusal, with_thieves
 from amqpscope.model.constraint import CLOSED, OVER, RESTS, STUCK, UNSURE, WAITS
 from amqpscope.model.refusal import ABORTED, ROLLED_BACK
 from amqpscope.protocols.stuck import ZERO_WINDOW, Bound, Held
@@ -59,11 +59,11 @@ class StuckWatch:
         else:
             self.closed_windows.pop((connection, peer), None)
 
-    def held(self) -> list[Held]:
+    def held_places(self) -> list[Held]:
         """All links, channels, consumers and bare connections, the worst first."""
         windows = self.closed_windows
         found = [
-            self.refused.added(one)
+            self.refused.add_refusal(one)
             for talk in list(self.talks.values())
             for one in held_by(talk, windows)
         ]
@@ -98,7 +98,7 @@ def is_held(held: Held) -> bool:
 
 def held_by(conversation: Conversation, closed_windows: Windows) -> Iterator[Held]:
     """All that a connection carries, and what holds it."""
-    for held in conversation.current.held() or [unlinked(conversation)]:
+    for held in conversation.current.held_places() or [bare_connection(conversation)]:
         receiver = 1 - held.sender
         zero = closed_windows.get((conversation.number, receiver))
         if zero is not None and held.bound.rank != OVER:
@@ -106,7 +106,7 @@ def held_by(conversation: Conversation, closed_windows: Windows) -> Iterator[Hel
             held = held._replace(bound=bound)
         refused = held.refused
         if refused is not None:
-            refused = refused._replace(refusal=shown(refused.refusal))
+            refused = refused._replace(refusal=printable_refusal(refused.refusal))
         yield held._replace(refused=refused)
 
 
@@ -118,7 +118,7 @@ def wants_tls(conversation: Conversation) -> bool:
     return answer.raw[:1] in TLS_RECORDS and answer.raw[1:2] == b"\x03"
 
 
-def unlinked(conversation: Conversation) -> Held:
+def bare_connection(conversation: Conversation) -> Held:
     """A connection that carries nothing: how far it came, and what was refused."""
     bound, refused = conversation.current.opening()
     ending = talk_ending(conversation)

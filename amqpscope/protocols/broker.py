@@ -32,7 +32,7 @@ class BrokerView:
         """What was sent of a message that a frame gives up; or one that cannot be read whole."""
         return None
 
-    def unfinished(self, end: PeerEnd) -> list[tuple[Delivery, Envelope]]:
+    def unfinished_messages(self, end: PeerEnd) -> list[tuple[Delivery, Envelope]]:
         """Messages that a peer began and did not complete, with what came of them."""
         return []
 
@@ -88,7 +88,7 @@ class BrokerView:
         """The queue of which a broker says that it has nothing, without a consumer."""
         return None
 
-    def drained(self, event: Event) -> tuple[Place, int] | None:
+    def drained_place(self, event: Event) -> tuple[Place, int] | None:
         """The place for which a broker says that it has nothing more, where all was asked for; and
         for how many messages that were asked for, since it began, there were none."""
         return None

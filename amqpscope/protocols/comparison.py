@@ -48,7 +48,7 @@ class Lanes:
         if begins is not None:
             self.begun[begins.mark.frame] = lane
 
-    def answered(self, event: Event) -> list[int]:
+    def answered_frames(self, event: Event) -> list[int]:
         """The first frames of the deliveries that a frame answers."""
         return [each.mark.frame for each in event.covers]
 

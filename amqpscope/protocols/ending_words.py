@@ -79,7 +79,7 @@ def where_words(ending: Ending) -> str:
     return f"packet {ending.mark.packet}{after}"
 
 
-def unanswered(ending: Ending) -> str:
+def unconfirmed_by(ending: Ending) -> str:
     """Who has not confirmed the ending; empty: it was, or there is nothing to confirm."""
     if ending.half:
         return f"answered by the {PEERS[1 - ending.peer]} with a detach that does not close"
@@ -90,7 +90,7 @@ def unanswered(ending: Ending) -> str:
 
 def rest_words(ending: Ending) -> str:
     """Where it ended, whether that was answered, and with which error."""
-    told = ", ".join(filter(None, (where_words(ending), unanswered(ending))))
+    told = ", ".join(filter(None, (where_words(ending), unconfirmed_by(ending))))
     return ": ".join(filter(None, (told, error_words(ending))))
 
 

@@ -56,10 +56,10 @@ def put_damage(out: list[str], frame: Frame) -> None:
         out.append(f', "missing": {frame.missing}')
     faults = frame.unit.faults
     if faults:
-        out.append(f', "malformed": [{", ".join(map(malformed, faults))}]')
+        out.append(f', "malformed": [{", ".join(map(fault_json, faults))}]')
 
 
-def malformed(fault: Malformed) -> str:
+def fault_json(fault: Malformed) -> str:
     """One fault."""
     return (
         f'{{"offset": {fault.offset}, "path": {text(fault.path)}, "reason": {text(fault.reason)}}}'

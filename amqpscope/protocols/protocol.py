@@ -46,7 +46,7 @@ class Protocol:
         """Whether this is a version of the family: the four octets that end a header."""
         return version in self.versions
 
-    def announced(self, version: bytes) -> str:
+    def version_name(self, version: bytes) -> str:
         """What a version is called that this family reads, also one that never was; else empty."""
         return self.versions.get(version, "")
 
@@ -109,7 +109,7 @@ class Protocol:
         found = vars(sys.modules[module]).values()
         return [each for each in found if isinstance(each, type) and each.__module__ == module]
 
-    def interned(self) -> dict[str, object]:
+    def interned_objects(self) -> dict[str, object]:
         """What every process has of its own, by name, so that a state leaves it out."""
         return {}
 

@@ -48,7 +48,7 @@ def parse_port(word: str) -> tuple[int, str]:
     return int(port), protocol
 
 
-def named(name: str) -> Protocol | None:
+def find_protocol(name: str) -> Protocol | None:
     """The family of a name that `--decode-as` takes."""
     for protocol in PROTOCOLS:
         if name in protocol.names:
@@ -90,7 +90,7 @@ def by_header(header: bytes) -> tuple[Protocol, str]:
     """The family that a header announces, and what its version is called."""
     version = header[4:HEADER_SIZE]
     for protocol in PROTOCOLS:
-        name = protocol.announced(version) if header[:4] == protocol.magic else ""
+        name = protocol.version_name(version) if header[:4] == protocol.magic else ""
         if name:
             return protocol, name
     return PROTOCOLS[0], PROTOCOLS[0].name

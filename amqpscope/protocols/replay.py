@@ -18,7 +18,16 @@ from typing import Final
 
 from amqpscope.findings import Finding
 from amqpscope.protocols.peers import CannotApplyError
-from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Judge, Lane, Refused, nested
+from amqpscope.protocols.replay_acts import (
+    DROP,
+    Act,
+    Choices,
+    Cue,
+    Judge,
+    Lane,
+    Refused,
+    are_nested,
+)
 from amqpscope.protocols.replay_differences import Differences, FieldDifference
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
@@ -167,7 +176,7 @@ class Part(Differences):
             if not acts:
                 continue
             act = acts[0]
-            if any(nested(lane, other) for other in blocked):
+            if any(are_nested(lane, other) for other in blocked):
                 blocked.append(lane)
                 continue
             reason = self.delay(act, now)

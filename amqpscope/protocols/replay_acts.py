@@ -111,7 +111,7 @@ class Act:
         """When it is sent, once everything else allows it."""
 
 
-def nested(one: Lane, other: Lane) -> bool:
+def are_nested(one: Lane, other: Lane) -> bool:
     """Whether one lane is the other, or lies within it, or around it."""
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]

@@ -95,11 +95,11 @@ class Differences:
         """A frame in notation, for people's eyes."""
         raise NotImplementedError
 
-    def covered(self, raw: bytes) -> bytes:
+    def without_secrets(self, raw: bytes) -> bytes:
         """A frame without the secrets in it, unless they are asked for."""
         return raw if self.choices.show_secrets else masked_octets(raw)
 
-    def cleaned(self, text: str) -> str:
+    def mask_notation(self, text: str) -> str:
         """A frame in notation without values whose name says that they are secret."""
         return text if self.choices.show_secrets else NAMED.sub(cover_named, text)
 
@@ -118,7 +118,7 @@ class Differences:
         if secret_key(name.rpartition(".")[2]):
             return MASK, f"another {MASK}"
         one, other = contrast(expected, seen)
-        return cleaned(self.cleaned(one)), cleaned(self.cleaned(other))
+        return cleaned(self.mask_notation(one)), cleaned(self.mask_notation(other))
 
 
 def cover_named(found: re.Match[str]) -> str:

@@ -75,12 +75,12 @@ class Scram(Login):
             raise LoginError("the challenge of the server is none of SCRAM")
         if not 0 < int(count) <= MOST_ITERATIONS:
             raise LoginError(f"the server asks for {count} iterations")
-        closing = f"c={encoded(b'n,,')},r={joint}"
+        closing = f"c={base64_text(b'n,,')},r={joint}"
         whole = f"{self.bare},{said.decode()},{closing}".encode()
         proof, self.signature = scram_proofs(
             self.hash, self.password, base64.b64decode(salt), int(count), whole
         )
-        return f"{closing},p={encoded(proof)}".encode()
+        return f"{closing},p={base64_text(proof)}".encode()
 
 
 class ScramServer(Login):
@@ -100,13 +100,13 @@ class ScramServer(Login):
         if not self.asked:
             self.bare = said.decode().partition(",")[2].partition(",")[2]
             joint = attributes(self.bare.encode()).get("r", "") + nonce()
-            self.asked = f"r={joint},s={encoded(self.salt)},i={ITERATIONS}"
+            self.asked = f"r={joint},s={base64_text(self.salt)},i={ITERATIONS}"
             return self.asked.encode()
         closing, _, proof = said.decode().rpartition(",p=")
         whole = f"{self.bare},{self.asked},{closing}".encode()
         expected, signature = scram_proofs(self.hash, self.password, self.salt, ITERATIONS, whole)
         self.known = hmac.compare_digest(expected, base64.b64decode(proof))
-        return f"v={encoded(signature)}".encode() if self.known else None
+        return f"v={base64_text(signature)}".encode() if self.known else None
 
 
 class CramServer(Login):
@@ -199,11 +199,11 @@ def attributes(said: bytes) -> dict[str, str]:
     return {part[0]: part[2:] for part in parts if part[1:2] == "="}
 
 
-def encoded(octets: bytes) -> str:
+def base64_text(octets: bytes) -> str:
     """Octets in base64."""
     return base64.b64encode(octets).decode()
 
 
 def nonce() -> str:
     """Something that was never said before."""
-    return encoded(os.urandom(18))
+    return base64_text(os.urandom(18))

@@ -204,7 +204,7 @@ class Talk:
         """As whom the client uses the server, and which part of it."""
         return Login()
 
-    def held(self) -> list[Held]:
+    def held_places(self) -> list[Held]:
         """What holds each link, channel and consumer; none where the connection has none."""
         return []
 
@@ -220,7 +220,7 @@ class Talk:
         """The places of which an event may have changed how much can be sent."""
         return NO_LEVELS
 
-    def opened(self, event: Event) -> list[Place]:
+    def opened_places(self, event: Event) -> list[Place]:
         """The places that an event makes known, whether or not a message goes there."""
         return NO_PLACES
 
@@ -228,14 +228,14 @@ class Talk:
         """Whether an event stops all that the client sends, or lets it go on; None: neither."""
         return None
 
-    def ended(self, event: Event) -> list[Ended]:
+    def ended_places(self, event: Event) -> list[Ended]:
         """The places that an event ends."""
         return NO_ENDED
 
     def left(self, event: Event) -> list[Place]:
         """The places that an event ends, without how they ended."""
-        return [each.place for each in self.ended(event)]
+        return [each.place for each in self.ended_places(event)]
 
-    def closed(self) -> list[Ended]:
+    def closed_places(self) -> list[Ended]:
         """All places that end with the connection, when both directions are over."""
         return NO_ENDED

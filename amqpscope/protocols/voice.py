@@ -227,7 +227,7 @@ class Voice:
         """A word that frames share which say nothing new once some were seen; empty: it is new."""
         return ""
 
-    def drawn(self, event: Event) -> int:
+    def fold_after(self, event: Event) -> int:
         """How many frames that are alike are drawn before the rest is folded."""
         return FEW
 

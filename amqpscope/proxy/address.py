@@ -45,11 +45,11 @@ class Upstream(NamedTuple):
     """Of its Unix socket, where it has one."""
 
     def __str__(self) -> str:
-        return f"{UNIX}{self.path}" if self.path else shown((self.host, self.port))
+        return f"{UNIX}{self.path}" if self.path else address_text((self.host, self.port))
 
-    def named(self, address: Address) -> str:
+    def name_at(self, address: Address) -> str:
         """The upstream with the address at which it was tried."""
-        name, tried = str(self), shown(address)
+        name, tried = str(self), address_text(address)
         return name if self.path or name == tried else f"{name} ({tried})"
 
 
@@ -175,7 +175,7 @@ def unix_port(number: int) -> int:
 def name_of(listener: socket.socket) -> str:
     """Where a listener listens, as people write it."""
     name = listener.getsockname()
-    return f"{UNIX}{name}" if listener.family == socket.AF_UNIX else shown(name)
+    return f"{UNIX}{name}" if listener.family == socket.AF_UNIX else address_text(name)
 
 
 def loopback(address: Address) -> bool:
@@ -183,7 +183,7 @@ def loopback(address: Address) -> bool:
     return ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
 
 
-def shown(address: Address) -> str:
+def address_text(address: Address) -> str:
     """An address as people write it."""
     host, port = address[0], address[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

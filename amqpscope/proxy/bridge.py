@@ -17,7 +17,7 @@ class Bridge:
 
     # What comes from the sockets
 
-    def connected(self) -> None:
+    def upstream_connected(self) -> None:
         """Upstream is there."""
 
     def feed(self, side: int, data: bytes) -> bytes:
@@ -51,11 +51,11 @@ class Bridge:
         """Whether a side has said its last."""
         return self._ended[side]
 
-    def closed(self, side: int) -> bool:
+    def is_closed(self, side: int) -> bool:
         """Whether `close` is through and all is taken: the socket may be shut down for writing."""
         return self._closing[side] and not self._out[side]
 
-    def queued(self, side: int) -> int:
+    def queued_octets(self, side: int) -> int:
         """Octets for a side that lie here."""
         return len(self._out[side])
 
@@ -63,7 +63,7 @@ class Bridge:
         """Whether more from a side is of use now."""
         return True
 
-    def truncated(self, side: int) -> bool:
+    def is_truncated(self, side: int) -> bool:
         """Whether a side's TLS ended without a word."""
         return False
 

@@ -149,14 +149,14 @@ def facts_of(der: bytes) -> dict[str, str]:
         begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         return {
             "dates": f" (valid {begins:%Y-%m-%d} to {ends:%Y-%m-%d})",
-            "issuer": _shown(certificate.issuer.rfc4514_string()),
-            "names": _shown(", ".join(_names(certificate)), "it names "),
+            "issuer": _in_parentheses(certificate.issuer.rfc4514_string()),
+            "names": _in_parentheses(", ".join(_names(certificate)), "it names "),
         }
     except (ValueError, x509.InvalidVersion, UnsupportedAlgorithm):
         return {}
 
 
-def _shown(text: str, before: str = "") -> str:
+def _in_parentheses(text: str, before: str = "") -> str:
     """Text of a stranger, which may hold anything, in parentheses."""
     safe = "".join(letter if letter.isprintable() else "?" for letter in text)
     return f" ({before}{safe[:200]})" if safe else ""

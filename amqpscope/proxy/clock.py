@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from amqpscope.proxy.address import shown
+from amqpscope.proxy.address import address_text
 from amqpscope.proxy.record import END
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ class Clock:
         self.quiet_seconds, self.quiet_since = quiet, now
         self.set()
 
-    def opened(self) -> None:
+    def connection_opened(self) -> None:
         """A connection is open."""
         if self.relay.limits.idle and self.look_idle_at == NEVER:
             self.look_idle_at = time.monotonic() + self.relay.limits.idle / 4
             self.set()
 
-    def left(self, connection: Connection) -> None:
+    def connection_over(self, connection: Connection) -> None:
         """A connection is over."""
         self.waiting.pop(connection, None)
         self.looks.pop(connection, None)
@@ -157,7 +157,7 @@ class Clock:
 
     def close_idle(self, connection: Connection, limit: float) -> None:
         """Close a connection in order, and say so."""
-        client = shown(connection.client_address)
+        client = address_text(connection.client_address)
         text = f"idle for {limit:g} s, closed (--idle-timeout)"
         self.relay.repeats.say(f"client {client}", text)
         for side in (connection.client, connection.server):

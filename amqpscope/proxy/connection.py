@@ -45,7 +45,7 @@ class Host(Protocol):
     def leave(self, connection: Connection) -> None:
         """A connection is over: forget its sockets and close them."""
 
-    def vanished(self, connection: Connection) -> None:
+    def upstream_broke_off(self, connection: Connection) -> None:
         """The upstream broke a connection off."""
 
 
@@ -130,7 +130,7 @@ class PlainConnection(Connection):
     ) -> None:
         # The server as the recording has it, which may be another port.
         there, back = flows(addresses[0], recorded, number)
-        host.recording.opened(there, back)
+        host.recording.write_handshake(there, back)
         client = Side(host, self, sockets[0], there)
         server = Side(host, self, sockets[1], back)
         super().__init__(number, addresses, client, server, upstream)
@@ -231,7 +231,7 @@ class Side(Endpoint):
         close_at_once(self.peer.socket)
         self.host.leave(self.connection)
         if self is self.connection.server:
-            self.host.vanished(self.connection)
+            self.host.upstream_broke_off(self.connection)
 
 
 def close_at_once(endpoint: socket.socket) -> None:

@@ -162,7 +162,7 @@ class Watch:
         """Report what the analysis has counted so far, for the relay's metrics."""
         self._say(f"{COUNTED} {json.dumps(counted)}")
 
-    def told(self) -> list[str]:
+    def new_lines(self) -> list[str]:
         """The lines that came since the last call."""
         self._read(0)
         lines, self._told = self._told, []

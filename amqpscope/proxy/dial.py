@@ -70,7 +70,7 @@ class Dial:
             family, address = self.targets[self.attempt]
             self.attempt += 1
             try:
-                self.upstream = prepared(socket.socket(family, socket.SOCK_STREAM))
+                self.upstream = make_socket(socket.socket(family, socket.SOCK_STREAM))
             except OSError as error:
                 self.reason = reason_of(error)
                 self.own_fault = True
@@ -81,20 +81,20 @@ class Dial:
             code = self.upstream.connect_ex(str(address[0]) if unix else address)
             if code in _UNDER_WAY:
                 return self.upstream
-            self.failed(code)
+            self.address_failed(code)
         return None
 
     def event(self, events: int) -> None:
         """The attempt has ended."""
         self.tell(self)
 
-    def connected(self) -> bool:
+    def is_connected(self) -> bool:
         """Whether it has ended well."""
         if self.upstream is None:
             return False
         code = self.upstream.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
-            self.failed(code)
+            self.address_failed(code)
         return not code
 
     def send_first(self, octets: bytes) -> bool:
@@ -121,7 +121,7 @@ class Dial:
             self.give_up(reason_of(error))
         return False
 
-    def failed(self, code: int) -> None:
+    def address_failed(self, code: int) -> None:
         """This address does not do."""
         self.give_up(os.strerror(code).lower())
 
@@ -133,7 +133,7 @@ class Dial:
             self.upstream = None
 
 
-def prepared(endpoint: socket.socket) -> socket.socket:
+def make_socket(endpoint: socket.socket) -> socket.socket:
     """A socket as the relay wants it: never waiting, neither for us nor for more octets."""
     endpoint.setblocking(False)
     if endpoint.family != socket.AF_UNIX:

@@ -16,10 +16,10 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from amqpscope.proxy.address import UNIX_HOST, Target, shown, unix_port
+from amqpscope.proxy.address import UNIX_HOST, Target, address_text, unix_port
 from amqpscope.proxy.clock import NEVER
 from amqpscope.proxy.connection import EDGE, IN, OUT, close_at_once
-from amqpscope.proxy.dial import Dial, prepared
+from amqpscope.proxy.dial import Dial, make_socket
 from amqpscope.proxy.listening import remove_paths
 from amqpscope.proxy.proxy_header import HeaderError, take_header, write_header
 from amqpscope.proxy.record import flows
@@ -111,7 +111,7 @@ class Entrance:
                     self.back_off(reason_of(error))
                 return
             self.accepted += 1
-            self.admit(route, prepared(client), address)
+            self.admit(route, make_socket(client), address)
 
     def admit(self, route: Route, client: socket.socket, address: Any) -> None:
         """Begin to lead a client to its upstream."""
@@ -119,7 +119,7 @@ class Entrance:
         unix = client.family == socket.AF_UNIX
         source = (UNIX_HOST, unix_port(number)) if unix else address[:2]
         dial = Dial(number, client, source, route)
-        dial.tell = self.dialled
+        dial.tell = self.attempt_ended
         self.wait(dial)
         if self.accept_proxy:
             dial.waits_for_client = True
@@ -168,14 +168,14 @@ class Entrance:
         """Close the connection of a client that does not begin as it should."""
         self.leave_client(dial)
         self.done(dial)
-        self.relay.repeats.say(f"client {shown(dial.client_address)}", reason)
+        self.relay.repeats.say(f"client {address_text(dial.client_address)}", reason)
         close_at_once(dial.client)
 
     def look_up(self, dial: Dial) -> None:
         """Look up where the upstream of a client is by now."""
-        self.resolver.look_up(dial.route.targets, partial(self.found, dial))
+        self.resolver.look_up(dial.route.targets, partial(self.connect_to, dial))
 
-    def found(self, dial: Dial, targets: list[Target]) -> None:
+    def connect_to(self, dial: Dial, targets: list[Target]) -> None:
         """Connect to the addresses of the upstream."""
         if dial in self.dialling:
             dial.targets = targets
@@ -199,7 +199,7 @@ class Entrance:
         else:
             self.relay.register(upstream.fileno(), OUT, dial.event)
 
-    def dialled(self, dial: Dial) -> None:
+    def attempt_ended(self, dial: Dial) -> None:
         """An attempt to connect has ended; go on after the turn."""
         self.unwatch(dial)
         self.relay.later.append(partial(self.go_on, dial))
@@ -235,7 +235,7 @@ class Entrance:
 
     def begin(self, dial: Dial) -> bool:
         """See whether TCP is connected, and begin the way through another proxy."""
-        if not dial.connected():
+        if not dial.is_connected():
             return False
         via = dial.route.via
         if via is None:
@@ -262,7 +262,9 @@ class Entrance:
         self.done(dial)
         self.refused += 1
         route, recording = dial.route, self.relay.recording
-        recording.refused(*flows(dial.client_address, route.recorded(dial.target), dial.number))
+        recording.write_refused(
+            *flows(dial.client_address, route.recorded_address(dial.target), dial.number)
+        )
         close_at_once(dial.client)
         if dial.own_fault:
             self.relay.repeats.say("no connection to the upstream", f"{dial.reason} (ulimit -n)")

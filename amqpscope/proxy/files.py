@@ -79,7 +79,7 @@ class Files:
         self.number = 0
         self.path = ""
         """The file that is written now."""
-        self.first = self.named(1)
+        self.first = self.file_name(1)
         self.needed = NEVER
         """The number of the file that the analysis reads now; NEVER: nobody waits for files."""
         self.unread = 0
@@ -91,7 +91,7 @@ class Files:
         self._older: deque[Written] = deque()
         self._secrets = b""
 
-    def named(self, number: int) -> str:
+    def file_name(self, number: int) -> str:
         """The name of a file: as given, or with its number in a series."""
         if not self.series:
             return self.given
@@ -101,7 +101,7 @@ class Files:
         """Create the next file; its descriptor and size. RecordingError leaves all as it was."""
         if self.number == 0 and self.series:
             self._require_none()
-        path = self.named(self.number + 1)
+        path = self.file_name(self.number + 1)
         try:
             try:
                 fd, size = self._create(path)
@@ -148,7 +148,7 @@ class Files:
             raise
         return fd, len(head)
 
-    def finished(self, path: str, packets: int, size: int) -> None:
+    def file_complete(self, path: str, packets: int, size: int) -> None:
         """A file is complete, and the next one has begun."""
         self._older.append(Written(self.number - 1, path, packets, size))
         self.trim()
@@ -194,7 +194,7 @@ class Files:
                     "the analysis is too far behind"
                 )
 
-    def kept(self) -> list[Written]:
+    def kept_files(self) -> list[Written]:
         """The complete files that are there."""
         return [each for each in self._older if os.path.isfile(each.path)]
 

@@ -42,9 +42,9 @@ class Flow:
 
 def flows(client: Address, server: Address, number: int) -> tuple[Flow, Flow]:
     """Both directions of a connection, the client's first."""
-    left, right = packed(client[0]), packed(server[0])
+    left, right = pack_address(client[0]), pack_address(server[0])
     if len(left) != len(right):
-        left, right = mapped(left), mapped(right)
+        left, right = as_ipv6(left), as_ipv6(right)
     # Other numbers for each connection: a port pair may come again.
     isn = (number * 0x01000193 + 1000) & U32
     back = (isn + 0x40000000) & U32
@@ -54,11 +54,11 @@ def flows(client: Address, server: Address, number: int) -> tuple[Flow, Flow]:
     )
 
 
-def packed(host: str) -> bytes:
+def pack_address(host: str) -> bytes:
     """The octets of an IP address."""
     return ipaddress.ip_address(host.partition("%")[0]).packed
 
 
-def mapped(address: bytes) -> bytes:
+def as_ipv6(address: bytes) -> bytes:
     """An address as IPv6, whatever it is."""
     return address if len(address) == 16 else bytes(10) + b"\xff\xff" + address

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from amqpscope.proxy.address import address_of, shown
+from amqpscope.proxy.address import address_of, address_text
 from amqpscope.proxy.bridge import Bridge
 from amqpscope.proxy.connection import ERR, IN, OUT, Connection, Endpoint, close_at_once
 from amqpscope.proxy.files import AS_IT_WAS
@@ -60,7 +60,7 @@ class Relaying(Protocol):
     def leave(self, connection: Connection) -> None:
         """A connection is over: forget its sockets and close them."""
 
-    def vanished(self, connection: Connection) -> None:
+    def upstream_broke_off(self, connection: Connection) -> None:
         """The upstream broke a connection off."""
 
 
@@ -137,7 +137,7 @@ class LayeredConnection(Connection):
         for side in (CLIENT, SERVER):
             end = self.ends[side]
             self.relay.register(end.fd, end.mask, partial(self.event, side))
-        self.attempt(CLIENT, self.bridge.connected)
+        self.attempt(CLIENT, self.bridge.upstream_connected)
 
     def event(self, side: int, events: int) -> None:
         """Something happened on a socket; it has to wait for the end of the turn."""
@@ -200,7 +200,7 @@ class LayeredConnection(Connection):
         except TlsError as error:
             with contextlib.suppress(TlsError):
                 self.give(side, error.plain)
-            self.fail(self.blamed(error))
+            self.fail(self.blame_cause(error))
             # It leads here by its traceback, so neither would go before a collector comes.
             error.__traceback__ = None
             return
@@ -211,10 +211,10 @@ class LayeredConnection(Connection):
         if self.client.alive:
             self.pass_on()
 
-    def blamed(self, error: TlsError) -> TlsError:
+    def blame_cause(self, error: TlsError) -> TlsError:
         """An error on one side that the other one has caused is the other's."""
         other = 1 - error.side
-        if not self.bridge.truncated(other):
+        if not self.bridge.is_truncated(other):
             return error
         answer = f"closed TLS without close_notify, which the {NAMES[error.side]} answers"
         return TlsError(f"{answer}: {error}", other, quiet=error.quiet)
@@ -296,7 +296,7 @@ class LayeredConnection(Connection):
         there.interface, back.interface = client.flow.interface, server.flow.interface
         history, self.history = self.history, None
         if history is not None and not history.lost:
-            recording.opened(there, back)
+            recording.write_handshake(there, back)
             for passed in history.read():
                 flow = back if passed.sender == SERVER else there
                 flow.ack = passed.ack
@@ -316,7 +316,7 @@ class LayeredConnection(Connection):
 
     def report(self, text: str) -> None:
         """Let the user know of a fault that cannot be applied."""
-        self.relay.repeats.say(f"client {shown(self.client_address)}", text)
+        self.relay.repeats.say(f"client {address_text(self.client_address)}", text)
 
     def call_later(self, seconds: float) -> None:
         """Let the faults go on after a while."""
@@ -388,9 +388,9 @@ class LayeredConnection(Connection):
         for side in (CLIENT, SERVER):
             end, other = self.ends[side], self.ends[1 - side]
             bridge = self.bridge
-            waiting = len(other.pending) + bridge.queued(1 - side)
+            waiting = len(other.pending) + bridge.queued_octets(1 - side)
             if self.faults is not None and not self.closing:
-                waiting += self.faults.queued(side)
+                waiting += self.faults.queued_octets(side)
             readable = not end.ended and bridge.wants(side) and waiting < ENOUGH
             end.want((IN if readable else 0) | (OUT if end.pending else 0))
 
@@ -407,13 +407,13 @@ class LayeredConnection(Connection):
         """Send what there is for a socket."""
         end = self.ends[side]
         end.pending += self.bridge.outgoing(side)
-        if end.unsent and not self.bridge.queued(side):
+        if end.unsent and not self.bridge.queued_octets(side):
             end.flow.ack = (end.flow.ack + end.unsent) & _U32
             end.unsent = 0
         if end.pending:
             with contextlib.suppress(BlockingIOError):
                 end.pending = end.pending[end.socket.send(end.pending) :]
-        if not end.pending and not end.shut and self.bridge.closed(side):
+        if not end.pending and not end.shut and self.bridge.is_closed(side):
             end.shut = True
             end.socket.shutdown(socket.SHUT_WR)
 
@@ -421,7 +421,7 @@ class LayeredConnection(Connection):
         """TLS cannot go on: let both peers know, each in its own way."""
         end = self.ends[error.side]
         if not error.quiet:
-            address = shown(self.addresses[error.side])
+            address = address_text(self.addresses[error.side])
             self.relay.repeats.say(f"{NAMES[error.side]} {address}", str(error))
         for side in (CLIENT, SERVER):
             with contextlib.suppress(OSError):
@@ -440,4 +440,4 @@ class LayeredConnection(Connection):
         close_at_once(other.socket)
         self.leave()
         if side == SERVER:
-            self.relay.vanished(self)
+            self.relay.upstream_broke_off(self)

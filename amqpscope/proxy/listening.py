@@ -10,9 +10,9 @@ import stat
 from amqpscope.proxy.address import (
     UNIX,
     AddressError,
+    address_text,
     parse_listen,
     resolve,
-    shown,
     socket_path,
 )
 from amqpscope.wording import reason_of
@@ -43,7 +43,9 @@ def listen_on(host: str, port: int) -> list[socket.socket]:
     except OSError as error:
         for listener in listeners:
             listener.close()
-        raise AddressError(f"cannot listen on {shown((host, port))}: {reason_of(error)}") from error
+        raise AddressError(
+            f"cannot listen on {address_text((host, port))}: {reason_of(error)}"
+        ) from error
     return listeners
 
 

@@ -186,7 +186,7 @@ def make_faults(tables: tuple[dict[str, Any], ...], holdable: bool) -> FaultSet 
     return faults
 
 
-def exposed(relay: Relay) -> list[str]:
+def exposed_listeners(relay: Relay) -> list[str]:
     """The listeners that others than this machine can reach."""
     found = [each for each in relay.entrance.listeners if each.family != socket.AF_UNIX]
     names = [listener.getsockname()[:2] for listener in found]

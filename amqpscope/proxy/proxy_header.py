@@ -11,7 +11,7 @@ import socket
 import struct
 from typing import Final, NamedTuple
 
-from amqpscope.proxy.flow import mapped, packed
+from amqpscope.proxy.flow import as_ipv6, pack_address
 from amqpscope.proxy.record import Address
 
 SIGNATURE: Final = b"\r\n\r\n\0\r\nQUIT\n"
@@ -112,9 +112,9 @@ def take_header(endpoint: socket.socket) -> ProxyHeader | None:
 
 def write_header(version: str, source: Address, target: Address) -> bytes:
     """The header that says who connected to whom."""
-    hosts = [packed(source[0]), packed(target[0])]
+    hosts = [pack_address(source[0]), pack_address(target[0])]
     if len(hosts[0]) != len(hosts[1]):
-        hosts = [mapped(host) for host in hosts]
+        hosts = [as_ipv6(host) for host in hosts]
     wide = len(hosts[0]) == 16
     if version == "v1":
         first, second = (ipaddress.ip_address(host) for host in hosts)

@@ -141,7 +141,7 @@ class Recording:
         self.position = at + total
         self.waiting += 1
 
-    def opened(self, client: Flow, server: Flow) -> None:
+    def write_handshake(self, client: Flow, server: Flow) -> None:
         """The handshake of a connection."""
         self._hello(client, HELLO)
         server.ack = client.seq
@@ -149,7 +149,7 @@ class Recording:
         client.ack = server.seq
         self.add(client, 0, 0, PLAIN_ACK)
 
-    def refused(self, client: Flow, server: Flow) -> None:
+    def write_refused(self, client: Flow, server: Flow) -> None:
         """A connection that did not come about."""
         self._hello(client, HELLO)
         server.seq = 0
@@ -232,10 +232,10 @@ class Recording:
         if self._size >= self._limit or self.time >= self._due:
             self._look()
 
-    def held(self) -> int:
+    def packet_count(self) -> int:
         """How many packets the files hold that are there now."""
         now = 0 if self._gone else self.packets - self._before
-        return now + sum(each.packets for each in self.files.kept())
+        return now + sum(each.packets for each in self.files.kept_files())
 
     def close(self) -> None:
         """Write what is left, and close the file."""
@@ -301,7 +301,7 @@ class Recording:
         self._fd = fd
         if self._gone:
             self._drop()
-        self.files.finished(path, self.packets - self._before, self._size)
+        self.files.file_complete(path, self.packets - self._before, self._size)
         self._size = size
         self._before = self.packets
         self._gone = False

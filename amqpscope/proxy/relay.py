@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from amqpscope.proxy.address import address_of, shown
+from amqpscope.proxy.address import address_of, address_text
 from amqpscope.proxy.bridge import Bridge
 from amqpscope.proxy.clock import FOR_EVER, Clock, Limits
 from amqpscope.proxy.connection import EDGE, Connection, PlainConnection, Side
@@ -256,7 +256,7 @@ class Relay:
             self.handlers.pop(side.fd, None)
             side.socket.close()
         self.open.discard(connection)
-        self.clock.left(connection)
+        self.clock.connection_over(connection)
         connection.left()
 
     # New connections.
@@ -272,12 +272,12 @@ class Relay:
         sockets = (dial.client, upstream)
         addresses = dial.client_address, dial.target
         route = dial.route
-        recorded = route.recorded(dial.target)
+        recorded = route.recorded_address(dial.target)
         connection = PlainConnection(
             self, dial.number, sockets, addresses, recorded, str(route.upstream)
         )
         self.open.add(connection)
-        self.clock.opened()
+        self.clock.connection_opened()
         policy = route.policy
         if (policy is not None and policy.options.encrypted) or self.may_match(dial.number):
             # At once: not an octet may go upstream in the clear, or unseen by a fault.
@@ -320,14 +320,14 @@ class Relay:
         bridge = Bridge()
         if route.policy is not None:
             bridge = Crossing(route.policy, address_of(client.socket)[0])
-        recorded = route.recorded(connection.server_address)
+        recorded = route.recorded_address(connection.server_address)
         layered = LayeredConnection(self, bridge, connection, ends[0], ends[1], recorded)
         if self.faults is not None and self.may_match(connection.number):
             layered.add_faults(self.faults.make_layer(layered))
         self.open.add(layered)
         layered.begin()
 
-    def vanished(self, connection: Connection) -> None:
+    def upstream_broke_off(self, connection: Connection) -> None:
         """The upstream broke a connection off, and not just behind a close; many are one line."""
         if is_closed(connection.client.tail, connection.server.tail):
             return
@@ -335,7 +335,7 @@ class Relay:
         if now - self.vanished_at < ONE_LINE:
             self.vanished_too += 1
             return
-        client = shown(connection.client_address)
+        client = address_text(connection.client_address)
         more = f", and {self.vanished_too:,} others before" if self.vanished_too else ""
         self.vanished_at, self.vanished_too = now, 0
         self.vanished_from = connection.upstream

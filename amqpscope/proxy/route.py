@@ -61,7 +61,7 @@ class Route:
             return self.upstream.port
         return 80 if self.websocket else 5672
 
-    def recorded(self, address: Address) -> Address:
+    def recorded_address(self, address: Address) -> Address:
         """The upstream as the recording has it, where we are connected to an address.
 
         Behind another proxy that is its own address if we know it, else that of the proxy.
@@ -73,4 +73,4 @@ class Route:
         """The upstream, and the address at which it was tried, as messages name them."""
         if self.via is not None:
             return f"{self.upstream} via {self.via}"
-        return self.upstream.named(address)
+        return self.upstream.name_at(address)

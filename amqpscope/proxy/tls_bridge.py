@@ -57,7 +57,7 @@ class Crossing(Bridge):
 
     # What comes from the sockets
 
-    def connected(self) -> None:
+    def upstream_connected(self) -> None:
         """Upstream is there."""
         self._connected = True
         self._go_on()
@@ -140,22 +140,22 @@ class Crossing(Bridge):
         end = self._ends[side]
         return self._ended[side] if end is None else end.eof
 
-    def closed(self, side: int) -> bool:
+    def is_closed(self, side: int) -> bool:
         """Whether `close` is through and all is taken: the socket may be shut down for writing."""
-        if not self._closing[side] or self.queued(side):
+        if not self._closing[side] or self.queued_octets(side):
             return False
         end = self._ends[side]
         if end is None:
             return not self._tls[side] or self._opening is None
         return end.closed or self._cut[side]
 
-    def queued(self, side: int) -> int:
+    def queued_octets(self, side: int) -> int:
         """Octets for a side that lie here."""
         end = self._ends[side]
         inside = 0 if end is None else end.queued
         return len(self._out[side]) + len(self._early[side]) + inside
 
-    def held(self, side: int) -> int:
+    def held_octets(self, side: int) -> int:
         """Octets from a side that lie here."""
         end = self._ends[side]
         return len(self._held[side]) + (0 if end is None else end.held)
@@ -199,11 +199,11 @@ class Crossing(Bridge):
             and not (self._held[CLIENT] or self._held[UPSTREAM])
         )
 
-    def encrypted(self, side: int) -> bool:
+    def is_encrypted(self, side: int) -> bool:
         """Whether a side speaks TLS."""
         return self._ends[side] is not None
 
-    def truncated(self, side: int) -> bool:
+    def is_truncated(self, side: int) -> bool:
         """Whether a side's TLS ended without a word."""
         end = self._ends[side]
         return end is not None and end.truncated

@@ -116,7 +116,7 @@ class TlsPolicy:
 
     def upstream_end(self, alpn: tuple[str, ...]) -> TlsEnd:
         """The end toward the upstream, offering these protocols."""
-        context = _remembered(self._upstream, alpn, lambda: self.client_context(alpn))
+        context = _cached_context(self._upstream, alpn, lambda: self.client_context(alpn))
         name = self._verified
         try:
             # Without a name Python would verify no name, and say nothing.
@@ -132,7 +132,9 @@ class TlsPolicy:
         options = self.options
         if options.cert is not None:
             cert, key = options.cert, options.key
-            context = _remembered(self._given, alpn, lambda: self._server_context(cert, key, alpn))
+            context = _cached_context(
+                self._given, alpn, lambda: self._server_context(cert, key, alpn)
+            )
         else:
             named = (opening.sni or local, local, options.listen_host, options.upstream_host)
             context = self._leaves.context(
@@ -171,15 +173,15 @@ class TlsPolicy:
             _load_cas(context, options.cafile)
         if options.client_cert is not None:
             _load_pair(context, options.client_cert, options.client_key, "--client-key")
-        return self._finished(context, alpn)
+        return self._finish(context, alpn)
 
     def _server_context(self, cert: str, key: str | None, alpn: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         _load_pair(context, cert, key, "--key")
-        return self._finished(context, (alpn,) if alpn else ())
+        return self._finish(context, (alpn,) if alpn else ())
 
-    def _finished(self, context: ssl.SSLContext, alpn: tuple[str, ...]) -> ssl.SSLContext:
+    def _finish(self, context: ssl.SSLContext, alpn: tuple[str, ...]) -> ssl.SSLContext:
         if alpn:
             context.set_alpn_protocols(list(alpn))
         if self.options.keylog is not None:
@@ -296,7 +298,7 @@ def _load_pair(context: ssl.SSLContext, cert: str, key: str | None, option: str)
         raise TlsError(f"{cert}: no certificate with its key, {expected}") from None
 
 
-def _remembered(
+def _cached_context(
     contexts: OrderedDict[_K, ssl.SSLContext], key: _K, make: Callable[[], ssl.SSLContext]
 ) -> ssl.SSLContext:
     if key in contexts:

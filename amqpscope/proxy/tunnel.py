@@ -14,7 +14,7 @@ import struct
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from amqpscope.proxy.address import AddressError, Upstream, hidden, is_literal, shown
+from amqpscope.proxy.address import AddressError, Upstream, address_text, hidden, is_literal
 
 PORTS: Final = {"http": 8080, "socks5": 1080, "socks5h": 1080}
 LONGEST_HEAD: Final = 16 * 1024
@@ -93,7 +93,7 @@ class Tunnel:
         """The first octets to send."""
         raise NotImplementedError
 
-    def needed(self, peeked: bytes) -> int:
+    def octets_needed(self, peeked: bytes) -> int:
         """How many octets of an answer to take now; 0: it is not whole yet."""
         raise NotImplementedError
 
@@ -110,7 +110,7 @@ class Tunnel:
                 return False
             if not peeked:
                 raise TunnelError("it closed the connection")
-            size = self.needed(peeked)
+            size = self.octets_needed(peeked)
             if not size:
                 return False
             if octets := self.take(endpoint.recv(size)):
@@ -123,14 +123,14 @@ class HttpTunnel(Tunnel):
 
     def begin(self) -> bytes:
         """The request."""
-        target = shown((self.upstream.host, self.upstream.port))
+        target = address_text((self.upstream.host, self.upstream.port))
         lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
         if self.via.user or self.via.password:
             login = base64.b64encode(f"{self.via.user}:{self.via.password}".encode()).decode()
             lines.append(f"Proxy-Authorization: Basic {login}")
         return "".join(f"{line}\r\n" for line in [*lines, ""]).encode("utf-8")
 
-    def needed(self, peeked: bytes) -> int:
+    def octets_needed(self, peeked: bytes) -> int:
         """The whole head."""
         end = peeked.find(b"\r\n\r\n")
         if end < 0 and len(peeked) > LONGEST_HEAD:
@@ -161,7 +161,7 @@ class SocksTunnel(Tunnel):
         ways = [NO_LOGIN, PASSWORD] if self.via.user or self.via.password else [NO_LOGIN]
         return bytes((5, len(ways), *ways))
 
-    def needed(self, peeked: bytes) -> int:
+    def octets_needed(self, peeked: bytes) -> int:
         """Two octets, or a reply that says itself how long it is."""
         if self.stage != "request":
             return 2 if len(peeked) >= 2 else 0

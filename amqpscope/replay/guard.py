@@ -50,7 +50,7 @@ class Guard(Judge):
     def refusal(self, raw: bytes) -> Finding | None:
         """Why a frame may not be sent; None: it counts as sent from now on."""
         talk, side = self.talk, self.side
-        frame = talk.framers[side].made(
+        frame = talk.framers[side].make_frame(
             raw, self._passed[side], 0, self._frames, self._time(), self._passed[1 - side]
         )
         frame.number = self._frames + 1

@@ -79,7 +79,7 @@ class Stage:
         """Whether something did not go as recorded."""
         return any(outcome.diverged for outcome in self.outcomes)
 
-    def traced(self, writer: Writer, side: int) -> TracedConnection | None:
+    def trace_of(self, writer: Writer, side: int) -> TracedConnection | None:
         """The record of a connection."""
         trace = self.settings.trace
         if trace is None:
@@ -109,7 +109,7 @@ class Stage:
             writer,
             patience=settings.patience,
             report=lambda line: settings.report(f"connection {recorded.number}: {line}"),
-            trace=self.traced(writer, side),
+            trace=self.trace_of(writer, side),
             strict=settings.strict,
         )
 

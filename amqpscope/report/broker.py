@@ -55,8 +55,8 @@ def facts(profile: Profile) -> Iterator[str]:
         yield "  in short"
         for question, answer in profile.answers.items():
             yield f"    {question}: {printable(answer)}"
-    yield from counted("messages", profile.counts)
-    yield from counted("deliveries recognised by", profile.recognised)
+    yield from count_lines("messages", profile.counts)
+    yield from count_lines("deliveries recognised by", profile.recognised)
     if profile.nodes:
         yield "  nodes"
         for node in profile.nodes:
@@ -69,10 +69,10 @@ def facts(profile: Profile) -> Iterator[str]:
         for way in profile.ways:
             source, target = printable(way.source), printable(way.target)
             yield f"    {source} -> {target}: {way.messages:,}"
-    yield from counted("modes asked for -> given", profile.modes)
-    yield from counted("header fields", profile.changes)
+    yield from count_lines("modes asked for -> given", profile.modes)
+    yield from count_lines("header fields", profile.changes)
     for title, table in (*profile.annotations.items(), *profile.attempts.items()):
-        yield from counted(title, table)
+        yield from count_lines(title, table)
     if profile.times:
         yield "  times"
         for time in profile.times:
@@ -84,7 +84,7 @@ def facts(profile: Profile) -> Iterator[str]:
         yield f"  {profile.forgotten:,} messages were not followed to their end: there are too many"
 
 
-def counted(title: str, table: dict[str, int]) -> Iterator[str]:
+def count_lines(title: str, table: dict[str, int]) -> Iterator[str]:
     """Numbers under a title; nothing where there are none."""
     if table:
         yield f"  {title}"

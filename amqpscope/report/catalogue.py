@@ -42,7 +42,7 @@ def rules_text(form: str) -> str:
     return "\n".join(_rules_markdown() if form == "markdown" else _rules_list())
 
 
-def _checked() -> list[Rule]:
+def _checked_rules() -> list[Rule]:
     """The rules that are checked, in the order of the catalogue."""
     rules = load()
     return [rules[id] for id in catalogue() if id in rules]
@@ -50,7 +50,7 @@ def _checked() -> list[Rule]:
 
 def _rules_list() -> Iterator[str]:
     group = ""
-    for rule in _checked():
+    for rule in _checked_rules():
         of = catalogue()[rule.id].group
         if of != group:
             if group:
@@ -64,7 +64,7 @@ def _rules_list() -> Iterator[str]:
 def _rules_markdown() -> Iterator[str]:
     yield "| rule | name | severity | what it asks for |"
     yield "|---|---|---|---|"
-    for rule in _checked():
+    for rule in _checked_rules():
         summary = documents()[rule.id].summary.replace("|", "\\|")
         yield f"| {rule.id} | {rule.name} | {rule.severity} | {summary} |"
 

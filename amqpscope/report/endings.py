@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from amqpscope.findings import Finding
-from amqpscope.insight.endings import Explained, explained, explained_words
+from amqpscope.insight.endings import Explained, explain_ending, explained_words
 from amqpscope.model.constraint import Constraint, waits_for
 from amqpscope.model.ending import END, Ending
 from amqpscope.protocols.ending_words import full_words, held_words
@@ -24,13 +24,13 @@ class Instant(NamedTuple):
     findings: tuple[Finding, ...] = ()
     """Those of the connection that may explain how something ended."""
 
-    def explained(self, ending: Ending | None) -> Explained | None:
+    def explain(self, ending: Ending | None) -> Explained | None:
         """What explains an ending."""
-        return None if ending is None else explained(ending, self.findings)
+        return None if ending is None else explain_ending(ending, self.findings)
 
     def object(self, ending: Ending | None) -> dict[str, Any] | None:
         """An ending for JSON; null while there is none."""
-        return ended_object(ending, self.explained(ending))
+        return ended_object(ending, self.explain(ending))
 
 
 def ending_lines(ending: Ending | None, what: str, at: Instant, indent: str) -> Iterator[str]:
@@ -43,7 +43,7 @@ def ending_lines(ending: Ending | None, what: str, at: Instant, indent: str) -> 
         return
     prefix = "" if ending.how == END else "ended: "
     yield f"{indent}{prefix}{full_words(ending, at.start, own=what)}"
-    found = at.explained(ending)
+    found = at.explain(ending)
     if found is not None:
         yield f"{indent}{explained_words(found)}"
 

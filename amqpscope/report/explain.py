@@ -22,13 +22,13 @@ def explanation(id: str, width: int = 0, *, full: bool = False) -> str:
     entry, rule = catalogue()[id], load().get(id)
     lines = [f"{entry.id} {entry.name}", ""]
     if rule is None:
-        lines += _unchecked(entry, width)
+        lines += _explain_unchecked(entry, width)
     else:
-        lines += _checked(entry, rule, documents()[id], width, full)
+        lines += _explain_checked(entry, rule, documents()[id], width, full)
     return "\n".join(lines)
 
 
-def _unchecked(entry: Entry, width: int) -> Iterator[str]:
+def _explain_unchecked(entry: Entry, width: int) -> Iterator[str]:
     _, meaning = HEADS[status(entry)]
     if entry.reporters:
         meaning = f"its breach is reported as {', '.join(entry.reporters)}"
@@ -37,7 +37,9 @@ def _unchecked(entry: Entry, width: int) -> Iterator[str]:
     yield from wrap(f"lint does not report it. Status: {status(entry)} ({meaning}).", width)
 
 
-def _checked(entry: Entry, rule: Rule, document: Document, width: int, full: bool) -> Iterator[str]:
+def _explain_checked(
+    entry: Entry, rule: Rule, document: Document, width: int, full: bool
+) -> Iterator[str]:
     yield from wrap(document.summary, width)
     yield ""
     switch = "" if rule.default else "; runs only when it is selected"

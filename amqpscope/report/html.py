@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import amqpscope
 from amqpscope.report.html_rules import rule_parts
-from amqpscope.report.lint import counted
+from amqpscope.report.lint import count_severities
 from amqpscope.wording import plural
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def digest(script: str) -> str:
 
 def verdict(captures: Sequence[CaptureResult]) -> str:
     """How it went, in numbers and in a sentence."""
-    counts = counted(captures)
+    counts = count_severities(captures)
     frames = sum(checked.frames for checked in captures)
     broken = sum(checked.unreadable for checked in captures)
     read = f"{plural(frames, 'frame')} of {plural(len(captures) - broken, 'capture')}"
@@ -93,14 +93,14 @@ def verdict(captures: Sequence[CaptureResult]) -> str:
     tiles = "".join(
         f'<li class="tile {severity}{"" if number else " none"}">'
         f'<span class="sign" aria-hidden="true">{SIGNS[severity]}</span>'
-        f"<b>{number:,}</b> {named(severity, number)}</li>"
+        f"<b>{number:,}</b> {severity_word(severity, number)}</li>"
         for severity, number in counts.items()
     )
     said = "Nothing found" if not any(counts.values()) else "Found"
     return f'<ul class="tiles" aria-label="{said}">{tiles}</ul>\n<p class="read">in {read}</p>\n'
 
 
-def named(severity: str, number: int) -> str:
+def severity_word(severity: str, number: int) -> str:
     """The word for findings of a severity."""
     return "info" if severity == "info" else f"{severity}{'' if number == 1 else 's'}"
 
@@ -120,7 +120,7 @@ def navigation(captures: Sequence[CaptureResult], *, frames: bool) -> Iterator[s
     if found:
         boxes = "".join(
             f'<label class="{severity}"><input type="checkbox" value="{severity}" checked> '
-            f"{named(severity, 2)}</label>"
+            f"{severity_word(severity, 2)}</label>"
             for severity in SIGNS
         )
         yield (
@@ -140,10 +140,10 @@ def capture_table(captures: Sequence[CaptureResult]) -> Iterator[str]:
         "</tr></thead>\n<tbody>\n"
     )
     for place, checked in enumerate(captures, 1):
-        counts = counted([checked])
+        counts = count_severities([checked])
         badges = " ".join(
             f'<span class="badge {severity}"><span aria-hidden="true">{SIGNS[severity]}</span> '
-            f"{number:,} {named(severity, number)}</span>"
+            f"{number:,} {severity_word(severity, number)}</span>"
             for severity, number in counts.items()
             if number
         )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.insight.endings import explained, explained_words
+from amqpscope.insight.endings import explain_ending, explained_words
 from amqpscope.insight.explanation import holding_words, name_words, with_frame
 from amqpscope.model.constraint import STUCK
 from amqpscope.model.ending import CONNECTION
@@ -77,7 +77,7 @@ def broken_parts(place: int, shown: Illustration) -> Iterator[str]:
         ending = numbers.ending
         if ending is None or not ending.by_tcp:
             continue
-        found = explained(ending, shown.of_connection(numbers.number))
+        found = explain_ending(ending, shown.of_connection(numbers.number))
         why = "" if found is None else f"; {explained_words(found)}"
         lines.append(
             f'<li><a href="#c{place}-connection-{numbers.number}">connection {numbers.number}</a>: '

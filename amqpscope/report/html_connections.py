@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from amqpscope.insight.endings import explained, explained_words
+from amqpscope.insight.endings import explain_ending, explained_words
 from amqpscope.insight.explanation import holding_words, with_frame
 from amqpscope.insight.ladder import FAULT
 from amqpscope.model.ending import CONNECTION, LINK
@@ -84,20 +84,20 @@ class ConnectionsPart:
             f"{plural(numbers.frames[0], 'frame')}, {size(numbers.bytes[0])}; the server "
             f"{plural(numbers.frames[1], 'frame')}, {size(numbers.bytes[1])}. "
             f"{escape(performatives(numbers))}</p>\n"
-            f"<p>{escape(self.ended(numbers))}</p>\n"
+            f"<p>{escape(self.ending_sentence(numbers))}</p>\n"
         )
         yield from self.link_table(numbers)
         yield from self.plots(numbers)
         yield from self.ladder(ladder)
         yield "</details>\n"
 
-    def ended(self, numbers: ConnectionNumbers) -> str:
+    def ending_sentence(self, numbers: ConnectionNumbers) -> str:
         """How a connection ended, and what explains it, as a sentence."""
         ending = numbers.ending
         if ending is None:
             return "It was open when the capture ended."
         words = full_words(ending, self.shown.first)
-        found = explained(ending, self.shown.of_connection(numbers.number))
+        found = explain_ending(ending, self.shown.of_connection(numbers.number))
         why = "" if found is None else f"; {explained_words(found)}"
         return f"{words[0].upper()}{words[1:]}{why}."
 

@@ -33,7 +33,7 @@ Group = tuple[str, str, str]
 """Severity, rule and peer."""
 
 
-def grouped(findings: Iterable[Finding]) -> dict[Group, list[Finding]]:
+def group_findings(findings: Iterable[Finding]) -> dict[Group, list[Finding]]:
     """By severity, rule and peer; what is worst and what is most frequent first."""
     groups: dict[Group, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -44,9 +44,9 @@ def grouped(findings: Iterable[Finding]) -> dict[Group, list[Finding]]:
     return {group: groups[group] for group in order}
 
 
-def detailed(findings: Iterable[Finding]) -> frozenset[int]:
+def detailed_frames(findings: Iterable[Finding]) -> frozenset[int]:
     """The frames of the findings that are shown with their evidence."""
-    groups = grouped(findings).values()
+    groups = group_findings(findings).values()
     return frozenset(finding.frame for group in groups for finding in group[:DETAILED])
 
 
@@ -76,7 +76,7 @@ class FindingsPart:
             yield '<p class="clean">Nothing found.</p>\n'
             return
         yield f'<section id="{self.prefix}findings">\n<h3>Findings</h3>\n'
-        for (severity, rule, peer), findings in grouped(self.shown.findings).items():
+        for (severity, rule, peer), findings in group_findings(self.shown.findings).items():
             yield from self.group(severity, rule, peer, findings)
         yield "</section>\n"
 

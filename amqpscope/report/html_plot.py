@@ -48,9 +48,9 @@ def link_plots(link: LinkSeries, span: Span, marks: list[int]) -> list[Plot]:
     """What is known of a link over time; marks are the times of findings."""
     names = link.names
     found = [
-        held(names.credit, link.credit, span, marks, names.empty),
-        held("session window", link.window, span, marks, "window closed"),
-        held(names.unsettled, link.unsettled, span, marks, "", link.limit),
+        step_plot(names.credit, link.credit, span, marks, names.empty),
+        step_plot("session window", link.window, span, marks, "window closed"),
+        step_plot(names.unsettled, link.unsettled, span, marks, "", link.limit),
         rate(link.deliveries, span, marks),
         latency(link.latency, span, marks),
     ]
@@ -58,7 +58,7 @@ def link_plots(link: LinkSeries, span: Span, marks: list[int]) -> list[Plot]:
     return sorted((plot for plot in found if plot is not None), key=lambda plot: not plot.svg)
 
 
-def held(
+def step_plot(
     title: str, series: Series | None, span: Span, marks: list[int], empty: str, limit: int = 0
 ) -> Plot | None:
     """A quantity that holds until it changes; `empty` says what it means to be 0."""

@@ -49,7 +49,7 @@ def lines(row: Row, lanes: Lanes, start: int) -> Iterator[str]:
     arrow = "-->>" if entry.joined else "->>"
     words = [str(entry.frame), f"{(entry.time - start) / 1e9:.4f}", entry.name, entry.where]
     label = shortened(" ".join(filter(None, (*words, entry.label))))
-    more = answered(row) or joined(row)
+    more = answer_label(row) or answered_label(row)
     below = f"<br/>{escaped(more)}" if more else ""
     yield f"    p{source}{arrow}p{target}: {escaped(label)}{below}"
     for note in entry.notes:
@@ -57,13 +57,13 @@ def lines(row: Row, lanes: Lanes, start: int) -> Iterator[str]:
         yield f"    Note over {over}: {'<br/>'.join(map(escaped, wrap(text, LONGEST)))}"
 
 
-def answered(row: Arrow) -> str:
+def answer_label(row: Arrow) -> str:
     """What became of a delivery, and where."""
     final = row.final
     return "" if final is None else f"{said_of(row)}, frame {final.frame}"
 
 
-def joined(row: Arrow) -> str:
+def answered_label(row: Arrow) -> str:
     """The frames that an answer is for."""
     frames = row.entry.joined
     if not frames:

@@ -65,13 +65,13 @@ class LadderText:
         """Connections that share one picture."""
         lanes = Lanes(ladders)
         for ladder in ladders:
-            yield self.finished([*title(ladder)], BOLD)
+            yield self.finish_line([*title(ladder)], BOLD)
         yield ""
         rows = together(ladders) if len(ladders) > 1 else ladders[0].rows
         picture = Picture(self, lanes, rows, min(ladder.start for ladder in ladders))
         yield from picture.lines()
 
-    def finished(self, cells: list[str], colour: str) -> str:
+    def finish_line(self, cells: list[str], colour: str) -> str:
         """A line as it is printed."""
         text = "".join(cells).rstrip()
         if self.plain:
@@ -118,12 +118,12 @@ class Picture:
             cells, colour = self.row(row)
             self.join(cells, place, live)
             live = [bracket for bracket in live if bracket.bottom > place]
-            yield self.writer.finished(cells, colour)
+            yield self.writer.finish_line(cells, colour)
             if isinstance(row, Arrow):
                 for note in row.entry.notes:
                     for cells in self.note(note, row):
                         self.pass_by(cells, live)
-                        yield self.writer.finished(cells, NOTE_COLOURS[note.severity])
+                        yield self.writer.finish_line(cells, NOTE_COLOURS[note.severity])
 
     def heading(self) -> Iterator[str]:
         """The names of the columns and lanes."""
@@ -138,7 +138,7 @@ class Picture:
                 wide = columns(said)
                 back = 0 if not lane else wide - 1 if lane == last else wide // 2
                 put(cells, self.places[lane] - back, said)
-            yield self.writer.finished(cells, BOLD)
+            yield self.writer.finish_line(cells, BOLD)
 
     def blank(self, line: str) -> list[str]:
         """An empty row: nothing but the lanes."""

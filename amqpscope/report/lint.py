@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 
 
-def counted(captures: Sequence[CaptureResult]) -> dict[str, int]:
+def count_severities(captures: Sequence[CaptureResult]) -> dict[str, int]:
     """How many findings there are of each severity, without those that rest on a fault."""
     counts = Counter(f.severity for checked in captures for f in checked.findings if not f.fault)
     for checked in captures:
@@ -40,7 +40,7 @@ def document(captures: Sequence[CaptureResult]) -> dict[str, Any]:
             for checked in captures
             for finding in checked.findings
         ],
-        "summary": counted(captures),
+        "summary": count_severities(captures),
     }
     omitted = [
         {**kind._asdict(), "capture": checked.path, "count": number}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.words import escaped, printable, seconds
 from amqpscope.report.columns import cut, wrap
-from amqpscope.report.lint import counted
+from amqpscope.report.lint import count_severities
 from amqpscope.report.look import SEVERITY_COLOURS
 from amqpscope.report.text import ARROWS, PLAIN_ARROWS
 from amqpscope.wording import plural
@@ -63,7 +63,7 @@ class LintText:
             mark = self.styled(f"{kind.severity}[{kind.rule}]", SEVERITY_COLOURS[kind.severity])
             where = f"{kind.peer}, connection {kind.connection}"
             yield f"... and {number:,} more {mark} {kind.name} ({where})"
-        yield from self.headed("=", f"{escaped(checked.path)}: --max-findings 0 lists all", "  ")
+        yield from self.with_sign("=", f"{escaped(checked.path)}: --max-findings 0 lists all", "  ")
 
     def finding(self, finding: Finding, checked: CaptureResult) -> Iterator[str]:
         """One finding with its evidence."""
@@ -77,13 +77,13 @@ class LintText:
         for line in wrap(printable(finding.message), self.width, "  "):
             yield self.styled(line, BOLD)
         digits = len(str(finding.frame))
-        yield from self.headed("-->", place(finding, checked), "  ")
-        shown = self.shown(finding, checked)
+        yield from self.with_sign("-->", place(finding, checked), "  ")
+        shown = self.evidence(finding, checked)
         if shown:
             yield from self.excerpt(finding, shown, digits)
         path = "" if shown or not finding.path else f"{printable(finding.path)}, "
         text = f"{path}section {finding.section}; amqpscope explain {finding.rule}"
-        yield from self.headed("=", text, " " * (digits + 3))
+        yield from self.with_sign("=", text, " " * (digits + 3))
 
     def elsewhere(
         self, finding: Finding, checked: CaptureResult, captures: Sequence[CaptureResult]
@@ -92,15 +92,15 @@ class LintText:
         for (frame, why), place in zip(finding.related, finding.related_captures, strict=False):
             if place != checked.place:
                 path = escaped(captures[place].path)
-                yield from self.headed("=", f"{path}: frame {frame}: {printable(why)}", "     ")
+                yield from self.with_sign("=", f"{path}: frame {frame}: {printable(why)}", "     ")
 
-    def headed(self, sign: str, text: str, indent: str) -> Iterator[str]:
+    def with_sign(self, sign: str, text: str, indent: str) -> Iterator[str]:
         """A text behind a sign."""
         first, *more = wrap(f"{sign} {text}", self.width, indent, f"{indent}{'':{len(sign)}} ")
         yield first.replace(sign, self.styled(sign, GUTTER), 1)
         yield from more
 
-    def shown(self, finding: Finding, checked: CaptureResult) -> dict[int, Excerpt]:
+    def evidence(self, finding: Finding, checked: CaptureResult) -> dict[int, Excerpt]:
         """The frames that a finding rests on, in their order."""
         frames = sorted(checked.frames_of(finding))
         return {n: checked.excerpts[n] for n in frames if n in checked.excerpts}
@@ -118,21 +118,21 @@ class LintText:
             before = f" {times[frame]:>{wide}}  " if wide else " "
             channel = "" if each.channel is None else each.channel
             who = f"{self.arrows[each.sender]} {channel:>2} {each.name}"
-            line = self.fitted(f"{before}{who}{'':{names - len(each.name)}}  {each.text}", digits)
+            line = self.fit(f"{before}{who}{'':{names - len(each.name)}}  {each.text}", digits)
             gutter = self.styled(f"  {frame:{digits}} |", GUTTER)
             under = " " * len(before)
             if each is here:
                 label = f"{under}{'^' * len(who)} {printable(finding.path)}".rstrip()
                 yield gutter + self.styled(line, BOLD)
                 yield empty + self.styled(
-                    self.fitted(label, digits), SEVERITY_COLOURS[finding.severity]
+                    self.fit(label, digits), SEVERITY_COLOURS[finding.severity]
                 )
             else:
                 yield gutter + line
             if frame in reasons:
-                yield empty + self.fitted(f"{under}^ {printable(reasons[frame])}", digits)
+                yield empty + self.fit(f"{under}^ {printable(reasons[frame])}", digits)
 
-    def fitted(self, line: str, digits: int) -> str:
+    def fit(self, line: str, digits: int) -> str:
         """The part of a line that the terminal has room for, behind the frame's number."""
         line = line.rstrip()
         return cut(line, self.width - digits - 4, self.more) if self.width else line
@@ -150,7 +150,7 @@ class LintText:
         found = [
             self.styled(plural(number, severity) if severity != "info" else f"{number:,} info",
                         SEVERITY_COLOURS[severity])
-            for severity, number in counted(captures).items()
+            for severity, number in count_severities(captures).items()
             if number
         ]  # fmt: skip
         if broken and broken == len(captures):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import amqpscope
 from amqpscope.check.baseline import fingerprint
-from amqpscope.protocols.registry import PROTOCOLS, named
+from amqpscope.protocols.registry import PROTOCOLS, find_protocol
 from amqpscope.rules.all import load
 from amqpscope.rules.documents import documents
 
@@ -68,7 +68,7 @@ def invocation(captures: Sequence[CaptureResult]) -> dict[str, Any]:
 
 def help_uri(family: str, section: str) -> dict[str, str]:
     """Where the specification of a family says what a section is about, if that is known."""
-    protocol = named(family)
+    protocol = find_protocol(family)
     address = "" if protocol is None else protocol.specification(section)
     return {"helpUri": address} if address else {}
 

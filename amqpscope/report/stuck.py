@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from amqpscope.findings import Finding
-from amqpscope.insight.endings import explained
+from amqpscope.insight.endings import explain_ending
 from amqpscope.insight.explanation import explain, title, with_frame
 from amqpscope.insight.stuck import is_held, standing
 from amqpscope.protocols.stuck import Bound, Held, Refused
@@ -66,7 +66,7 @@ def stuck_object(found: Stuck) -> dict[str, Any]:
 def held_object(held: Held, found: Stuck) -> dict[str, Any]:
     """One link, channel, consumer or connection."""
     bound, ending = held.bound, held.bound.ending
-    why = None if ending is None else explained(ending, found.findings_of(held))
+    why = None if ending is None else explain_ending(ending, found.findings_of(held))
     return {
         "state": standing(held),
         "what": held.what,

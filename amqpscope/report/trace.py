@@ -56,9 +56,9 @@ class TraceText:
         for (time, capture, frame), connection, text in rows:
             after = f"+{seconds(time - start)}" if time > start else "0"
             where = f"{letter(capture)} " if several else ""
-            yield f"{after:>10} {f'{where}frame {frame}':>16} {self.placed(connection, text)}"
+            yield f"{after:>10} {f'{where}frame {frame}':>16} {self.place_arrow(connection, text)}"
 
-    def placed(self, connection: int, row: tuple[bool, bool, str]) -> str:
+    def place_arrow(self, connection: int, row: tuple[bool, bool, str]) -> str:
         """An arrow on its side of the broker."""
         publishes, to_broker, text = row
         room = self.side - len(str(connection)) - 7

@@ -92,7 +92,7 @@ class Detail:
             for child in node.children:
                 yield from self.branch(child, 4, [])
         if self.octets:
-            yield from self.marked(node, tree.octets, spans)
+            yield from self.mark_octets(node, tree.octets, spans)
 
     def branch(self, node: Node, depth: int, path: list[str]) -> Iterator[str]:
         """A node and what is below it."""
@@ -100,7 +100,7 @@ class Detail:
         for child in node.children:
             yield from self.branch(child, depth + 1, [*path, name_of(node)])
 
-    def marked(self, node: Node, raw: bytes, spans: Spans) -> Iterator[str]:
+    def mark_octets(self, node: Node, raw: bytes, spans: Spans) -> Iterator[str]:
         """Octets line by line, each run with the deepest node that it belongs to."""
         per_line = self.per_line
         room = self.width - 11 - per_line * 3 if self.width else 0

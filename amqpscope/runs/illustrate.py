@@ -107,14 +107,14 @@ class Ladders:
         if self.connections and talk.number not in self.connections:
             return
         if isinstance(passed, StreamEnd):
-            self.finished(passed)
+            self.direction_over(passed)
             return
         if shown:
             voice = passed.talk.voice
             describe = partial(voice.summary, passed.event, self.subject.show_secrets)
             self.ladder(talk).add(entry(passed), describe)
 
-    def finished(self, passed: StreamEnd) -> None:
+    def direction_over(self, passed: StreamEnd) -> None:
         """One direction is over."""
         ladder = self.found.get(passed.conversation.number)
         if ladder is not None:
@@ -179,7 +179,7 @@ class Illustrator:
                 self.ladders.take(passed)
         result.ladders = sorted(self.ladders.finish(), key=lambda ladder: ladder.number)
         result.numbers = self.statistics.finish()
-        result.held = self.watch.held()
+        result.held = self.watch.held_places()
         return result
 
     def take(self, step: Step) -> None:

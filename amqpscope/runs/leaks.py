@@ -34,7 +34,7 @@ def find_leaks(octets: bytes, originals: Iterable[bytes]) -> set[bytes]:
     for original in originals:
         if is_telling(original):
             wanted[original[:LONGEST]] = original
-            for needle in encoded(original[:LONGEST]):
+            for needle in base64_forms(original[:LONGEST]):
                 wanted.setdefault(needle, original)
     starts: dict[bytes, list[bytes]] = defaultdict(list)
     for needle in wanted:
@@ -47,7 +47,7 @@ def find_leaks(octets: bytes, originals: Iterable[bytes]) -> set[bytes]:
     return found
 
 
-def encoded(original: bytes) -> list[bytes]:
+def base64_forms(original: bytes) -> list[bytes]:
     """How octets look in base64 wherever they begin, without what is of their neighbours too."""
     if len(original) < ENCODED:
         return []

@@ -149,7 +149,7 @@ class Live:
 
     def hear(self) -> None:
         """Report what the relay has to say."""
-        for line in self.watch.told():
+        for line in self.watch.new_lines():
             self.complain(line)
         if self.watch.ended:
             self.run.finish()

@@ -235,7 +235,7 @@ class Minimiser:
             return None
         return Journeys(self.rules, closed_world=self.settings.closed_world)
 
-    def chosen(self, kept: Kept) -> list[Exchange]:
+    def kept_exchanges(self, kept: Kept) -> list[Exchange]:
         """The connections with what is kept of them."""
         places: dict[int, list[int]] = defaultdict(list)
         for at, place in kept:
@@ -289,7 +289,7 @@ class Minimiser:
         if self._frames() > SMALL:
             with suppress(Enough):
                 self._reduce(strict=False, enough=SMALL)
-            seen = self.look(self.chosen(self.kept))
+            seen = self.look(self.kept_exchanges(self.kept))
             self.allowed.update((each.rule, each.peer) for each in seen.findings)
             self._reduce(strict=True)
         self._simplify()
@@ -324,7 +324,7 @@ class Minimiser:
                 if sizes[place] in sizes[:place]:
                     continue
                 for kept in (guess | ends, guess):
-                    if kept < self.kept and self.shows(self.chosen(kept), strict=strict):
+                    if kept < self.kept and self.shows(self.kept_exchanges(kept), strict=strict):
                         self.kept = kept
                         return
 
@@ -344,7 +344,7 @@ class Minimiser:
         """Take out the large things first, then the small ones, until nothing more can go."""
 
         def holds(kept: Kept) -> bool:
-            shown = self.shows(self.chosen(kept), strict=strict)
+            shown = self.shows(self.kept_exchanges(kept), strict=strict)
             if shown:
                 # Kept at once, so that the best so far is at hand when time is up.
                 self.kept = kept
@@ -376,7 +376,7 @@ class Minimiser:
 
     def _simplify(self) -> None:
         """Take out fields and parts of messages."""
-        self.exchanges = self.chosen(self.kept)
+        self.exchanges = self.kept_exchanges(self.kept)
         every = [
             (at, place)
             for at, exchange in enumerate(self.exchanges)
@@ -424,10 +424,10 @@ class Minimiser:
 
     def _result(self, before: int, *, interrupted: bool) -> Minimised | None:
         """What is left, whole: with an end of both directions where it still shows the same."""
-        exchanges = [with_ends(each) for each in self.chosen(self.kept)]
+        exchanges = [with_ends(each) for each in self.kept_exchanges(self.kept)]
         seen = self.look(exchanges)
         if not self.is_good(seen, strict=True):
-            exchanges = self.chosen(self.kept)
+            exchanges = self.kept_exchanges(self.kept)
             seen = self.look(exchanges)
         if not self.goal.is_met(seen):
             return None

@@ -142,7 +142,7 @@ class Proxied:
     @property
     def problems(self) -> list[str]:
         """What the relay complained of, one line each, since this was last asked."""
-        return self._watch.told()
+        return self._watch.new_lines()
 
     def finish(self) -> None:
         """The relay has ended: take in the rest."""

@@ -20,7 +20,7 @@ from typing import Final
 from amqpscope.capture.source import CaptureError
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.replay_differences import Divergence
-from amqpscope.proxy.address import parse_listen, shown
+from amqpscope.proxy.address import address_text, parse_listen
 from amqpscope.replay.outcome import Outcome
 from amqpscope.replay.player import Patience
 from amqpscope.replay.recorded import Recorded, Recording
@@ -95,7 +95,7 @@ class Replayed:
     @property
     def address(self) -> str:
         """`HOST:PORT` to connect to."""
-        return shown((self.host, self.port))
+        return address_text((self.host, self.port))
 
     @property
     def url(self) -> str:

@@ -296,7 +296,7 @@ class Scrubber:
         self, words: Pseudonyms, streams: dict[Direction, bytearray], file: io.BytesIO
     ) -> int:
         """Write the pieces; returns the number of packets."""
-        self.connections = {each: _renamed(each, words) for each in self.connections}
+        self.connections = {each: _rename(each, words) for each in self.connections}
         writer = Rewriter(file)
         for piece in self.pieces:
             connection = self.connections.get(piece.connection)
@@ -311,7 +311,7 @@ class Scrubber:
                     piece.ack,
                 )  # fmt: skip
             else:
-                piece = _moved(piece, connection)
+                piece = _move(piece, connection)
             writer.write(piece)
         return writer.writer.packets
 
@@ -345,7 +345,7 @@ def _text(octets: bytes) -> str:
     return octets.decode("utf-8", "backslashreplace")
 
 
-def _moved(piece: Gap | End | Window, connection: Connection) -> Piece:
+def _move(piece: Gap | End | Window, connection: Connection) -> Piece:
     """The same on another connection; written out, for compiled classes cannot be copied."""
     if isinstance(piece, Gap):
         made = Gap(connection, piece.sender, piece.offset, piece.size, piece.packet, piece.time)
@@ -356,7 +356,7 @@ def _moved(piece: Gap | End | Window, connection: Connection) -> Piece:
     return Window(connection, piece.sender, piece.zero, piece.packet, piece.time)
 
 
-def _renamed(connection: Connection, words: Pseudonyms) -> Connection:
+def _rename(connection: Connection, words: Pseudonyms) -> Connection:
     """A connection of other hosts."""
     (client, port), (server, server_port) = connection.client, connection.server
     made = Connection((words.host(client), port), (words.host(server), server_port), False)

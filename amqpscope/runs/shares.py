@@ -83,7 +83,7 @@ def is_worth_sharing(source: Input, jobs: int) -> bool:
 
 
 @contextmanager
-def shared(
+def share_capture(
     source: Input,
     jobs: int,
     judge: Work,

@@ -15,7 +15,7 @@ from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check, check_number, look_up, read_run
 from amqpscope.runs.processes import Died, Outbox, cores
 from amqpscope.runs.run import Run
-from amqpscope.runs.shares import Shares, is_follower_wanted, is_worth_sharing, shared
+from amqpscope.runs.shares import Shares, is_follower_wanted, is_worth_sharing, share_capture
 
 PAUSE: Final = 0.2
 """Seconds between two reports of a process on how far it is."""
@@ -69,7 +69,7 @@ def check_in_shares(
         run = Run(
             source, settings.selection, sink=need, watch=report, follow_messages=False, share=share
         )
-        outbox.send(checked(run, faulty, settings))
+        outbox.send(check_share(run, faulty, settings))
 
     def follow(outbox: Outbox, share: Share) -> None:
         faulty = FaultySteps()
@@ -78,16 +78,16 @@ def check_in_shares(
             source, settings.selection, sink=faulty, closed_world=world, judged=share,
             watch=lambda _: outbox.look(),
         )  # fmt: skip
-        outbox.send(checked(run, faulty, settings))
+        outbox.send(check_share(run, faulty, settings))
 
     follower = follow if is_follower_wanted(settings.selection) else None
-    with shared(source, jobs, judge, follower, closed_world=settings.closed_world) as shares:
+    with share_capture(source, jobs, judge, follower, closed_world=settings.closed_world) as shares:
         result = merge(collect(shares, show))
     check_number(result)
     return result
 
 
-def checked(run: Run, faulty: FaultySteps, settings: CheckSettings) -> CaptureResult:
+def check_share(run: Run, faulty: FaultySteps, settings: CheckSettings) -> CaptureResult:
     """What one process finds."""
     result = CaptureResult(run.input.name, only=run.input.connection)
     with run:

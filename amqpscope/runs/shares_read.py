@@ -20,7 +20,7 @@ from amqpscope.runs.input import Input
 from amqpscope.runs.processes import Outbox
 from amqpscope.runs.read import write_lines
 from amqpscope.runs.run import Run
-from amqpscope.runs.shares import Shares, is_follower_wanted, shared
+from amqpscope.runs.shares import Shares, is_follower_wanted, share_capture
 
 if TYPE_CHECKING:
     from amqpscope.findings import Finding
@@ -147,7 +147,7 @@ def print_in_shares(
             outbox.send(lines.block(run, needed=True, done=True))
 
     follower = follow if is_follower_wanted(selection) else None
-    with shared(source, jobs, judge, follower, helping=True) as shares:
+    with share_capture(source, jobs, judge, follower, helping=True) as shares:
         return Merger(shares, LINE_FORMATS[form](look), out, show).write()
 
 
@@ -173,7 +173,7 @@ class Merger:
         while True:
             blocks = self.receive()
             last = blocks[-1]
-            lines = merged(blocks, self.form)
+            lines = merge_lines(blocks, self.form)
             if lines:
                 write_lines(self.out, lines)
             self.show(last.position, last.size, last.frames)
@@ -196,7 +196,7 @@ class Merger:
         return blocks
 
 
-def merged(blocks: list[Block], form: LineFormat) -> list[str]:
+def merge_lines(blocks: list[Block], form: LineFormat) -> list[str]:
     """The lines of a block in the order of the capture."""
     entries = [entry for block in blocks for entry in block.entries]
     broken = blocks[-1].broken

@@ -16,7 +16,7 @@ from amqpscope.model.mark import Mark
 from amqpscope.runs.input import Input
 from amqpscope.runs.processes import Died, Outbox, cores
 from amqpscope.runs.run import Run
-from amqpscope.runs.shares import is_worth_sharing, shared
+from amqpscope.runs.shares import is_worth_sharing, share_capture
 
 
 def mark_parts(mark: Mark) -> tuple[type[Mark], tuple[int, int, int, int]]:
@@ -143,7 +143,7 @@ def measure_in_shares(source: Input, jobs: int) -> Measured | None:
                 timing.end(batch)
         outbox.send(timing.delays.by_address)
 
-    with shared(source, jobs, count, follow) as shares:
+    with share_capture(source, jobs, count, follow) as shares:
         counted: list[Counted] = [worker.receive() for worker in shares.workers]
         if any(each.needed for each in counted):
             shares.follow()

@@ -27,12 +27,14 @@ def read_together(
     inputs: Sequence[Input], selection: Selection | None, report: Report
 ) -> Iterator[tuple[int, Batch]]:
     """The batches of several captures in the order of time, each with the place of its capture."""
-    streams = [timed(place, source, selection, report) for place, source in enumerate(inputs)]
+    streams = [
+        timed_batches(place, source, selection, report) for place, source in enumerate(inputs)
+    ]
     for _, place, batch in heapq.merge(*streams, key=itemgetter(0)):
         yield place, batch
 
 
-def timed(
+def timed_batches(
     place: int, source: Input, selection: Selection | None, report: Report
 ) -> Iterator[tuple[int, int, Batch]]:
     """The batches of one capture, with a time that never goes back."""
@@ -67,7 +69,7 @@ def follow_together(
             found += [(place, finding) for finding in journeys.take(step, place)]
         if batch.end is not None:
             journeys.end(batch.end.conversation)
-    return found + journeys.placed()
+    return found + journeys.remaining_findings()
 
 
 def check_together(inputs: Sequence[Input], settings: CheckSettings) -> list[CaptureResult]:
@@ -94,7 +96,7 @@ def check_together(inputs: Sequence[Input], settings: CheckSettings) -> list[Cap
         keep(result, batch.findings, settings)
         if batch.end is not None:
             journeys.end(batch.end.conversation)
-    for place, finding in journeys.placed():
+    for place, finding in journeys.remaining_findings():
         adjusted = settings.selection.adjust_all([finding], results[place].path)
         keep(results[place], adjusted, settings)
     for source, result in zip(inputs, results, strict=True):

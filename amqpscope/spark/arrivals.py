@@ -197,7 +197,7 @@ class ArrivalsReader(DataSourceStreamReader):
             base += found.packets
 
 
-def listed(ring: str) -> list[File]:
+def list_captures(ring: str) -> list[File]:
     """The captures of a directory, in order."""
     system, folder = locate(ring)
     found = [
@@ -223,7 +223,7 @@ def take(
 
     The first of a batch is taken whatever its size.
     """
-    files, read = listed(ring), frozenset(known)
+    files, read = list_captures(ring), frozenset(known)
     newest = max((natural(path) for path in read), default=None)
     now = time.time() * 1e6
     for place, file in enumerate(files):
@@ -242,7 +242,7 @@ def advance(ring: str, known: Progress, batch: list[Taken]) -> Progress:
     """How far a ring is read after a batch."""
     read = {*known.known, *(each.path for each in batch)}
     last = max(read, key=natural)
-    there = tuple(f.path for f in listed(ring) if f.path in read and f.path != last)
+    there = tuple(f.path for f in list_captures(ring) if f.path in read and f.path != last)
     return Progress(known.files + len(batch), (*there, last), tuple(batch))
 
 

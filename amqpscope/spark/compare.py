@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from amqpscope.findings import SEVERITIES
 from amqpscope.insight.counters import WIDTH, Histogram
-from amqpscope.spark.sides import Side, merged
+from amqpscope.spark.sides import Side, merge_keys
 from amqpscope.spark.significance import judge, rate_p, share_p, shift_p
 
 VERSION: Final = 1
@@ -105,7 +105,7 @@ def findings(before: Side, after: Side, sides: list[Report], alpha: float) -> li
     for kind, test in zip(kinds.values(), tests, strict=True):
         counts = kind.pop("counts")
         rates = [rate(count, of) for count, of in zip(counts, frames, strict=True)]
-        change = moved(counts, rates, test.adjusted < alpha)
+        change = trend(counts, rates, test.adjusted < alpha)
         addresses = [
             {"address": address or None, "before": pair[0], "after": pair[1]}
             for address, pair in kind.pop("addresses").items()
@@ -131,7 +131,7 @@ def rate(count: int, frames: int) -> float:
     return round(count * MILLION / frames, 3) if frames else 0.0
 
 
-def moved(counts: list[int], rates: list[float], surely: bool) -> str:
+def trend(counts: list[int], rates: list[float], surely: bool) -> str:
     """What has become of a kind of finding."""
     if not counts[0]:
         return NEW
@@ -199,7 +199,7 @@ def outcomes(before: Side, after: Side, alpha: float) -> list[Report]:
     rows = [
         (key, outcome, sides[0][key], sides[1][key])
         for key in keys
-        for outcome in merged(sides[0][key], sides[1][key])
+        for outcome in merge_keys(sides[0][key], sides[1][key])
     ]
     tests = judge([share_p(a[o], a.total(), b[o], b.total()) for _, o, a, b in rows])
     return [
@@ -250,7 +250,7 @@ def products(before: Side, after: Side) -> list[Report]:
         {"peer": key[0], "product": key[1], "version": key[2] or None,
          "change": GONE if key in sides[0] else NEW,
          "connections": sides[0].get(key) or sides[1].get(key)}
-        for key in merged(*sides)
+        for key in merge_keys(*sides)
         if (key in sides[0]) != (key in sides[1])
     ]  # fmt: skip
 

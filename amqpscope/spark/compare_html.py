@@ -33,7 +33,7 @@ def parts(found: Report) -> Iterator[str]:
     for part, title in (("outcomes", "Outcomes"), ("redeliveries", "Redeliveries")):
         yield from shares(found, part, title)
     rows = [
-        row(changed(each), each["peer"], escape(each["product"]), escape(each["version"] or ""),
+        row(change_cell(each), each["peer"], escape(each["product"]), escape(each["version"] or ""),
             each["connections"])
         for each in found["products"]
     ]  # fmt: skip
@@ -41,7 +41,7 @@ def parts(found: Report) -> Iterator[str]:
     yield from table("Products and versions", heads, rows)
 
 
-def changed(each: Report) -> str:
+def change_cell(each: Report) -> str:
     """What has become of something, in its colour."""
     return f"<span class={TONES[each['change']]}>{each['change']}</span>"
 
@@ -50,7 +50,7 @@ def findings(found: Report) -> Iterator[str]:
     """Each kind of finding, with the addresses where it was."""
     rows = [
         row(
-            changed(each), f"<span class={each['severity']}>{each['severity']}</span>",
+            change_cell(each), f"<span class={each['severity']}>{each['severity']}</span>",
             f"{escape(each['rule'])} {escape(each['name'])}", each["peer"],
             each["before"], each["after"], Number(f"{each['rate_before']:,.1f}"),
             Number(f"{each['rate_after']:,.1f}"), Number(chance(each)), addresses(each),
@@ -74,7 +74,7 @@ def latencies(found: Report) -> Iterator[str]:
     """How long things took, at each address."""
     rows = [
         row(
-            changed(each), each["kind"], escape(each["address"] or ""), each["sender"],
+            change_cell(each), each["kind"], escape(each["address"] or ""), each["sender"],
             each["count_before"], each["count_after"],
             *(Number(span(each[f"{name}_{side}"])) for name in ("p50", "p99")
               for side in ("before", "after")),
@@ -92,7 +92,7 @@ def shares(found: Report, part: str, title: str) -> Iterator[str]:
     order = sorted(found[part], key=lambda each: each["change"] == SAME)
     rows = [
         row(
-            changed(each), escape(each["address"] or ""), each.get("sender", "server"),
+            change_cell(each), escape(each["address"] or ""), each.get("sender", "server"),
             each.get("outcome", "redelivered"), each["before"], each["after"],
             Number(f"{each['share_before']:.2%}"), Number(f"{each['share_after']:.2%}"),
             Number(chance(each)),

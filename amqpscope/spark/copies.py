@@ -54,7 +54,7 @@ class Copies:
 
     def bring(self, files: list[File]) -> None:
         """Copy those of the files that workers cannot open."""
-        for system, reason in unopened(self.spark, files).items():
+        for system, reason in unreadable_file_systems(self.spark, files).items():
             own = [file for file in files if system_of(file.path) == system]
             self._refuse(own, reason)
             wanted = [file for file in own if file.path not in self.parts]
@@ -63,7 +63,7 @@ class Copies:
             many = [file for file in wanted if file.size <= self.limit // SMALL]
             for group in (few, many):
                 if group:
-                    self.parts.update(self._copied(group, reason))
+                    self.parts.update(self._copy(group, reason))
             copied = [file.size for file in wanted if not self.parts[file.path].problem]
             self.notes.append(
                 f"{system}: workers cannot open it ({reason}), so Spark copied"
@@ -86,7 +86,7 @@ class Copies:
             f" {self.limit / 1e6:g} MB, or raise --copy-limit and Spark's memory"
         )
 
-    def _copied(self, files: list[File], reason: str) -> dict[str, Part]:
+    def _copy(self, files: list[File], reason: str) -> dict[str, Part]:
         """Let Spark read some files; when one cannot be read, find out which."""
         from pyspark.errors import PythonException
 
@@ -95,7 +95,7 @@ class Copies:
                 found = binary_files(self.spark, *(file.path for file in files))
                 # Another column, or a filter, would make Spark hold two more copies of each.
                 found = found.select("path", "content")
-                done = stages.told(found.mapInArrow(self._write(), stages.DONE))
+                done = stages.task_messages(found.mapInArrow(self._write(), stages.DONE))
         except PythonException:
             raise  # a copy could not be written, which is no fault of the file
         except Exception as error:
@@ -105,8 +105,8 @@ class Copies:
                 why = f"workers cannot open it ({reason}), and Spark has no code for its scheme"
             elif len(files) > 1:
                 middle = len(files) // 2
-                parts = self._copied(files[:middle], reason)
-                return {**parts, **self._copied(files[middle:], reason)}
+                parts = self._copy(files[:middle], reason)
+                return {**parts, **self._copy(files[middle:], reason)}
             return {file.path: Part(file.path, problem=why) for file in files}
         names = dict(chain.from_iterable(done))
         return {
@@ -175,7 +175,7 @@ def settings(spark: SparkSession, wanted: dict[str, str]) -> Iterator[None]:
                     spark.conf.set(key, old)
 
 
-def unopened(spark: SparkSession, files: list[File]) -> dict[str, str]:
+def unreadable_file_systems(spark: SparkSession, files: list[File]) -> dict[str, str]:
     """File systems that a worker cannot read from, and why; each is tried with one file."""
     samples: dict[str, str] = {}
     for file in files:

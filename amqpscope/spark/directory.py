@@ -94,7 +94,7 @@ class Directory:
             found.load_as_version(state.versions[table])
         return found
 
-    def unlisted(self, state: State) -> set[str]:
+    def unlisted_rings(self, state: State) -> set[str]:
         """Rings that are directories which could not be listed: they have rows, and no inputs."""
         found = self.version("quarantine", state)
         if found is None:

@@ -26,7 +26,7 @@ LONGEST: Final = 300
 _URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(/.*)?", re.DOTALL)
 
 
-def parted(path: str) -> tuple[str, str, str] | None:
+def split_uri(path: str) -> tuple[str, str, str] | None:
     """Scheme, `//authority` and path of a URI; None for a plain path."""
     found = _URI.fullmatch(path)
     if found is None or (found[2] is None and found[3] is None):
@@ -36,7 +36,7 @@ def parted(path: str) -> tuple[str, str, str] | None:
 
 def local_path(path: str) -> str | None:
     """The path for the operating system, or None when it is on another file system."""
-    uri = parted(path)
+    uri = split_uri(path)
     if uri is None:
         return path
     return "/" + uri[2].lstrip("/") if uri[0] == "file" else None
@@ -44,13 +44,13 @@ def local_path(path: str) -> str | None:
 
 def system_of(path: str) -> str:
     """What all paths on one file system have in common; nothing for a plain path."""
-    uri = parted(path)
+    uri = split_uri(path)
     return "" if uri is None else f"{uri[0]}:{uri[1]}"
 
 
 def absolute(path: str) -> str:
     """A path as every process understands it: they have working directories of their own."""
-    uri = parted(path)
+    uri = split_uri(path)
     if uri is None:
         return os.path.abspath(path)
     if uri[0] == "file":

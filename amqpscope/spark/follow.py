@@ -32,8 +32,8 @@ from amqpscope.spark.parts import Writer
 from amqpscope.spark.rebuild import Rebuild
 from amqpscope.spark.state_codec import (
     Keeper,
+    frozen_reason,
     provisional_rows,
-    refused,
     rows_of,
     stamp,
 )
@@ -172,7 +172,7 @@ def frame_of(rows: list[tuple[str, str, int, bytes]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["table", "ring", "rows", "data"])
 
 
-def followed(given: str) -> str:
+def followed_directory(given: str) -> str:
     """A directory to follow; ListingError when it cannot be."""
     path = absolute(given)
     try:
@@ -195,7 +195,7 @@ class Follow:
         told: Callable[[Outcome], None] = lambda outcome: None,
     ) -> None:  # fmt: skip
         self.spark = spark
-        self.rings = [followed(ring) for ring in rings]
+        self.rings = [followed_directory(ring) for ring in rings]
         self.directory = Directory(out)
         require_known(spark, self.directory.path)
         self.work = work
@@ -293,7 +293,7 @@ class Follow:
         target = self.directory.begin(self.run + 1)
         tasks = min(stages.parallelism(self.spark), len(self.rings))
         rows = blocks.repartition(tasks, "ring").sortWithinPartitions("ring", "table")
-        done = stages.told(rows.mapInArrow(written(target, self.live()), stages.DONE))
+        done = stages.task_messages(rows.mapInArrow(written(target, self.live()), stages.DONE))
         if done:
             self.told(self.commit(done, number))
         else:
@@ -395,5 +395,5 @@ def follow(
     stream.directory.close()
     failed = query.exception()
     if failed is not None:
-        known = refused(str(failed))
+        known = frozen_reason(str(failed))
         raise ManifestError(f"{out}: {known}") if known else failed

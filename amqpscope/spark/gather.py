@@ -156,7 +156,7 @@ class Gatherer:
             self.numbers[table, place] = found
         found.append(number)
 
-    def referred(self, frame: int) -> int | None:
+    def refer_to(self, frame: int) -> int | None:
         """The number of a frame that a row speaks of, whose place has to be known then."""
         if frame and self.slice_of is not None:
             self.number(REFERRED, frame)
@@ -217,7 +217,7 @@ class Gatherer:
             flags |= PRESETTLED
         if again:
             flags |= REDELIVERED
-        into, number = self.delivered(mark.frame), delivery.delivery_id
+        into, number = self.delivery_rows(mark.frame), delivery.delivery_id
         row = into.place(person.conversation.number, person.links[delivery.place])
         into.add(
             row, mark.frame, mark.packet, mark.time,
@@ -229,7 +229,7 @@ class Gatherer:
             delivery.delivery_tag,
         )  # fmt: skip
 
-    def delivered(self, frame: int) -> Deliveries:
+    def delivery_rows(self, frame: int) -> Deliveries:
         """Where to keep the row of a delivery that this frame began."""
         place = 0 if self.slice_of is None else self.slice_of(frame)
         found = self.deliveries.get(place)
@@ -267,12 +267,12 @@ class Gatherer:
             finding.channel, None if session is None else session.ordinal,
             None if link is None else link.ordinal, finding.link or None,
             clean_name(address) or None,
-            None if delivery is None else self.referred(delivery.mark.frame),
+            None if delivery is None else self.refer_to(delivery.mark.frame),
             finding.path or None, finding.section, related_rows(finding), None, None,
         )  # fmt: skip
         self.add("findings", finding.frame, row)
         for frame, _ in finding.related:
-            self.referred(frame)
+            self.refer_to(frame)
 
     def links_of(self, finding: Finding, place: Place | None, person: Person) -> list[LinkNumbers]:
         """What a finding may be about: links of the same name, where its frame has passed."""
@@ -358,7 +358,7 @@ class Gatherer:
             *person.products, *person.versions, cleaned_name(login.host), cleaned_name(login.user),
             *numbers.frames, *numbers.bytes, list(numbers.names.items()),
             person.conversation.gaps, person.first_packet, person.last_packet,
-            self.referred(person.first_frame), provisional,
+            self.refer_to(person.first_frame), provisional,
         )  # fmt: skip
         self.add("connections", numbers.number, row)
         for session in numbers.sessions:
@@ -373,7 +373,7 @@ class Gatherer:
         return (
             self.ring, numbers.number, session.ordinal, numbers.first // 1000, session.peer,
             session.channel, session.transfers, window.count, window.total, window.longest,
-            self.referred(window.frame), window.packet or None,
+            self.refer_to(window.frame), window.packet or None,
         )  # fmt: skip
 
     def link(self, link: LinkNumbers, numbers: ConnectionNumbers) -> Row:
@@ -387,8 +387,8 @@ class Gatherer:
             sorted(latency.classes.items()), latency.count, latency.smallest, latency.largest,
             credit.count,
             credit.total, credit.longest,
-            link.kind, link.redelivered, self.referred(link.first_frame),
-            link.first_packet or None, self.referred(credit.frame), credit.packet or None,
+            link.kind, link.redelivered, self.refer_to(link.first_frame),
+            link.first_packet or None, self.refer_to(credit.frame), credit.packet or None,
         )  # fmt: skip
 
     def blocks(self) -> Iterator[Block]:

@@ -42,6 +42,6 @@ class Known:
         for protocol in PROTOCOLS:
             self.things[f"voice {protocol.name}"] = protocol.voice
             self.things[f"rules {protocol.name}"] = rules.of(protocol.name)
-            for name, thing in protocol.interned().items():
+            for name, thing in protocol.interned_objects().items():
                 self.things[f"{protocol.name} {name}"] = thing
         self.names = {id(thing): name for name, thing in self.things.items()}

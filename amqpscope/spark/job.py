@@ -36,8 +36,8 @@ from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
 from amqpscope.spark.manifest import Done, ManifestError, State
 from amqpscope.spark.numbering import table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows, overlapping
-from amqpscope.spark.parts import Staged, Writer, Written, changed
-from amqpscope.spark.plan import SLICE, File, Ring, Share, is_folder, packed, slice_up
+from amqpscope.spark.parts import Staged, Writer, Written, staged_reason
+from amqpscope.spark.plan import SLICE, File, Ring, Share, is_folder, pack_shares, slice_up
 from amqpscope.spark.records import Part
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.stored import Stored, Target
@@ -105,7 +105,7 @@ class Job:
             self._process()
         except BaseException as error:
             self.directory.discard(self.state, self.run_number)
-            broken = changed(str(error))
+            broken = staged_reason(str(error))
             if broken:
                 raise ManifestError(broken) from error
             raise
@@ -262,7 +262,7 @@ class Job:
         """Rings of one slice put together, so that each core gets some."""
         shares = [Share(ring.name, 0, ring.slices[0]) for ring in rings]
         fair = sum(share.size for share in shares) // (TASKS * stages.parallelism(self.spark))
-        return packed(shares, min(self.size, max(fair, SMALLEST)))
+        return pack_shares(shares, min(self.size, max(fair, SMALLEST)))
 
     def _shares(self, rings: list[Ring], plans: list[RingPlan]) -> tuple[Shares, Shares]:
         """Slices that have connections of their own, and those that have parts of others."""
@@ -361,7 +361,7 @@ class Job:
         self.told("writing", 0)
         written = self.written + self._finished_staged(numbers)
         if blocks is not None:
-            written += self._finished(blocks, numbers)
+            written += self._write_final(blocks, numbers)
         captures, quarantine = self._file_rows()
         writer = Writer(self._target())
         for table, plain in (("captures", captures), ("quarantine", quarantine)):
@@ -370,7 +370,7 @@ class Job:
         written += writer.close()
         self._count(written)
         changes: dict[str, Change] = defaultdict(Change)
-        kept, replaced = self._replaced()
+        kept, replaced = self._replace_rows()
         for each in written + kept:
             changes[each.table].added.append(each.file)
         for table, file in replaced:
@@ -384,14 +384,14 @@ class Job:
         run = stages.staged_rows(groups, numbers, self._target())
         return list(chain.from_iterable(stages.results(self.spark, groups.count, run)))
 
-    def _finished(self, blocks: DataFrame, numbers: RingNumbers) -> list[Written]:
+    def _write_final(self, blocks: DataFrame, numbers: RingNumbers) -> list[Written]:
         """Write the rows of rings of several slices, with their final numbers."""
         counts = blocks.groupBy("table").sum("rows").collect()
         few = sum(row[1] for row in counts if row[0] in TABLES) // ROWS_A_FILE + 1
         wanted = ", ".join(f"'{table}'" for table in (ORDER, *TABLES))
         ordered = in_slices(blocks.where(f"table in ({wanted})"), max(few, self._tasks()))
         run = stages.final_rows(numbers, self._target())
-        return list(chain.from_iterable(stages.told(ordered.mapInArrow(run, stages.DONE))))
+        return list(chain.from_iterable(stages.task_messages(ordered.mapInArrow(run, stages.DONE))))
 
     def _count(self, written: list[Written]) -> None:
         """Totals for the summary."""
@@ -419,11 +419,11 @@ class Job:
 
     def _again(self) -> frozenset[str]:
         """Rings of which tables have rows already."""
-        folders = self.directory.unlisted(self.state)
+        folders = self.directory.unlisted_rings(self.state)
         names = (ring.name for ring in self.rings)
         return frozenset(name for name in names if name in self.state.rings or name in folders)
 
-    def _replaced(self) -> tuple[list[Written], list[tuple[str, Stored]]]:
+    def _replace_rows(self) -> tuple[list[Written], list[tuple[str, Stored]]]:
         """Take the old rows of rings away: files with what else there was, and the old files."""
         again = self._again()
         files: list[tuple[str, Stored]] = []

@@ -49,14 +49,14 @@ def list_rings(spark: SparkSession, inputs: tuple[str, ...], *, each: bool) -> L
     `{"edge-1": ["/captures/edge-1/2026-11-*", "/captures/edge-1/today"]}`
     """
     plain = [given for given in inputs if not given.endswith(".json")]
-    tables = [columns_of(_listed(spark, given)) for given in plain]
+    tables = [columns_of(_list(spark, given)) for given in plain]
     files = tables[0] if len(tables) == 1 else each_once(pa.concat_tables([NONE, *tables]))
     named = []
     for given in (given for given in inputs if given.endswith(".json")):
         for name, paths in _read_manifest(given).items():
             ring = Ring(name)
             for path in paths:
-                listed = sorted(_listed(spark, path), key=lambda file: natural(file.path))
+                listed = sorted(_list(spark, path), key=lambda file: natural(file.path))
                 ring.files += [file for file in listed if file not in ring.files]
             named.append(ring)
     return Listing(files, each=each, named=named)
@@ -78,7 +78,7 @@ def _read_manifest(path: str) -> dict[str, list[str]]:
     return found
 
 
-def _listed(spark: SparkSession, given: str) -> Iterator[File]:
+def _list(spark: SparkSession, given: str) -> Iterator[File]:
     """All captures in a directory, matched by a glob, or named."""
     path = absolute(given)
     local = local_path(path)
@@ -128,7 +128,7 @@ def _listed_by_spark(spark: SparkSession, path: str) -> list[File] | None:
     for globs in (False, True):
         spelling = as_glob(path) if globs else path
         try:
-            files = _loaded(binary_files(spark, spelling, globs=globs))
+            files = _load(binary_files(spark, spelling, globs=globs))
             # Of a name with brackets that is not there, Spark says nothing unless it is a glob.
             if files or globs or not WILD.search(path):
                 return files
@@ -168,7 +168,7 @@ def binary_files(spark: SparkSession, *paths: str, globs: bool = False) -> DataF
     return reader.option("__globPaths__", str(globs).lower()).load(list(paths))
 
 
-def _loaded(listed: DataFrame) -> list[File]:
+def _load(listed: DataFrame) -> list[File]:
     # Only names and sizes are asked for, so Spark opens none of the files.
     rows = listed.select("path", "length", "modificationTime").collect()
     files = [

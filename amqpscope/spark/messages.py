@@ -83,7 +83,7 @@ class MessageRows:
     def add_hop(self, journey: Journey, leg: Leg, number: int, place: int, attempt: int) -> None:
         """A row of one passage."""
         mark, lane, link, into = leg.mark, leg.lane, self.links(leg), self.hops
-        said = answered(leg)
+        said = outcome_mark(leg)
         attempt = 0 if leg.is_publish else attempt
         lost = None if leg.outcome or lane in self.whereabouts.unended else leg.lost
         again = leg.redelivered or (attempt > 0 and leg.envelope.attempts() > 0)
@@ -110,8 +110,8 @@ class MessageRows:
         newest = delivery
         if journey.later and delivery is not None:
             newest = journey.deliveries[-1]
-        confirmed = None if publish is None else answered(publish)
-        settled = None if newest is None else answered(newest)
+        confirmed = None if publish is None else outcome_mark(publish)
+        settled = None if newest is None else outcome_mark(newest)
         said = last_outcome(journey) or ("" if newest is None else newest.outcome)
         id = envelope.id_text
         into.add((
@@ -150,7 +150,7 @@ def _first_frame(leg: Leg) -> int:
     return leg.mark.frame
 
 
-def answered(leg: Leg) -> Mark | None:
+def outcome_mark(leg: Leg) -> Mark | None:
     """The frame that gives a passage its outcome; None where none was wanted or seen."""
     mark = leg.verdict.mark
     return None if mark is None or not mark.frame or leg.outcome == PRESETTLED else mark

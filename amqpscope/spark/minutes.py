@@ -62,18 +62,18 @@ class Minutes:
         self.last_link = None
         stalls: dict[tuple[int, int], Starved] = {}
         for link in numbers.links:
-            for when, starved in passed(link.credit, until):
+            for when, starved in passed_minutes(link.credit, until):
                 stalls[when, link.ordinal] = starved
                 self.minute(when, link.ordinal)
         for key in [key for key in self.kept if until < 0 or key[0] < until]:
             link = numbers.links[key[1]]
             yield link_row(ring, numbers.number, key[0], link, self.kept.pop(key), stalls.get(key))
         for session in numbers.sessions:
-            for when, starved in passed(session.window, until):
+            for when, starved in passed_minutes(session.window, until):
                 yield session_row(ring, numbers.number, when, session, starved)
 
 
-def passed(stall: Stall, until: int) -> list[tuple[int, Starved]]:
+def passed_minutes(stall: Stall, until: int) -> list[tuple[int, Starved]]:
     """The minutes of a stall that are over, which are not kept any longer."""
     minutes = stall.minutes
     if minutes is None:

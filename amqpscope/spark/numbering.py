@@ -146,7 +146,7 @@ def _known(values: Keys, where: Keys) -> pa.Array:
     return pa.array(values, mask=where == NOTHING)
 
 
-def encoded(table: str, rows: list[Row] | Deliveries | Cells) -> bytes:
+def encode_rows(table: str, rows: list[Row] | Deliveries | Cells) -> bytes:
     """Rows as octets, as they pass between stages."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, arrow_schema(table)) as writer:
@@ -157,14 +157,14 @@ def encoded(table: str, rows: list[Row] | Deliveries | Cells) -> bytes:
 def octets_of(block: Block) -> bytes:
     """A block's rows or numbers as octets."""
     rows = block.rows
-    return rows.tobytes() if isinstance(rows, array) else encoded(block.table, rows)
+    return rows.tobytes() if isinstance(rows, array) else encode_rows(block.table, rows)
 
 
 def octets_in_files(block: Block, numbers: Numbers) -> bytes:
     """The rows of a block as octets, with the files of their packets."""
     assert not isinstance(block.rows, array)
     if block.table != "findings":
-        return encoded(block.table, block.rows)
+        return encode_rows(block.table, block.rows)
     rows = with_file(block.table, table_of(block.table, block.rows), numbers)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
@@ -172,33 +172,33 @@ def octets_in_files(block: Block, numbers: Numbers) -> bytes:
     return bytes(sink.getvalue())
 
 
-def decoded(octets: bytes) -> pa.Table:
+def decode_rows(octets: bytes) -> pa.Table:
     """The rows in octets."""
     with pa.ipc.open_stream(octets) as reader:
         return reader.read_all()
 
 
-def ranked(blobs: list[bytes]) -> Keys:
+def frame_keys(blobs: list[bytes]) -> Keys:
     """The keys of all frames of a slice, in order."""
     keys = np.frombuffer(b"".join(blobs), dtype=np.int64).copy()
     keys.sort()
     return keys
 
 
-def numbered(table: str, octets: bytes, numbers: Numbers, place: int, order: Keys) -> pa.Table:
+def number_rows(table: str, octets: bytes, numbers: Numbers, place: int, order: Keys) -> pa.Table:
     """Rows of a slice with their final numbers, and the day."""
-    rows = decoded(octets)
+    rows = decode_rows(octets)
     if not numbers.whole:
         connections = np.searchsorted(numbers.accepted, rows["connection"].to_numpy()) + 1
         frames = None
         if table in NUMBERED:
             before = numbers.frames_before[place]
             frames = np.searchsorted(order, rows["frame"].to_numpy()) + before + 1
-        rows = renumbered(table, rows, connections, frames, numbers)
+        rows = renumber_rows(table, rows, connections, frames, numbers)
     return with_day(with_file(table, rows, numbers))
 
 
-def renumbered(
+def renumber_rows(
     table: str, rows: pa.Table, connections: Keys, frames: Keys | None, numbers: Numbers
 ) -> pa.Table:
     """Rows with other numbers of connections and frames."""

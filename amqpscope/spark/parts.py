@@ -211,7 +211,7 @@ def rows_in(target: Target, table: str, file: Stored) -> pa.Table:
     return found.append_column("day", pa.repeat(day, len(found)))
 
 
-def changed(text: str) -> str | None:
+def staged_reason(text: str) -> str | None:
     """The words of a StagedError in what Spark tells of a failure."""
     found = re.search(rf"\b{StagedError.__name__}: (.+)", text)
     return found and found[1].strip()

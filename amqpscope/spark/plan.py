@@ -132,7 +132,7 @@ def pieces_of(
             yield Piece(ordinal, Part(part.path, cut.offset, stop, cut.head), size, name)
 
 
-def packed(shares: Iterable[Share], size: int = SLICE) -> list[list[Share]]:
+def pack_shares(shares: Iterable[Share], size: int = SLICE) -> list[list[Share]]:
     """Put small shares together, so that each unit is worth a task."""
     units: list[list[Share]] = []
     filled = 0

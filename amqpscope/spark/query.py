@@ -51,7 +51,7 @@ def lines_of(rows: pa.Table, form: str) -> Iterator[str]:
     elif form == "csv":
         yield csv_line(rows.schema.names)
         for row in values_of(rows):
-            yield csv_line(map(shown, row))
+            yield csv_line(map(cell_text, row))
     else:
         yield from text_lines(rows)
 
@@ -84,7 +84,7 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-def shown(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A value in a cell; nothing for null."""
     if value is None:
         return ""
@@ -111,7 +111,7 @@ def csv_line(values: Any) -> str:
 
 def text_lines(rows: pa.Table) -> Iterator[str]:
     """Columns one below the other, numbers to the right."""
-    cells = [[shown(value).replace("\n", " ") for value in row] for row in values_of(rows)]
+    cells = [[cell_text(value).replace("\n", " ") for value in row] for row in values_of(rows)]
     names = rows.schema.names
     if not names:
         return
@@ -120,7 +120,7 @@ def text_lines(rows: pa.Table) -> Iterator[str]:
     rule = ["-" * width for width in widths]
     for line in (names, rule, *cells):
         yield "  ".join(
-            padded(cell, width, end) for cell, width, end in zip(line, widths, right, strict=True)
+            pad_cell(cell, width, end) for cell, width, end in zip(line, widths, right, strict=True)
         ).rstrip()
 
 
@@ -131,7 +131,7 @@ def is_number(kind: pa.DataType) -> bool:
     )
 
 
-def padded(cell: str, width: int, right: bool) -> str:
+def pad_cell(cell: str, width: int, right: bool) -> str:
     """A cell as wide as its column."""
     room = " " * (width - columns(cell))
     return room + cell if right else cell + room

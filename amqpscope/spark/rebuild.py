@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from amqpscope.spark.arrivals import Progress, listed
+from amqpscope.spark.arrivals import Progress, list_captures
 from amqpscope.spark.delta import Change, dataset
 from amqpscope.spark.parts import Writer, rows_in
 from amqpscope.spark.schema import table_schema
@@ -74,7 +74,7 @@ class Rebuild:
         found = {}
         for ring in self.rings:
             paths = [file.path for file in self.state.rings[ring].files]
-            there = {file.path for file in listed(ring)}
+            there = {file.path for file in list_captures(ring)}
             known = [path for path in paths if path in there or path == paths[-1]]
             found[ring] = Progress(len(paths), tuple(known))
         return json.dumps(found)
@@ -92,7 +92,7 @@ class Rebuild:
     def _again(self, ring: str) -> Again:
         rows, found = self._rows(ring, "connections"), Again()
         bases = self._bases(ring)
-        there = {(file.path, file.size) for file in listed(ring)}
+        there = {(file.path, file.size) for file in list_captures(ring)}
         left = LIMIT
         for ordinal, file in reversed(list(enumerate(self.state.rings[ring].files))):
             if ordinal not in bases:  # it came too late and was not read

@@ -84,7 +84,7 @@ class Reading:
                 if len(data) < 4:
                     self._rest = data
                     continue
-                form = self._recognised(self.part.head or data)
+                form = self._recognise(self.part.head or data)
             batch: list[Segment] = []
             try:
                 taken = form.take(data, batch) if len(data) >= form.need else 0
@@ -104,14 +104,14 @@ class Reading:
                 raise CaptureError(self.part.path, self.problem)
             if not self._rest:
                 raise CaptureError(self.part.path, f"empty file, {EXPECTED}")
-            self._recognised(self._rest)
+            self._recognise(self._rest)
         elif self._rest and self.problem is None:
             self.problem = (
                 f"cut short: the record at byte {self._offset} needs {form.need} octets, "
                 f"{len(self._rest)} remain"
             )
 
-    def _recognised(self, head: bytes) -> Format:
+    def _recognise(self, head: bytes) -> Format:
         form: Format
         if head[:4] in PCAP_MAGICS:
             form = Pcap(self.packets, self.secrets)
@@ -130,7 +130,7 @@ class Reading:
             raise CaptureError(part.path, part.problem)
         with open_octets(part.path) as file:
             if part.start == 0 and file.read(6).startswith(COMPRESSED):
-                yield from self._unpacked(file)
+                yield from self._unpack(file)
                 return
             file.seek(part.start)
             left = part.stop - part.start if part.stop >= 0 else -1
@@ -142,7 +142,7 @@ class Reading:
                     left -= len(block)
                 yield block
 
-    def _unpacked(self, file: NativeFile) -> Iterator[bytes]:
+    def _unpack(self, file: NativeFile) -> Iterator[bytes]:
         """The octets of a compressed file, which is read from a copy where it is not local."""
         path = local_path(self.part.path)
         if path is not None:

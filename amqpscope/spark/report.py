@@ -123,16 +123,16 @@ class Findings:
                 SEVERITIES.index(each["severity"]), -each["count"], each["rule"], each["peer"],
             ),
         )  # fmt: skip
-        return [self.shown(each) for each in order]
+        return [self.with_examples(each) for each in order]
 
     def by_product(self) -> list[Report]:
         """The most frequent first."""
         order = sorted(self.products.values(), key=lambda each: (-each["count"], each["product"]))
-        return [self.shown(each) for each in order]
+        return [self.with_examples(each) for each in order]
 
     def by_day(self) -> list[Report]:
         """Each day on which something was found."""
-        return [self.shown(self.days[day]) for day in sorted(self.days)]
+        return [self.with_examples(self.days[day]) for day in sorted(self.days)]
 
     def worst(self, stalls: dict[Place, int], top: int) -> list[Report]:
         """The connections with the most errors, then warnings."""
@@ -142,12 +142,12 @@ class Findings:
         )
         places = self.places
         return [
-            {**places.peers(place), **self.shown(found), "stalled": stalls.get(place, 0) / 1e9,
-             "whole": places.connection(place)}
+            {**places.peers(place), **self.with_examples(found),
+             "stalled": stalls.get(place, 0) / 1e9, "whole": places.connection(place)}
             for place, found in order[:top]
         ]  # fmt: skip
 
-    def shown(self, each: Report) -> Report:
+    def with_examples(self, each: Report) -> Report:
         """Counts with the places of their examples."""
         found = {name: row and self.place(row) for name, row in each.items() if "example" in name}
         return {**each, **found}
@@ -182,15 +182,15 @@ class Links:
         stalled = ("ring", "connection", "stalled_ns", "longest_ns", "longest_frame",
                    "longest_packet")  # fmt: skip
         for row in tables.rows("sessions", stalled):
-            self.stalled(row)
+            self.count_stalls(row)
         columns = ("ring", "connection", "name", "address", "sender", "deliveries", "transfers",
                    "octets", "outcomes", "latency", "latency_count", "latency_min_ns",
                    "latency_max_ns", "first_frame", "first_packet")  # fmt: skip
         for row in tables.rows("links", (*columns, *stalled[2:])):
-            self.stalled(row)
+            self.count_stalls(row)
             self.take(row)
 
-    def stalled(self, row: Row) -> None:
+    def count_stalls(self, row: Row) -> None:
         """Count the stalls of a session or link."""
         place = row["ring"], row["connection"]
         self.stalls[place] += row["stalled_ns"]

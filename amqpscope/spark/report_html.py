@@ -232,7 +232,7 @@ def addresses(report: Report) -> Iterator[str]:
             f'"{each["deliveries"]}"><rect class=info width={200 * each["deliveries"] / most:.0f}'
             " height=12></rect></svg>",
             each["deliveries"], Number(size(each["octets"])),
-            settled(each),
+            settle_cell(each),
             f"connection {each['example']['connection']:,}, from {place(each['example'])}",
         )
         for each in report["addresses"]
@@ -241,7 +241,7 @@ def addresses(report: Report) -> Iterator[str]:
     yield from table("Top addresses", heads, rows)
 
 
-def settled(each: Report) -> str:
+def settle_cell(each: Report) -> str:
     """How deliveries ended, and after what time."""
     outcomes = ", ".join(f"{times:,} {escape(name)}" for name, times in each["outcomes"].items())
     if not each["latency"]:

@@ -36,12 +36,14 @@ def report_text(report: Report, width: int = WIDTH) -> str:
     """The report in so many columns; commands go on in the next line, as a shell takes them."""
     text: list[str] = []
     for line in lines(report, width):
-        folded = wrapped(line, width) if isinstance(line, Command) else [cut(line.rstrip(), width)]
+        folded = (
+            wrap_command(line, width) if isinstance(line, Command) else [cut(line.rstrip(), width)]
+        )
         text.extend(folded)
     return "".join(f"{line}\n" for line in text)
 
 
-def wrapped(command: Command, width: int) -> list[str]:
+def wrap_command(command: Command, width: int) -> list[str]:
     """A command in lines, cut between its words."""
     words: list[str] = []
     for word in map(shlex.quote, shlex.split(command)):
@@ -106,12 +108,12 @@ def rules(report: Report, width: int) -> Iterator[str]:
             f"{each['count']:8,} {each['rule']:{wide}} {each['severity']:7} {each['peer']:6}"
             f" {cut(each['name'], room):{room}} {new}"
         )
-        yield from shown(each["example"])
+        yield from place_lines(each["example"])
         if each["new"] and each["new_example"]["command"] != each["example"]["command"]:
-            yield from shown(each["new_example"], "the first new one: ")
+            yield from place_lines(each["new_example"], "the first new one: ")
 
 
-def shown(at: Report, what: str = "") -> Iterator[str]:
+def place_lines(at: Report, what: str = "") -> Iterator[str]:
     """Where something is, and how to look at it."""
     yield f"{DEEP}{what}{place(at)}"
     yield Command(at["command"])
@@ -132,7 +134,7 @@ def products(report: Report) -> Iterator[str]:
             f"{each['count']:8,} {printable(each['product'])[:28]:28} {each['peer']:6}"
             f" {severities(each, 'error', 'warning', 'info')}"
         )
-        yield from shown(each["example"])
+        yield from place_lines(each["example"])
 
 
 def days(report: Report) -> Iterator[str]:
@@ -144,7 +146,7 @@ def days(report: Report) -> Iterator[str]:
         total = each["error"] + each["warning"]
         bar = "#" * round(24 * total / most)
         yield f"{each['day']} {each['error']:7,} errors, {each['warning']:7,} warnings {bar}"
-        yield from shown(each["example"])
+        yield from place_lines(each["example"])
 
 
 def worst(report: Report) -> Iterator[str]:
@@ -155,8 +157,8 @@ def worst(report: Report) -> Iterator[str]:
         yield f"{ring_of(each)} connection {each['connection']:,}: {who(each)}"
         stalled = f", stalled {seconds(int(each['stalled'] * 1e9))}" if each["stalled"] else ""
         yield f"{DEEP}{severities(each, 'error', 'warning')}{stalled}"
-        yield from shown(each["example"], f"{each['example']['rule']}: ")
-        yield from shown(each["whole"], "all of it, from ")
+        yield from place_lines(each["example"], f"{each['example']['rule']}: ")
+        yield from place_lines(each["whole"], "all of it, from ")
 
 
 def ring_of(each: Report) -> str:
@@ -176,7 +178,7 @@ def stalls(report: Report) -> Iterator[str]:
     for each in report["stalls"]:
         time = seconds(int(each["stalled"] * 1e9))
         yield f"{time:>8} {ring_of(each)} connection {each['connection']:,}: {who(each)}"
-        yield from shown(each["example"], "the longest from ")
+        yield from place_lines(each["example"], "the longest from ")
 
 
 def latency(report: Report) -> Iterator[str]:
@@ -185,7 +187,7 @@ def latency(report: Report) -> Iterator[str]:
         yield from heading("settle latency")
         yield percentiles(report["latency"])
         if report["slowest"]:
-            yield from shown(report["slowest"], "the slowest: ")
+            yield from place_lines(report["slowest"], "the slowest: ")
 
 
 def percentiles(found: dict[str, float]) -> str:
@@ -208,7 +210,9 @@ def addresses(report: Report) -> Iterator[str]:
             yield f"{DEEP}{outcomes}"
         if each["latency"]:
             yield f"{DEEP}settled after {percentiles(each['latency'])}"
-        yield from shown(each["example"], f"connection {each['example']['connection']:,}, from ")
+        yield from place_lines(
+            each["example"], f"connection {each['example']['connection']:,}, from "
+        )
 
 
 def quarantine(report: Report, width: int) -> Iterator[str]:

@@ -149,7 +149,7 @@ def start(where: Where) -> SparkSession:
         os.environ.pop("SPARK_HOME", None)
     with quiet(log):
         try:
-            return _started(where, log)
+            return _start(where, log)
         except SparkError:
             raise
         except Exception as error:
@@ -157,7 +157,7 @@ def start(where: Where) -> SparkSession:
             raise SparkError(f"Spark does not start: {reason[0]} (its log: {log})") from error
 
 
-def _started(where: Where, log: str) -> SparkSession:
+def _start(where: Where, log: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("amqpscope")
@@ -214,10 +214,10 @@ def reach(remote: str) -> None:
 
 
 def _logging(log: str) -> str:
-    return f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -Damqpscope.log={quoted(log)}"
+    return f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -Damqpscope.log={quote_option(log)}"
 
 
-def quoted(path: str) -> str:
+def quote_option(path: str) -> str:
     """A path among Java's options, which spaces would part."""
     return '"' + str(Path(path).absolute()).replace('"', '\\"') + '"'
 

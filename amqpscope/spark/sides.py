@@ -77,6 +77,6 @@ def day_of(text: str) -> date:
         raise SideError(f"{text!r} is no day, expected one like 2026-11-17") from error
 
 
-def merged(one: Iterable[Any], other: Iterable[Any]) -> list[Any]:
+def merge_keys(one: Iterable[Any], other: Iterable[Any]) -> list[Any]:
     """The keys of both sides, each once."""
     return list(dict.fromkeys((*one, *other)))

@@ -30,7 +30,7 @@ def rate_p(before: int, exposure: float, after: int, exposure_after: float) -> f
         log_choose(total, count) + count * log(share) + (total - count) * log1p(-share)
         for count in range(total + 1)
     ]
-    return doubled(logs, after)
+    return twice_smaller_tail(logs, after)
 
 
 def share_p(before: int, of: int, after: int, of_after: int) -> float:
@@ -47,7 +47,7 @@ def share_p(before: int, of: int, after: int, of_after: int) -> float:
         log_choose(of_after, count) + log_choose(of, hits - count) - log_choose(total, hits)
         for count in range(lowest, min(hits, of_after) + 1)
     ]
-    return doubled(logs, after - lowest)
+    return twice_smaller_tail(logs, after - lowest)
 
 
 def shift_p(before: dict[int, int], after: dict[int, int]) -> float:
@@ -71,7 +71,7 @@ def two_sided(deviation: float) -> float:
     return erfc(deviation / sqrt(2))
 
 
-def doubled(logs: Sequence[float], place: int) -> float:
+def twice_smaller_tail(logs: Sequence[float], place: int) -> float:
     """Twice the smaller tail of a distribution that includes a place."""
     below = sum(exp(each) for each in logs[: place + 1])
     above = sum(exp(each) for each in logs[place:])

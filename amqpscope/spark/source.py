@@ -108,7 +108,7 @@ class FramesReader(DataSourceReader):
         import pyarrow.compute as pc
 
         from amqpscope.spark.gather import Block
-        from amqpscope.spark.numbering import decoded, encoded
+        from amqpscope.spark.numbering import decode_rows, encode_rows
         from amqpscope.spark.worker import replay_whole
 
         if not isinstance(partition, RingPartition):  # Spark reads once even if there is nothing
@@ -124,7 +124,7 @@ class FramesReader(DataSourceReader):
                 continue
             if block.table != "frames":
                 continue
-            rows = decoded(encoded("frames", block.rows))
+            rows = decode_rows(encode_rows("frames", block.rows))
             times = rows["time_ns"]
             inside = pc.and_(pc.greater_equal(times, options.since), pc.less(times, options.until))
             rows = rows.filter(inside)

@@ -21,13 +21,13 @@ from amqpscope.spark.replay import canonical
 from amqpscope.spark.work import Work
 from amqpscope.spark.worker import (
     Scan,
-    chosen,
+    chosen_segments,
     follow_messages,
-    pickled,
+    pickle_segments,
     replay_connection,
     replay_slice,
     replay_whole,
-    unpickled,
+    unpickle_segments,
 )
 from amqpscope.stream.types import Segment
 
@@ -74,10 +74,10 @@ def results(spark: SparkSession, count: int, run: Stage) -> list[Any]:
     """Run so many tasks, and collect what they have to tell."""
     if not count:
         return []
-    return told(spread(spark, count).mapInArrow(run, DONE))
+    return task_messages(spread(spark, count).mapInArrow(run, DONE))
 
 
-def told(done: DataFrame) -> list[Any]:
+def task_messages(done: DataFrame) -> list[Any]:
     """What tasks have told with `done_batch`."""
     return [pickle.loads(row.done) for row in done.collect()]
 
@@ -193,7 +193,7 @@ def segments(shares: Items, plans: Items) -> Stage:
         from amqpscope.spark.work_items import plan_of
 
         for index, share in (shares.get(number) for number in numbers_in(batches)):
-            for found in chosen(share, plan_of(plans, index), spanning=True):
+            for found in chosen_segments(share, plan_of(plans, index), spanning=True):
                 yield segment_batch(index, found)
 
     return run
@@ -256,13 +256,13 @@ def final_rows(rings: RingNumbers, target: Target) -> Stage:
     """Write rows with their final numbers; where these need it, the order comes first."""
 
     def run(batches: Batches) -> Batches:
-        from amqpscope.spark.numbering import numbered
+        from amqpscope.spark.numbering import number_rows
         from amqpscope.spark.parts import Writer
 
         writer = Writer(target)
         for (ring, place), order, blocks in by_slice(batches):
             for table, data in blocks:
-                writer.add(table, numbered(table, data, rings.of(ring), place, order))
+                writer.add(table, number_rows(table, data, rings.of(ring), place, order))
         yield done_batch(writer.close())
 
     return run
@@ -272,13 +272,13 @@ def staged_rows(groups: Items, rings: RingNumbers, target: Target) -> Stage:
     """Write what tasks have staged: rows of whole rings, which are final, and of messages."""
 
     def run(batches: Batches) -> Batches:
-        from amqpscope.spark.numbering import decoded, with_day, with_file
+        from amqpscope.spark.numbering import decode_rows, with_day, with_file
         from amqpscope.spark.parts import Writer, staged_blocks
 
         writer = Writer(target)
         for staged in (staged for number in numbers_in(batches) for staged in groups.get(number)):
             for ring, table, data in staged_blocks(target.staging, staged):
-                rows = decoded(data)
+                rows = decode_rows(data)
                 if ring != WHOLE:
                     rows = with_file(table, rows, rings.of(ring))
                 writer.add(table, with_day(rows))
@@ -316,7 +316,7 @@ def by_slice(
     batches: Batches,
 ) -> Iterator[tuple[tuple[int, int], Keys, Iterable[tuple[str, bytes]]]]:
     """Blocks by ring and slice; the order keys of each slice put together."""
-    from amqpscope.spark.numbering import ranked
+    from amqpscope.spark.numbering import frame_keys
 
     def key(block: tuple[int, int, str, bytes]) -> tuple[int, int]:
         return block[:2]
@@ -330,7 +330,7 @@ def by_slice(
                 first.append((table, data))
                 break
             orders.append(data)
-        yield place, ranked(orders), chain(first, blocks)
+        yield place, frame_keys(orders), chain(first, blocks)
 
 
 def blocks_in(batches: Batches) -> Iterator[tuple[int, int, str, bytes]]:
@@ -392,7 +392,7 @@ def segment_batch(ring: int, found: list[Segment]) -> pa.RecordBatch:
         ("ring", [ring] * len(runs), pa.int32()),
         ("connection", list(runs), pa.binary()),
         ("packet", [run[0].packet for run in runs.values()], pa.int64()),
-        ("data", [pickled(run) for run in runs.values()], pa.binary()),
+        ("data", [pickle_segments(run) for run in runs.values()], pa.binary()),
     )
     arrays = [pa.array(values, type=kind) for _, values, kind in columns]
     return pa.RecordBatch.from_arrays(arrays, names=[name for name, _, _ in columns])
@@ -403,4 +403,4 @@ def segments_in(batches: Batches) -> Iterator[tuple[tuple[int, bytes], list[Segm
     for batch in batches:
         columns = (batch.column(name) for name in ("ring", "connection", "data"))
         for ring, name, data in zip(*columns, strict=True):
-            yield (ring.as_py(), name.as_py()), unpickled(data.as_py())
+            yield (ring.as_py(), name.as_py()), unpickle_segments(data.as_py())

@@ -25,7 +25,7 @@ from amqpscope import model
 from amqpscope.capture import decrypt, handshake, tls, websocket
 from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.spark.state_templates import BLANKS, blank
-from amqpscope.spark.unpickling import Allowed, allowed
+from amqpscope.spark.unpickling import Allowed, allowed_names
 from dissectors import errors, values, wire
 
 PLAIN: Final = (tuple, list, int, float, str, bytes, Decimal, Enum)
@@ -51,8 +51,8 @@ def state_classes() -> Allowed:
     """All that a state may name, but for what `state_codec` itself puts into it."""
     rebuild: Any = array("q").__reduce_ex__(5)[0]
     families = (thing for protocol in PROTOCOLS for thing in protocol.state_classes())
-    things = [*BLANKS, *OTHERS, *families, *_values(), *_of_model(), *_defined(frame_protocol)]
-    found: dict[tuple[str, str], Any] = dict(allowed(things))
+    things = [*BLANKS, *OTHERS, *families, *_values(), *_of_model(), *_classes_of(frame_protocol)]
+    found: dict[tuple[str, str], Any] = dict(allowed_names(things))
     found[rebuild.__module__, rebuild.__name__] = rebuild
     return found | {("array", "array"): array}
 
@@ -72,16 +72,16 @@ def _values() -> Iterator[type]:
     names = {kind.__module__ for kind in BLANKS}
     names.update(module.__name__ for module in (errors, values, wire))
     for name in sorted(names):
-        yield from (found for found in _defined(sys.modules[name]) if issubclass(found, PLAIN))
+        yield from (found for found in _classes_of(sys.modules[name]) if issubclass(found, PLAIN))
 
 
 def _of_model() -> Iterator[type]:
     """All classes of the model."""
     for module in pkgutil.walk_packages(model.__path__, f"{model.__name__}."):
-        yield from _defined(import_module(module.name))
+        yield from _classes_of(import_module(module.name))
 
 
-def _defined(module: ModuleType) -> Iterator[type]:
+def _classes_of(module: ModuleType) -> Iterator[type]:
     """The classes that a module defines."""
     for found in vars(module).values():
         if isinstance(found, type) and found.__module__ == module.__name__:

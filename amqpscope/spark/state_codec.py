@@ -23,7 +23,7 @@ from amqpscope.spark.state_classes import interpreted_classes, state_classes
 from amqpscope.spark.state_templates import BLANKS, blank, layout
 from amqpscope.spark.unpickling import Restricted
 from amqpscope.spark.work import Work
-from amqpscope.spark.worker import unpickled
+from amqpscope.spark.worker import unpickle_segments
 from amqpscope.stream.types import Segment
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Keeper:
             segment
             for frame in frames
             for row in frame.itertuples(index=False)
-            for segment in unpickled(bytes(row.data))
+            for segment in unpickle_segments(bytes(row.data))
         ]
         found.sort(key=lambda segment: segment.packet)
         return found
@@ -200,7 +200,7 @@ def refusal(written: str) -> str:
     )
 
 
-def refused(text: str) -> str | None:
+def frozen_reason(text: str) -> str | None:
     """The words of a FrozenError in what Spark tells of a failure."""
     found = re.search(rf"\b{FrozenError.__name__}: (.+)", text)
     return found and found[1].strip()

@@ -90,8 +90,8 @@ def stats_of(metadata: Iterable[pq.FileMetaData]) -> str:
     return json.dumps(
         {
             "numRecords": rows,
-            "minValues": {name: spelled(each.low, 0) for name, each in known.items()},
-            "maxValues": {name: spelled(each.high, 999) for name, each in known.items()},
+            "minValues": {name: json_value(each.low, 0) for name, each in known.items()},
+            "maxValues": {name: json_value(each.high, 999) for name, each in known.items()},
             "nullCount": {name: each.nulls for name, each in columns.items()},
         }
     )
@@ -104,7 +104,7 @@ def plain(value: object) -> bool:
     return isinstance(value, (int, datetime)) and not isinstance(value, bool)
 
 
-def spelled(value: Any, slack: int) -> Any:
+def json_value(value: Any, slack: int) -> Any:
     """A value in JSON; of a time only milliseconds are kept, rounded down or up."""
     if not isinstance(value, datetime):
         return value

@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from amqpscope.spark.files import locate
-from amqpscope.spark.numbering import Keys, Numbers, no_keys, ranked, renumbered, with_file
+from amqpscope.spark.numbering import Keys, Numbers, frame_keys, no_keys, renumber_rows, with_file
 from amqpscope.spark.replay import AFTER, SHIFT
 from amqpscope.spark.schema import REFERRING
 
@@ -143,7 +143,7 @@ class Running:
         newest: int,
     ) -> None:  # fmt: skip
         """Take the keys of a batch, and store them for later ones."""
-        self.own = Kept((ranked(order), ranked(accepted)), files)
+        self.own = Kept((frame_keys(order), frame_keys(accepted)), files)
         before = self._before(len(self.index))
         row = [run, max(packets, before[PACKETS]), before[FILES] + len(files)]
         row += [before[COUNTS + at] + len(keys) for at, keys in enumerate(self.own.keys)]
@@ -187,7 +187,7 @@ class Running:
             numbers[own] = ranks + self._before(place)[COUNTS + which] + 1
         return numbers
 
-    def numbered(self, table: str, rows: pa.Table) -> pa.Table:
+    def number_rows(self, table: str, rows: pa.Table) -> pa.Table:
         """Rows with their final numbers."""
         numbers = Numbers(whole=False)
         connections = self.look_up(rows["connection"].to_numpy(), CONNECTIONS)
@@ -203,4 +203,4 @@ class Running:
         if keys:
             numbers.referred = np.array(sorted(keys - {None}), dtype=np.int64)
             numbers.referred_numbers = self.look_up(numbers.referred, FRAMES)
-        return with_file(table, renumbered(table, rows, connections, frames, numbers), numbers)
+        return with_file(table, renumber_rows(table, rows, connections, frames, numbers), numbers)

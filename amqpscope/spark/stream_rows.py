@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from amqpscope.spark.gather import ACCEPTED, LIVE, ORDER
-from amqpscope.spark.numbering import decoded, with_day
+from amqpscope.spark.numbering import decode_rows, with_day
 from amqpscope.spark.parts import Writer, Written, rows_in
 from amqpscope.spark.plan import File
 from amqpscope.spark.stored import PROVISIONAL, Stored, Target
@@ -86,7 +86,7 @@ class RingRows:
             elif not table.startswith("_"):
                 begun = begun or self._begin(keys)
                 name = table.removeprefix(LIVE)
-                rows = with_day(self.running.numbered(name, decoded(data)))
+                rows = with_day(self.running.number_rows(name, decode_rows(data)))
                 if name == "connections":
                     self.touched.update(rows["connection"].to_pylist())
                 if name == table:

@@ -37,14 +37,14 @@ class Restricted(pickle.Unpickler):
         return self.allowed[module, name]
 
 
-def allowed(things: Iterable[Any]) -> Allowed:
+def allowed_names(things: Iterable[Any]) -> Allowed:
     """Classes and functions by the names that pickles have for them."""
     return {(thing.__module__, thing.__qualname__): thing for thing in things}
 
 
 def loads(octets: bytes, *things: Any) -> Any:
     """A pickle of numbers, texts, lists and the like, and of these classes."""
-    return Restricted(io.BytesIO(octets), allowed(things)).load()
+    return Restricted(io.BytesIO(octets), allowed_names(things)).load()
 
 
 def load(file: IO[bytes]) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from amqpscope.spark.files import locate, open_octets
-from amqpscope.spark.numbering import Keys, Numbers, ranked
+from amqpscope.spark.numbering import Keys, Numbers, frame_keys
 from amqpscope.spark.parts import Staged
 from amqpscope.spark.plan import Piece, Share
 from amqpscope.spark.records import Part
@@ -126,7 +126,7 @@ def store_keys(folder: str, ring: int, blocks: Iterator[tuple[bytes, bytes | Non
     system, root = locate(folder)
     system.create_dir(root, recursive=True)
     sink = io.BytesIO()
-    np.savez(sink, accepted=ranked(accepted), referred=sorted_keys, numbers=ranks_in_order)
+    np.savez(sink, accepted=frame_keys(accepted), referred=sorted_keys, numbers=ranks_in_order)
     with system.open_output_stream(f"{root}/{ring}") as file:
         file.write(sink.getvalue())
 

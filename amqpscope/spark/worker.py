@@ -203,13 +203,13 @@ def replay_slice(
     share: Share, ring: RingPlan, work: Work, rules: RuleSet
 ) -> Iterator[Block | Scan]:
     """Analyse the connections of a slice that no other slice has a part of."""
-    collect = again(lambda: chosen(share, ring, spanning=False), work)
-    yield from replayed(
-        chosen(share, ring, spanning=False), collect, share.slice, ring, work, rules
+    collect = again(lambda: chosen_segments(share, ring, spanning=False), work)
+    yield from replay_connections(
+        chosen_segments(share, ring, spanning=False), collect, share.slice, ring, work, rules
     )
 
 
-def chosen(share: Share, ring: RingPlan, *, spanning: bool) -> Iterator[list[Segment]]:
+def chosen_segments(share: Share, ring: RingPlan, *, spanning: bool) -> Iterator[list[Segment]]:
     """The segments of connections that other slices have a part of, or of all others."""
     wanted: dict[bytes, bool] = {}
     for batch in Stream(share):
@@ -237,17 +237,17 @@ def replay_connection(
     first = next((s.payload for batch in held for s in batch if s.payload), b"")
     batches = chain(held, batches)
     if not (ring.secrets or work.keylogs) or not is_record(first[:5].ljust(5)):
-        yield from replayed(batches, None, 0, ring, work, rules)
+        yield from replay_connections(batches, None, 0, ring, work, rules)
         return
     with tempfile.TemporaryFile(prefix="amqpscope-") as file:
         # Decrypting reads twice, and a connection may be larger than memory.
         spool = Spool(file)
         for batch in batches:
             spool.write(batch)
-        yield from replayed(spool.read(), again(spool.read, work), 0, ring, work, rules)
+        yield from replay_connections(spool.read(), again(spool.read, work), 0, ring, work, rules)
 
 
-def pickled(batch: list[Segment]) -> bytes:
+def pickle_segments(batch: list[Segment]) -> bytes:
     """Segments as octets; the class itself may be compiled, and then cannot be pickled."""
     return pickle.dumps(
         [
@@ -257,7 +257,7 @@ def pickled(batch: list[Segment]) -> bytes:
     )
 
 
-def unpickled(octets: bytes) -> list[Segment]:
+def unpickle_segments(octets: bytes) -> list[Segment]:
     """Segments from octets."""
     return [Segment(*row) for row in loads(octets)]
 
@@ -270,7 +270,7 @@ class Spool:
 
     def write(self, batch: list[Segment]) -> None:
         """Keep some more."""
-        self.file.write(pickled(batch))
+        self.file.write(pickle_segments(batch))
 
     def read(self) -> Iterator[list[Segment]]:
         """All of them."""
@@ -285,7 +285,7 @@ class Spool:
             yield [Segment(*row) for row in rows]
 
 
-def replayed(
+def replay_connections(
     batches: Iterable[list[Segment]], collect: Callable[[Records], None] | None, place: int,
     ring: RingPlan, work: Work, rules: RuleSet,
 ) -> Iterator[Block | Scan]:  # fmt: skip

@@ -19,14 +19,14 @@ def pass_on(flow: Flow, piece: Piece, offset: int, out: list[Piece]) -> None:
     """Give the next piece of a direction, which begins at `offset`, or let it wait."""
     if flow.delayed:
         flow.delayed.append(piece)
-    elif needed(piece) > flow.peer.passed():
+    elif octets_needed(piece) > flow.peer.passed():
         flow.stopped = offset
         flow.delayed.append(piece)
     else:
         out.append(piece)
 
 
-def needed(piece: Piece) -> int:
+def octets_needed(piece: Piece) -> int:
     """Octets of the other direction that have to be passed on before this piece."""
     if isinstance(piece, Chunk) and piece.ack < BEYOND:
         return piece.ack
@@ -37,9 +37,9 @@ def settle(flow: Flow, out: list[Piece]) -> None:
     """Give what waits no more, now that either direction got further."""
     peer = flow.peer
     while flow.delayed or peer.delayed:
-        if flow.delayed and needed(flow.delayed[0]) <= peer.passed():
+        if flow.delayed and octets_needed(flow.delayed[0]) <= peer.passed():
             release(flow, out)
-        elif peer.delayed and needed(peer.delayed[0]) <= flow.passed():
+        elif peer.delayed and octets_needed(peer.delayed[0]) <= flow.passed():
             release(peer, out)
         elif flow.delayed and peer.delayed:
             release(flow if flow.delayed[0].packet < peer.delayed[0].packet else peer, out)

@@ -109,7 +109,7 @@ class Framer:
         """The size of the unit that begins at `at`; MORE to tell with more octets, or DAMAGED."""
         raise NotImplementedError
 
-    def made(
+    def make_frame(
         self, raw: bytes, offset: int, missing: int, packet: int, time: int, ack: int
     ) -> Frame:
         """A frame, decoded; `missing` octets at its end are not in the capture."""
@@ -132,7 +132,7 @@ class Framer:
         """A frame, decoded unless it is only counted."""
         if self.counting and raw[:4] != MAGIC:
             return COUNTED[self.sender]
-        return self.made(raw, offset, missing, packet, time, ack)
+        return self.make_frame(raw, offset, missing, packet, time, ack)
 
     def feed(self, chunk: Chunk) -> list[Frame]:
         """Take the next octets and give the frames that are now complete."""

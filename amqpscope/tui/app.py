@@ -19,7 +19,7 @@ from textual.worker import WorkerFailed
 from amqpscope.protocols.words import escaped
 from amqpscope.report.look import Look
 from amqpscope.report.text import TextLines
-from amqpscope.tui.bars import left, right, top
+from amqpscope.tui.bars import left_words, right, top
 from amqpscope.tui.body_export import BodyExport
 from amqpscope.tui.bookmarks import Bookmarks
 from amqpscope.tui.goto import GotoProvider
@@ -287,7 +287,7 @@ class Scope(App[int]):
     def bars(self) -> None:
         """Say how things stand."""
         self.tabs.show(*top(self))
-        self.status.show(left(self), right(self))
+        self.status.show(left_words(self), right(self))
 
     # -- keys ---------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class Scope(App[int]):
         """Do what was asked for."""
         self.message = ""
         self.view.entered()
-        self.asking.answered(event.kind, event.text)
+        self.asking.take_answer(event.kind, event.text)
         self.bars()
 
     def on_prompt_cancelled(self) -> None:

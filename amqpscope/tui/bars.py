@@ -65,7 +65,7 @@ ELSEWHERE: Final = (
 """Screens that answer what most people ask, as far as there is room to say so."""
 
 
-def left(scope: Scope) -> Words:
+def left_words(scope: Scope) -> Words:
     """A message, else the filter, else what is wrong, else a hint."""
     store = scope.store
     if scope.message:

@@ -102,8 +102,10 @@ class Bookmarks:
         if beside is None or not beside.exists():
             return
         values = tomllib.loads(beside.read_text("utf-8"))
-        self.removed = {number for number in listed(values, "removed") if isinstance(number, int)}
-        for note in listed(values, "note"):
+        self.removed = {
+            number for number in list_value(values, "removed") if isinstance(number, int)
+        }
+        for note in list_value(values, "note"):
             found = note if isinstance(note, dict) else {}
             number, time, text = found.get("frame"), found.get("time"), found.get("text")
             if not (isinstance(number, int) and isinstance(time, int) and isinstance(text, str)):
@@ -129,7 +131,7 @@ class Bookmarks:
         return beside
 
 
-def listed(values: dict[str, Any], name: str) -> list[Any]:
+def list_value(values: dict[str, Any], name: str) -> list[Any]:
     """A list among values; empty where there is none."""
     found = values.get(name, [])
     return found if isinstance(found, list) else []

@@ -103,7 +103,7 @@ class EditFrame(ModalScreen[tuple[str, str]]):
         if error is None:
             self.problem.update(Text("nothing is wrong with it"))
         else:
-            self.problem.update(pointed(error, max(self.problem.size.width - 2, 20)))
+            self.problem.update(error_pointer(error, max(self.problem.size.width - 2, 20)))
         return error
 
     def on_frame_text_submitted(self) -> None:
@@ -116,7 +116,7 @@ class EditFrame(ModalScreen[tuple[str, str]]):
         self.dismiss(("outside", self.area.text))
 
 
-def pointed(error: FaultError, width: int) -> Text:
+def error_pointer(error: FaultError, width: int) -> Text:
     """An error below its line, of which the part around it is shown."""
     shown = "".join(c if c.isprintable() else " " for c in error.text)
     start = max(0, error.position - int(width * BEFORE))

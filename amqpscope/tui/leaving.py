@@ -39,7 +39,7 @@ class Leaving:
             hint = f"y: keep in {beside.name} beside the capture, n: forget, Esc: stay"
             scope.prompt.ask(KEEP, f"keep {notes}?", "y", hint)
 
-    def answered(self, text: str) -> None:
+    def take_answer(self, text: str) -> None:
         """Keep the notes or not, and leave."""
         scope, word = self.scope, text.lower()
         if word in ("y", "yes") and not self.keep():

@@ -34,7 +34,7 @@ class Looks:
             text, hint = profile.name, f"one of: {known}; a new name keeps the present look by it"
         prompt.ask(kind, f"{kind}:", text, hint)
 
-    def answered(self, kind: str, text: str) -> None:
+    def take_answer(self, kind: str, text: str) -> None:
         """Look as the user wants it, and keep that."""
         if kind == PROFILE:
             self.switch(text)

@@ -53,7 +53,7 @@ class PromptActions:
             text = f"{Path(scope.store.source.path).stem}-saved.pcapng"
         scope.prompt.ask(kind, question, text, hint)
 
-    def answered(self, kind: str, text: str) -> None:
+    def take_answer(self, kind: str, text: str) -> None:
         """Do what was asked for."""
         scope = self.scope
         if kind == "filter":
@@ -67,13 +67,13 @@ class PromptActions:
         elif kind == "goto":
             self.go_to(text)
         elif kind == KEEP:
-            scope.leaving.answered(text)
+            scope.leaving.take_answer(text)
         elif kind == "save" and text:
             self.save(text)
         elif kind.startswith(LADDER) and text:
             scope.view.take_answer(kind, text)
         elif kind in QUESTIONS:
-            scope.looks.answered(kind, text)
+            scope.looks.take_answer(kind, text)
         elif kind in EXPORTS and text:
             scope.exporting.export(kind, text)
 

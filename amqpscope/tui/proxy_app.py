@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from amqpscope.report.columns import cut
 from amqpscope.tui.app import Scope
-from amqpscope.tui.bars import left, right, top
+from amqpscope.tui.bars import left_words, right, top
 from amqpscope.tui.edit_frame import EditFrame
 from amqpscope.tui.editor import EditorError, edit_text
 from amqpscope.tui.fault_list import Faults
@@ -93,7 +93,7 @@ class ProxyScope(Scope):
         where = self.interception.where
         shown = where and not self.message  # which needs the room
         words = [(f" {HELD} {cut(where, LONGEST)} ", "warning")] if shown else []
-        self.status.show(left(self), [*words, *right(self)])
+        self.status.show(left_words(self), [*words, *right(self)])
 
     # -- keys ---------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class ProxyScope(Scope):
             self.prompt.ask(kind, "hold:", self.interception.where)
         elif kind == FAULT:
             self.prompt.ask(kind, "fault:", "", RULE)
-        elif (held := self.chosen()) is not None:
+        elif (held := self.chosen_frame()) is not None:
             self.prompt.ask(kind, f"act on {held['number']} {held['name']}:", "", ACTIONS)
 
     def on_prompt_answered(self, event: Prompt.Answered) -> None:
@@ -135,7 +135,7 @@ class ProxyScope(Scope):
         """Whether a frame waits for a decision; it may not be read yet."""
         return self.held.selected is not None
 
-    def chosen(self) -> Table | None:
+    def chosen_frame(self) -> Table | None:
         """The held frame that keys are for; said so where there is none."""
         held = self.held.selected
         if held is None:
@@ -144,7 +144,7 @@ class ProxyScope(Scope):
 
     def decide(self, action: str, **more: str) -> None:
         """Do something to the held frame at the cursor."""
-        held = self.chosen()
+        held = self.chosen_frame()
         if held is not None:
             self.decide_on(held["number"], action, **more)
 
@@ -165,7 +165,7 @@ class ProxyScope(Scope):
 
     def action_resume_all(self) -> None:
         """Pass on all that is held now."""
-        if self.chosen() is not None:
+        if self.chosen_frame() is not None:
             self.decide_on("all", "resume")
 
     def action_decide(self, action: str) -> None:
@@ -174,7 +174,7 @@ class ProxyScope(Scope):
 
     def action_held(self) -> None:
         """Keys go to the held frames, also where a screen has other uses for them."""
-        if self.chosen() is not None:
+        if self.chosen_frame() is not None:
             self.held.focus()
 
     def action_step_back(self) -> None:
@@ -228,7 +228,7 @@ class ProxyScope(Scope):
 
     def fetch(self) -> tuple[int, str, str] | None:
         """The number, notation and dialect of the held frame at the cursor."""
-        held = self.chosen()
+        held = self.chosen_frame()
         if held is None:
             return None
         answer, error = self.interception.ask(do="frame", number=held["number"])

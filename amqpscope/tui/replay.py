@@ -70,7 +70,7 @@ class PieceIndex:
         found = self.of.get(connection, array("I"))
         return bisect_left(found, frame, key=lambda place: self.befores[place])
 
-    def completed(self, place: int) -> int:
+    def completed_frames(self, place: int) -> int:
         """How many frames were complete behind a piece."""
         last = place + 1 == len(self.befores)
         return self.count if last else min(self.befores[place + 1], self.count)
@@ -147,7 +147,7 @@ class Replay:
             # It was recognised once, perhaps by what others had shown of this server.
             self.analyzer.speakers.add(tcp.server)
         self.numbering.frames = head.before
-        piece, after = self.make_piece(head, data), self.places.completed(place)
+        piece, after = self.make_piece(head, data), self.places.completed_frames(place)
         if isinstance(piece, stream.Chunk):
             self.cut(piece, head.connection, head.before, after)
         else:

@@ -15,7 +15,7 @@ from typing import Final
 from amqpscope.analysis import Conversation, Step
 from amqpscope.insight.delays import Delays
 from amqpscope.insight.series import Plots
-from amqpscope.insight.statistics import ConnectionNumbers, Histogram, Statistics, finished
+from amqpscope.insight.statistics import ConnectionNumbers, Histogram, Statistics, finish_stalls
 from amqpscope.insight.stuck import StuckWatch
 from amqpscope.protocols.stuck import Held
 from amqpscope.stream import types
@@ -146,8 +146,8 @@ class StatsWorker:
             talk = self.run.watch.talks.get(numbers.number)
             if talk is not None:
                 numbers.transactions = talk.current.transactions()
-        finished(counted)
-        held = self.run.watch.held()
+        finish_stalls(counted)
+        held = self.run.watch.held_places()
         ends = self.run.time > step.frame.time
         delays = deepcopy(self.delays.by_address)
         self.latest = Measurements(step.frame.number, time, counted, delays, held, ends)

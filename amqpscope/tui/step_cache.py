@@ -15,7 +15,7 @@ from amqpscope.analysis import Conversation, Step
 from amqpscope.findings import Finding
 from amqpscope.insight.ladder_steps import fault_words
 from amqpscope.insight.link_words import link_words
-from amqpscope.protocols.registry import PROTOCOLS, named, of_voice
+from amqpscope.protocols.registry import PROTOCOLS, find_protocol, of_voice
 from amqpscope.protocols.sketch import LINE, REDELIVERED, FrameRecord, Sketcher
 from amqpscope.protocols.voice import Voice
 from amqpscope.protocols.words import printable
@@ -137,7 +137,7 @@ class StepCache:
 
     def learn_note(self, family: str, note: Any) -> None:
         """One of a family's own notes."""
-        protocol = named(family)
+        protocol = find_protocol(family)
         sketcher = None if protocol is None else self.sketcher(protocol.voice)
         if sketcher is not None:
             sketcher.learn(note)
@@ -211,5 +211,5 @@ def conversation_of(fact: dict[str, Any]) -> Conversation:
     """An AMQP connection as its fact has it; its model knows nothing of its frames."""
     connection, name = connection_of(fact), fact["protocol"]
     # A header may name another family than the one that reads the connection.
-    protocol = named(fact["family"]) or PROTOCOLS[0]
+    protocol = find_protocol(fact["family"]) or PROTOCOLS[0]
     return Conversation(protocol.talk(fact["connection"], connection, name, b"", [False, False]))

@@ -38,7 +38,7 @@ class ToyFramer(Framer):
             return HEADER_SIZE
         return u16(data, at) if data[at + 2] in KINDS and u16(data, at) >= HEAD else DAMAGED
 
-    def made(self, raw, offset, missing, packet, time, ack):
+    def make_frame(self, raw, offset, missing, packet, time, ack):
         header = raw[:4] == MAGIC
         unit = Unit("header" if header else KINDS.get(raw[2], "malformed"), 0, raw[2], HEAD)
         unit.header = Header(*raw[4:8]) if header else None

@@ -34,20 +34,20 @@ class MessagePackReader(OctetReader):
             into.append(first - 256)
         elif first < 0xC0:
             kind = MAP if first < 0x90 else ARRAY if first < 0xA0 else STRING
-            self.sized(into, kind, first & (0x1F if kind == STRING else 0x0F), depth)
+            self.sized_value(into, kind, first & (0x1F if kind == STRING else 0x0F), depth)
         elif first in CONSTANTS:
             into.append(CONSTANTS[first])
         elif first in NUMBERS:
             into.append(self.number(NUMBERS[first]))
         elif first in SIZED:
             kind, width = SIZED[first]
-            self.sized(into, kind, self.uint(width), depth)
+            self.sized_value(into, kind, self.uint(width), depth)
         elif 0xD4 <= first <= 0xD8:
-            self.sized(into, EXTENSION, 1 << (first - 0xD4), depth)
+            self.sized_value(into, EXTENSION, 1 << (first - 0xD4), depth)
         else:
             raise Unreadable(f"0x{first:02x} begins no value")
 
-    def sized(self, into: list[Any], kind: int, size: int, depth: int) -> None:
+    def sized_value(self, into: list[Any], kind: int, size: int, depth: int) -> None:
         """A value whose size is known."""
         if kind in (ARRAY, MAP):
             holder: list[Any] = Pairs() if kind == MAP else []

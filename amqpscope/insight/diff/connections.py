@@ -85,11 +85,11 @@ class Compared:
             self._note_gone(pairs, gone)
             self._report(pairs)
         self._answers(answers_a, answers_b, dict(keys), gone)
-        self._report(self._unexplained(unknown, gone))
+        self._report(self._unexplained_answers(unknown, gone))
         self._rejoin()
         self._fields()
         self._findings()
-        return self._sorted()
+        return self._in_order()
 
     # lanes
 
@@ -199,7 +199,9 @@ class Compared:
             others.remove(same[0])
             yield (one, same[0]) if other is None else (same[0], other)
 
-    def _unexplained(self, pairs: list[Pair], gone: tuple[set[int], set[int]]) -> list[Pair]:
+    def _unexplained_answers(
+        self, pairs: list[Pair], gone: tuple[set[int], set[int]]
+    ) -> list[Pair]:
         """Answers to deliveries that were not seen, but for those that only one should have."""
         allowed = [len(gone[1]), len(gone[0])]
         left: list[Pair] = []
@@ -257,7 +259,7 @@ class Compared:
             same = a.facts == b.facts and a.name == b.name and a.payload == b.payload
             if same and (not self.strict or a.channel == b.channel):
                 continue
-            for path in self._changed(a, b):
+            for path in self._changed_paths(a, b):
                 if self.exact or self._is_certain(path, a, b):
                     self._change(path, a, b)
                 else:
@@ -278,7 +280,7 @@ class Compared:
             first, second = _with_value(first, a.name), _with_value(second, b.name)
         self._add(OUTCOME if outcome else CHANGED, path, first, second)
 
-    def _changed(self, a: Entry, b: Entry) -> list[str]:
+    def _changed_paths(self, a: Entry, b: Entry) -> list[str]:
         """The paths at which two frames differ."""
         if a.name != b.name:
             return [a.name]
@@ -292,7 +294,7 @@ class Compared:
         ]
         if self._differs_in_octets(a, b):
             paths.append(f"{a.name}.payload")
-        return list(collapsed(paths, set(texts_a), set(texts_b)))
+        return list(collapse_paths(paths, set(texts_a), set(texts_b)))
 
     def _is_comparable(self, path: str, a: Entry, b: Entry) -> bool:
         """Whether a path says something of its own: of a message, only when both are whole."""
@@ -348,7 +350,7 @@ class Compared:
                 one = _finding_side(finding, ours)
                 self._add(FINDING, finding.rule, *((one, None) if kind == "a" else (None, one)))
 
-    def _sorted(self) -> list[Difference]:
+    def _in_order(self) -> list[Difference]:
         """Differences by where they are, seen from A; findings last."""
         marks = sorted((b.frame, a.frame) for a, b in self.aligned)
         frames = [frame for frame, _ in marks]
@@ -401,7 +403,7 @@ def shape(entries: list[Entry]) -> Counter[Any]:
     return found
 
 
-def collapsed(paths: list[str], a: set[str], b: set[str]) -> Iterator[str]:
+def collapse_paths(paths: list[str], a: set[str], b: set[str]) -> Iterator[str]:
     """Paths without those below one that is reported, and those of a part that one lacks as one."""
     reported = set(paths)
     for path in paths:

@@ -87,7 +87,7 @@ class Recording:
         )  # fmt: skip
         self.lanes.note(event, lane)
         if name in comparison.settling:
-            entry.answered = self.lanes.answered(event)
+            entry.answered = self.lanes.answered_frames(event)
         for each in event.settles:
             if each.mark.frame:
                 taken = self.latencies.setdefault(each.place.address, [])

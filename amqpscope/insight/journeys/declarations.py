@@ -44,7 +44,7 @@ class Declarations:
         self.generated: Declaration | None = None
         """The newest node that a broker made for a link."""
 
-    def known(self, said: Declaration, suffix: str) -> Declaration | None:
+    def earlier(self, said: Declaration, suffix: str) -> Declaration | None:
         """What was said before of what something is said of now."""
         key = f"{said.kind} {said.name}{suffix}"
         return self.made.get(key) or self.closed.get(key)

@@ -7,13 +7,13 @@ from typing import Final
 from amqpscope.model.broker.broker import Broker, Change
 from amqpscope.model.broker.envelope import ACCEPTED, PRESETTLED, Envelope
 from amqpscope.model.broker.journey import EXACT, LEVELS, Journey, Leg
-from amqpscope.model.broker.moment import DISORDERED, OUTRANKED, YIELDING, Moment, hopped
+from amqpscope.model.broker.moment import DISORDERED, OUTRANKED, YIELDING, Moment, was_forwarded
 
 FIELDS: Final = ("durable", "priority", "ttl")
 MILLISECOND: Final = 1_000_000
 
 
-def published(broker: Broker, journey: Journey, leg: Leg) -> None:
+def count_publish(broker: Broker, journey: Journey, leg: Leg) -> None:
     """A message was published."""
     broker.tally.published += 1
     if journey.published > 1:
@@ -24,7 +24,7 @@ def published(broker: Broker, journey: Journey, leg: Leg) -> None:
         broker.counts[f"publish {leg.outcome}"] += 1
 
 
-def answered(broker: Broker, leg: Leg, journey: Journey | None) -> None:
+def count_answer(broker: Broker, leg: Leg, journey: Journey | None) -> None:
     """A message has its outcome."""
     verdict = leg.verdict
     span = broker.publish_settled if leg.is_publish else broker.delivery_settled
@@ -46,7 +46,7 @@ def answered(broker: Broker, leg: Leg, journey: Journey | None) -> None:
         span.add(mark.time - leg.last.time)
 
 
-def delivered(moment: Moment) -> None:
+def count_delivery(moment: Moment) -> None:
     """A message was delivered."""
     broker, leg = moment.broker, moment.leg
     tally = broker.tally
@@ -80,7 +80,9 @@ def count_expiry(broker: Broker, publish: Leg, leg: Leg) -> None:
     ttl = publish.envelope.open().ttl
     if ttl is not None:
         broker.counts["delivered with a ttl"] += 1
-        if leg.mark.time - publish.last.time > ttl * MILLISECOND and not hopped(leg.envelope):
+        if leg.mark.time - publish.last.time > ttl * MILLISECOND and not was_forwarded(
+            leg.envelope
+        ):
             broker.counts["delivered after the ttl"] += 1
 
 
@@ -115,7 +117,7 @@ def change_of(moment: Moment, publish: Leg) -> Change:
 def compare_heads(ours: Envelope, theirs: Envelope) -> Change:
     """What the broker changed of header and annotations."""
     found = Change()
-    if hopped(ours):
+    if was_forwarded(ours):
         found.facts.append("moved to another node")
     after_all, before_all = ours.open(), theirs.open()
     for name in FIELDS:

@@ -265,7 +265,7 @@ class Journeys:
             said.connection, said.capture = party.conversation.number, party.capture
             self.heard = True
             declared = self.declarations_of(party)
-            known = declared.known(said, party.suffix)
+            known = declared.earlier(said, party.suffix)
             if known is not None and self.is_holed(known.capture, known.connection):
                 declared.forget(known, party.suffix)
             declared.take(said, party.suffix, self.reporter)
@@ -322,9 +322,9 @@ class Journeys:
 
     def finish(self) -> list[Finding]:
         """All has passed: what is left to report."""
-        return [finding for _, finding in self.placed()]
+        return [finding for _, finding in self.remaining_findings()]
 
-    def placed(self) -> list[tuple[int, Finding]]:
+    def remaining_findings(self) -> list[tuple[int, Finding]]:
         """What is left to report, each with the number of its capture."""
         for party in self.parties.values():
             party.look_for_loss()
@@ -437,7 +437,7 @@ class Journeys:
             node.recent.append(journey)
         if leg.envelope.properties >= MIN_FOR_ANSWERS:
             self.correspond(party, leg)
-        facts.published(broker, journey, leg)
+        facts.count_publish(broker, journey, leg)
         for wanted in self.wanted:
             wanted.look(journey, leg)
         if leg.outcome and not leg.commitment.state:
@@ -501,7 +501,7 @@ class Journeys:
                 facts.overtaken(broker, kinds)
         if publish is not None and len(node.lanes) > 1 and is_fanned_out(node):
             self.look_for_missed(moment, publish)
-        facts.delivered(moment)
+        facts.count_delivery(moment)
         if publish is not None and kinds & REHEADED:
             self.compare(moment, publish, kinds)
         elif self.is_checked(kinds):
@@ -608,7 +608,7 @@ class Journeys:
         if verdict.word != leg.outcome:
             leg.verdict = verdict
             leg.close()
-            facts.answered(broker, leg, journey)
+            facts.count_answer(broker, leg, journey)
             for wanted in self.wanted:
                 if journey is not None:
                     wanted.look_at_answer(journey, leg)
@@ -673,7 +673,7 @@ class Journeys:
             return
         if not self.closed_world:
             return
-        drained = party.view.drained(event)
+        drained = party.view.drained_place(event)
         if drained is None:
             return
         place, unused = drained

@@ -21,13 +21,13 @@ TOPICS: Final = ("/topic/",)
 
 def target_node(broker: Broker, route: Route, suffix: str) -> Node:
     """Where a publish goes; the suffix tells virtual hosts apart."""
-    name, is_queue = named(broker, route)
+    name, is_queue = node_name(broker, route)
     return found_node(broker, name + suffix, is_queue, route)
 
 
 def source_node(broker: Broker, route: Route, suffix: str, private: str) -> Node:
     """Where a delivery comes from; what is subscribed to an exchange has a queue of its own."""
-    name, is_queue = named(broker, route)
+    name, is_queue = node_name(broker, route)
     if not name or name.startswith("exchange "):
         return Node(f"{name or 'an unnamed node'}{suffix} ({private})", bool(name))
     return found_node(broker, name + suffix, is_queue, route)
@@ -42,7 +42,7 @@ def found_node(broker: Broker, name: str, is_queue: bool, route: Route) -> Node:
     return found
 
 
-def named(broker: Broker, route: Route) -> tuple[str, bool]:
+def node_name(broker: Broker, route: Route) -> tuple[str, bool]:
     """The name of a node, and whether it is a queue for sure."""
     address = route.address
     if route.exchange not in DEFAULT_EXCHANGES:

@@ -268,7 +268,7 @@ class Party:
     def end_all(self, mark: Mark) -> list[Leg]:
         """The connection is over; its messages without an outcome."""
         if not self.over and not self.copied:
-            for delivery, envelope in self.view.unfinished(self.client):
+            for delivery, envelope in self.view.unfinished_messages(self.client):
                 self.scrap(delivery, envelope, Verdict(CUT, mark))
         lost: list[Leg] = []
         for place in list(self.lanes):

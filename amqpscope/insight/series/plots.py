@@ -37,7 +37,7 @@ class Plots(Gathered):
             self._begin(number, time, begun, event.carried_octets)
         for delivery in event.settles:
             self._settle(number, time, delivery)
-        for ended in talk.ended(event):
+        for ended in talk.ended_places(event):
             self._end(number, time, ended)
 
     def find(self, connection: int, place: Place) -> LinkSeries | None:

@@ -162,12 +162,12 @@ def kinds_of(moment: Moment) -> int:
         kinds |= REFUSED
     if publish.commitment.state:
         kinds |= POSTED
-    if aged(publish, leg):
+    if may_have_aged(publish, leg):
         kinds |= AGED
     return kinds
 
 
-def aged(publish: Leg, leg: Leg) -> bool:
+def may_have_aged(publish: Leg, leg: Leg) -> bool:
     """A message that does not live for ever may have been at the broker for a millisecond."""
     if not publish.envelope.perishable and not leg.envelope.perishable:
         return False
@@ -237,7 +237,7 @@ def is_alike(published: Envelope, delivered: Envelope) -> bool:
     return 2 * (head + tail) >= max(len(theirs), len(ours))
 
 
-def hopped(envelope: Envelope) -> bool:
+def was_forwarded(envelope: Envelope) -> bool:
     """A message was dead-lettered, forwarded or went through a router on its way."""
     names = envelope.open().annotations
     return any(name in HOPS or name.startswith("x-opt-qd.") for name in names)

@@ -162,7 +162,7 @@ class Channel(Subject):
             del pending[0]
             self.doubtful[peer] = True
 
-    def answered(self, peer: int, name: str) -> Request | None:
+    def answered_request(self, peer: int, name: str) -> Request | None:
         """The request, of the partner of `peer`, that a reply of this name answers."""
         for request in self.pending[1 - peer]:
             if name in request.replies:

@@ -31,10 +31,10 @@ ENDED_BY: Final = {CONNECTION: CLOSED, CHANNEL: CHANNEL_CLOSED, CONSUMER: CANCEL
 
 def over(connection: Connection, channel: Channel) -> Constraint | None:
     """The connection or the channel is closed, or being closed."""
-    return ended(channel_ending(connection, channel))
+    return ended_constraint(channel_ending(connection, channel))
 
 
-def ended(ending: Ending | None) -> Constraint | None:
+def ended_constraint(ending: Ending | None) -> Constraint | None:
     """What holds something that ended."""
     if ending is None:
         return None
@@ -80,7 +80,7 @@ def newest(channel: Channel) -> Mark:
 
 def consumer_constraint(connection: Connection, channel: Channel, consumer: Consumer) -> Constraint:
     """What holds the server from delivering to a consumer."""
-    found = ended(consumer_ending(connection, channel, consumer))
+    found = ended_constraint(consumer_ending(connection, channel, consumer))
     return consumer_hold(connection, channel, consumer) if found is None else found
 
 

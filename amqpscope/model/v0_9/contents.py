@@ -163,7 +163,7 @@ def apply_header(event: Event, channel: Channel, header: ContentHeader) -> None:
     if content.complete:
         finish(event, channel, content)
     if delivery is not None:
-        channel.deliveries.sized(delivery, header.body_size)
+        channel.deliveries.set_size(delivery, header.body_size)
         if header.flags & MESSAGE_ID and not delivery.no_ack:
             name = header.get("message-id")
             if isinstance(name, str):

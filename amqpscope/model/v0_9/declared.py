@@ -109,7 +109,7 @@ class Declared:
         if len(self.bindings) > MAX_NAMES:
             del self.bindings[next(iter(self.bindings))]
 
-    def gone(self, names: dict[str, Mark], name: str, mark: Mark) -> None:
+    def delete(self, names: dict[str, Mark], name: str, mark: Mark) -> None:
         """One of the exchanges or queues is deleted."""
         names.pop(name, None)
         names[name] = mark

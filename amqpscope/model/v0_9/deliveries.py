@@ -216,7 +216,7 @@ class Deliveries:
             del self.outstanding[next(iter(self.outstanding))]
             self.unsure = True
 
-    def sized(self, delivery: Delivery, size: int) -> None:
+    def set_size(self, delivery: Delivery, size: int) -> None:
         """The header of its content tells how large it is."""
         delivery.size = size
         self.bytes += size
@@ -233,7 +233,7 @@ class Deliveries:
             # Not one by one: to find the oldest of a dict costs more the more were deleted.
             self.settled = dict(list(self.settled.items())[-MAX_SETTLED:])
 
-    def covered(self, tag: int, multiple: bool) -> list[Delivery]:
+    def covered_by(self, tag: int, multiple: bool) -> list[Delivery]:
         """The outstanding ones that an acknowledgement speaks of."""
         if not multiple:
             found = self.outstanding.get(tag)

@@ -49,7 +49,7 @@ class Dialogue:
             del self.open[next(iter(self.open))]
             self.unsure = True
 
-    def answered(self, first: int, batch: int) -> list[Asked]:
+    def answered_requests(self, first: int, batch: int) -> list[Asked]:
         """The requests that a response of the partner covers, of those that are open."""
         if batch >= MAX_OPEN:
             return [asked for id, asked in self.open.items() if first <= id <= first + batch]

@@ -28,7 +28,7 @@ DELETED: Final = "queue deleted"
 
 def connection_ending(connection: Connection) -> Ending | None:
     """How a connection ended; None while it goes on, or where the capture ends first."""
-    closes = [closed(CONNECTION, end.peer, end.close) for end in connection.ends]
+    closes = [ending_of_close(CONNECTION, end.peer, end.close) for end in connection.ends]
     tcp = tcp_ending(connection.ends)
     opened = connection.stage in (OPEN, UNKNOWN)
     return first((*closes, None if tcp is None else tcp._replace(opened=opened)))
@@ -46,7 +46,7 @@ def over_at(connection: Connection) -> int:
 
 def channel_ending(connection: Connection, channel: Channel) -> Ending | None:
     """How a channel ended; None while it goes on."""
-    closes = [closed(CHANNEL, peer, close) for peer, close in enumerate(channel.closes)]
+    closes = [ending_of_close(CHANNEL, peer, close) for peer, close in enumerate(channel.closes)]
     return first((*closes, connection_ending(connection)))
 
 
@@ -63,7 +63,7 @@ def consumer_ending(connection: Connection, channel: Channel, consumer: Consumer
     return first((cancelled, channel_ending(connection, channel)))
 
 
-def closed(what: str, peer: int, close: Closed | None) -> Ending | None:
+def ending_of_close(what: str, peer: int, close: Closed | None) -> Ending | None:
     """The ending that a close brings; codes below 300 tell of no fault."""
     if close is None:
         return None

@@ -44,7 +44,7 @@ def apply_handshake(event: Event, method: Method) -> None:
         connection.tune = limits(event, method)
     elif name == "connection.tune-ok":
         connection.tune_ok = limits(event, method)
-        connection.ends[CLIENT].frame_limit = agreed(connection)
+        connection.ends[CLIENT].frame_limit = agreed_frame_max(connection)
     elif name == "connection.open":
         connection.virtual_host = text(method, "virtual-host")
         connection.insist = bool(method.get("insist"))
@@ -52,7 +52,7 @@ def apply_handshake(event: Event, method: Method) -> None:
     elif name == "connection.open-ok":
         connection.open_ok_mark = event.mark
         # It has read the open, and so the tune-ok before it.
-        connection.ends[SERVER].frame_limit = agreed(connection)
+        connection.ends[SERVER].frame_limit = agreed_frame_max(connection)
 
 
 def start(event: Event, connection: Connection, method: Method) -> None:
@@ -75,14 +75,14 @@ def introduce(event: Event, properties: Value) -> None:
         return
     own = event.own
     own.properties = properties
-    own.product = said(properties, "product")
-    own.version = said(properties, "version")
+    own.product = property_text(properties, "product")
+    own.version = property_text(properties, "version")
     capabilities = properties.get(CAPABILITIES)
     if isinstance(capabilities, Table):
         own.capabilities = frozenset([name for name, value in capabilities if value is True])
 
 
-def said(properties: Table, name: str) -> str:
+def property_text(properties: Table, name: str) -> str:
     """A text among a peer's properties."""
     value = properties.get(name)
     return value if isinstance(value, str) else ""
@@ -115,14 +115,14 @@ def limits(event: Event, method: Method) -> Limits:
     )
 
 
-def agreed(connection: Connection) -> int:
+def agreed_frame_max(connection: Connection) -> int:
     """The largest frame that both agreed on."""
     limit = connection.limit("frame_max")
     # Below the lowest limit that there is, what was said cannot have been meant.
     return NO_LIMIT if limit <= 0 else max(limit, stages.FRAME_MIN_SIZE)
 
 
-def refined(connection: Connection) -> str:
+def refined_dialect(connection: Connection) -> str:
     """The name of the dialect that the server's own words tell."""
     found = connection.start
     properties = None if found is None else found.get("server-properties")
@@ -137,7 +137,7 @@ def refined_by(event: Event) -> Dialect:
     return refine(spoken, method.get("server-properties"))
 
 
-def closed(event: Event, method: Method) -> Closed:
+def read_close(event: Event, method: Method) -> Closed:
     """What a close says."""
     return Closed(
         number(method, "reply-code"),
@@ -150,7 +150,7 @@ def closed(event: Event, method: Method) -> Closed:
 
 def apply_close(event: Event, method: Method) -> None:
     """A peer closes the connection."""
-    event.own.close = closed(event, method)
+    event.own.close = read_close(event, method)
     event.connection.zero.closes[event.peer] = event.own.close
 
 

@@ -166,7 +166,7 @@ def apply_delivery(event: Event, channel: Channel, content: Content | None) -> N
     if delivery is None:
         return
     if delivery.consumer is None and event.request is None:
-        delivery.consumer = assumed(event, channel)
+        delivery.consumer = assumed_consumer(event, channel)
         if delivery.consumer is not None:
             delivery.no_ack = delivery.consumer.no_ack
             delivery.queue = delivery.consumer.queue
@@ -175,7 +175,7 @@ def apply_delivery(event: Event, channel: Channel, content: Content | None) -> N
     channel.deliveries.add(delivery)
 
 
-def assumed(event: Event, channel: Channel) -> Consumer | None:
+def assumed_consumer(event: Event, channel: Channel) -> Consumer | None:
     """The consumer of a delivery whose consume was not seen, or that is gone."""
     method = event.unit.method
     tag = None if method is None else method.get("consumer-tag")
@@ -195,7 +195,7 @@ def place_settle(event: Event, channel: Channel, method: Method) -> None:
     if event.peer == CLIENT:
         event.kinds |= kinds.SETTLES
         deliveries = channel.deliveries
-        covered = event.covered = deliveries.covered(tag, multiple)
+        covered = event.covered = deliveries.covered_by(tag, multiple)
         known = tag in deliveries.outstanding or (multiple and not tag and len(covered) > 0)
         plain = known and channel.sure and not deliveries.unsure and not channel.closing
         if not plain or covered[-1].mark.end > event.known:
@@ -205,7 +205,7 @@ def place_settle(event: Event, channel: Channel, method: Method) -> None:
         return
     event.kinds |= kinds.CONFIRMS
     confirms = channel.confirms
-    confirmed = event.confirmed = confirms.covered(tag, multiple)
+    confirmed = event.confirmed = confirms.covered_by(tag, multiple)
     known = tag in confirms.outstanding or (multiple and not tag and len(confirmed) > 0)
     plain = known and channel.sure and not confirms.unsure and not channel.closing
     if not plain or confirmed[-1].mark.end > event.known or confirmed[-1].mandatory:

@@ -133,7 +133,7 @@ def exchange_deleted(event: Event, channel: Channel, method: Method) -> None:
     declared, request = event.connection.declared, event.request
     if request is not None:
         name = text(request.method, "exchange")
-        declared.gone(declared.deleted_exchanges, name, event.mark)
+        declared.delete(declared.deleted_exchanges, name, event.mark)
 
 
 def queue_deleted(event: Event, channel: Channel, method: Method) -> None:
@@ -142,7 +142,7 @@ def queue_deleted(event: Event, channel: Channel, method: Method) -> None:
     if request is None:
         return
     name = named_queue(channel, request.method)
-    declared.gone(declared.deleted_queues, name, event.mark)
+    declared.delete(declared.deleted_queues, name, event.mark)
     for consumer in channel.consumers.values():
         if consumer.queue == name and consumer.state == ACTIVE:
             consumer.state, consumer.gone_mark = ORPHANED, event.mark

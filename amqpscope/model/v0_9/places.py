@@ -26,15 +26,15 @@ class Places:
 
     def source(self, queue: str) -> Place:
         """The queue that a delivery comes from."""
-        return self.made(self.sources, QUEUE, queue, SERVER)
+        return self.find_or_make(self.sources, QUEUE, queue, SERVER)
 
     def target(self, exchange: str, routing_key: str) -> Place:
         """Where a publish goes; the default exchange routes by the name of a queue."""
         if exchange:
-            return self.made(self.targets, EXCHANGE, exchange, CLIENT)
-        return self.made(self.queues, QUEUE, routing_key, CLIENT)
+            return self.find_or_make(self.targets, EXCHANGE, exchange, CLIENT)
+        return self.find_or_make(self.queues, QUEUE, routing_key, CLIENT)
 
-    def made(self, known: dict[str, Place], kind: str, name: str, sender: int) -> Place:
+    def find_or_make(self, known: dict[str, Place], kind: str, name: str, sender: int) -> Place:
         """A place of a kind, made when it is not known."""
         found = known.get(name)
         if found is None:

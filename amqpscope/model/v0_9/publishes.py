@@ -97,7 +97,7 @@ class Confirms:
             del self.outstanding[next(iter(self.outstanding))]
             self.unsure = True
 
-    def covered(self, number: int, multiple: bool) -> list[Publish]:
+    def covered_by(self, number: int, multiple: bool) -> list[Publish]:
         """The outstanding ones that a confirm speaks of."""
         if not multiple:
             found = self.outstanding.get(number)

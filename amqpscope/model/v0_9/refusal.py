@@ -30,7 +30,7 @@ def refused_by(name: str, method: Method, peer: int) -> Refusal | None:
     what = CLOSES.get(name)
     if what is not None:
         code, text = method.get("reply-code"), method.get("reply-text")
-        return closed(what, code if isinstance(code, int) else 0, str(text or ""))
+        return refusal_of_close(what, code if isinstance(code, int) else 0, str(text or ""))
     if name == "basic.reject" or name == "basic.nack":
         if peer != CLIENT:
             return Refusal(NACKED, "", "")
@@ -40,6 +40,6 @@ def refused_by(name: str, method: Method, peer: int) -> Refusal | None:
     return None
 
 
-def closed(what: str, code: int, text: str) -> Refusal | None:
+def refusal_of_close(what: str, code: int, text: str) -> Refusal | None:
     """A close or return; None where its code reports no fault."""
     return Refusal(what, str(code), text) if code >= FINE else None

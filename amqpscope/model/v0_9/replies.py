@@ -23,19 +23,19 @@ def place_answer(event: Event, channel: Channel, name: str) -> None:
     pending, late = channel.pending[1 - event.peer], channel.unanswered
     if late and event.peer == SERVER:
         # Some brokers answer a consume later than what was asked after it.
-        place = answered(event.unit, late, name, True)
+        place = answered_request(event.unit, late, name, True)
         if place >= 0:
             event.request = late[place]
             event.consumer = event.request.consumer
             return
-    place = answered(event.unit, pending, name, False)
+    place = answered_request(event.unit, pending, name, False)
     if place >= 0:
         event.request = pending[place]
         event.skipped = place
         event.consumer = event.request.consumer
         return
     if late and event.peer == SERVER:
-        place = answered(event.unit, late, name, False)
+        place = answered_request(event.unit, late, name, False)
         if place >= 0:
             event.request = late[place]
             event.consumer = event.request.consumer
@@ -44,7 +44,7 @@ def place_answer(event: Event, channel: Channel, name: str) -> None:
         event.kinds |= kinds.UNASKED
 
 
-def answered(unit: Unit, requests: list[Request], name: str, exactly: bool) -> int:
+def answered_request(unit: Unit, requests: list[Request], name: str, exactly: bool) -> int:
     """Which of the requests a reply of this name answers; -1 for none.
 
     Brokers may answer those about consumers in another order: there the tag tells, and `exactly`
@@ -91,6 +91,6 @@ def converse(event: Event, channel: Channel, method: Method, envelope: Envelope)
         own.seen = max(own.seen, envelope.mark)
         return
     own.response_id, own.response_mark = envelope.id, event.mark
-    for asked in other.answered(envelope.mark, envelope.batch):
+    for asked in other.answered_requests(envelope.mark, envelope.batch):
         del other.open[asked.id]
         messages.prove(event, channel, asked.mark.end)

@@ -83,7 +83,10 @@ def snapshot(connection: Connection) -> ConnectionState:
     client, server = connection.ends
     return ConnectionState(
         connection.dialect.name,
-        (named(client.product, client.version), named(server.product, server.version)),
+        (
+            product_name(client.product, client.version),
+            product_name(server.product, server.version),
+        ),
         connection.virtual_host,
         connection.user,
         connection.stage,
@@ -103,7 +106,7 @@ def snapshot(connection: Connection) -> ConnectionState:
     )
 
 
-def named(product: str, version: str) -> str:
+def product_name(product: str, version: str) -> str:
     """A product with its version."""
     return f"{product} {version}".strip()
 

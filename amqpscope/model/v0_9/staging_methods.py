@@ -50,13 +50,13 @@ def stage(event: Event, channel: Channel, method: Method) -> None:
     channel.stagings[event.peer] = staging
 
 
-def named(method: Method) -> str | bytes | None:
+def named_reference(method: Method) -> str | bytes | None:
     """The reference that a method is about."""
     value = method.get("reference")
     return value if isinstance(value, (str, bytes)) else None
 
 
-def referred(method: Method) -> str | bytes | None:
+def body_reference(method: Method) -> str | bytes | None:
     """The reference that a transfer names in the place of its body."""
     body = method.get("body")
     return body.value if isinstance(body, Body) and body.reference == 1 else None
@@ -64,7 +64,7 @@ def referred(method: Method) -> str | bytes | None:
 
 def open_reference(event: Event, channel: Channel, method: Method) -> None:
     """A reference is open, also where an older one is taken up again."""
-    reference = named(method)
+    reference = named_reference(method)
     if reference is not None:
         own = channel.references[event.peer]
         own.known.pop(reference, None)
@@ -74,7 +74,7 @@ def open_reference(event: Event, channel: Channel, method: Method) -> None:
 
 def append_reference(event: Event, channel: Channel, method: Method) -> None:
     """Who appends takes it to be open."""
-    reference = named(method)
+    reference = named_reference(method)
     known = channel.references[event.peer].known
     if reference is not None and reference not in known:
         open_reference(event, channel, method)
@@ -83,7 +83,7 @@ def append_reference(event: Event, channel: Channel, method: Method) -> None:
 def close_reference(event: Event, channel: Channel, method: Method) -> None:
     """A reference is complete."""
     append_reference(event, channel, method)
-    reference = named(method)
+    reference = named_reference(method)
     if reference is not None:
         found = channel.references[event.peer].known[reference]
         found.closed = found.closed or event.mark
@@ -91,7 +91,7 @@ def close_reference(event: Event, channel: Channel, method: Method) -> None:
 
 def transfer(event: Event, channel: Channel, method: Method) -> None:
     """A message whose body may be elsewhere."""
-    reference, envelope = referred(method), event.unit.envelope
+    reference, envelope = body_reference(method), event.unit.envelope
     if reference is not None and envelope is not None:
         own = channel.references[event.peer]
         own.transfers[envelope.id] = reference

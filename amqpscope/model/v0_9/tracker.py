@@ -355,13 +355,13 @@ class Tracker:
         elif act == acts.OPEN:
             open_channel(event, method)
         elif act == acts.CLOSE:
-            channel.closes[event.peer] = handshake.closed(event, method)
+            channel.closes[event.peer] = handshake.read_close(event, method)
         elif act == acts.CLOSE_OK:
             close_ok(event, channel)
         elif role.kinds & kinds.HANDSHAKE:
             handshake.apply_handshake(event, method)
             if role.name == "connection.start":
-                self.speak(handshake.refined(self.connection))
+                self.speak(handshake.refined_dialect(self.connection))
         else:
             self.rest(event, channel, method, role.name)
 

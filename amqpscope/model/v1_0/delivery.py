@@ -65,7 +65,7 @@ class Delivery(shared.Delivery):
         self.rcv_terminal: Value = None
         self.rcv_terminal_mark: Mark | None = None
 
-    def joined(self, payload: bytes, missing: int) -> bytes | None:
+    def join_payload(self, payload: bytes, missing: int) -> bytes | None:
         """The message if this were the last payload; None when not all of it was seen."""
         if not self.whole or missing or self.size + len(payload) > MAX_MESSAGE:
             return None

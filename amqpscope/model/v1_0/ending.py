@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amqpscope.model.v1_0.session import SessionEnd
 
 
-def opened(ends: list[ConnectionEnd]) -> bool:
+def both_opened(ends: list[ConnectionEnd]) -> bool:
     """Both peers have opened a connection, or may have done so in octets that are missing."""
     return all(end.open is not None or not end.anchored for end in ends)
 
@@ -41,7 +41,7 @@ def connection_ending(ends: list[ConnectionEnd]) -> Ending | None:
         for end in ends
     ]  # fmt: skip
     tcp = tcp_ending(ends)
-    return first((*closes, None if tcp is None else tcp._replace(opened=opened(ends))))
+    return first((*closes, None if tcp is None else tcp._replace(opened=both_opened(ends))))
 
 
 def over_at(ends: list[ConnectionEnd]) -> int:
@@ -71,11 +71,11 @@ def session_ending(session: SessionEnd) -> Ending | None:
 
 def link_ending(link: LinkEnd) -> Ending | None:
     """How a link ended, seen from either of its ends; None while it goes on."""
-    detaches = [detached(end) for end in (link, link.pair) if end is not None]
+    detaches = [ending_of_detach(end) for end in (link, link.pair) if end is not None]
     return first((*detaches, session_ending(link.session)))
 
 
-def detached(end: LinkEnd) -> Ending | None:
+def ending_of_detach(end: LinkEnd) -> Ending | None:
     """The ending that the detach of one peer brings."""
     if end.detach_mark is None:
         return None

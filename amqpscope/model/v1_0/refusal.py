@@ -44,17 +44,17 @@ def refused_by(body: Body | None) -> Refusal | None:
         return Refusal(ABORTED, "", "", GIVEN_UP) if body.aborted else None
     if isinstance(body, Disposition):
         state = body.state.outcome if isinstance(body.state, TransactionalState) else body.state
-        return failed(REJECTED, state.error) if isinstance(state, Rejected) else None
+        return refusal_of_error(REJECTED, state.error) if isinstance(state, Rejected) else None
     if isinstance(body, Detach):
-        return None if body.error is None else failed("detached", body.error)
+        return None if body.error is None else refusal_of_error("detached", body.error)
     if isinstance(body, End):
-        return None if body.error is None else failed("session ended", body.error)
+        return None if body.error is None else refusal_of_error("session ended", body.error)
     if isinstance(body, Close):
-        return None if body.error is None else failed("closed", body.error)
+        return None if body.error is None else refusal_of_error("closed", body.error)
     return None
 
 
-def failed(what: str, error: Value) -> Refusal:
+def refusal_of_error(what: str, error: Value) -> Refusal:
     """A refusal with an error, as far as there is one."""
     if not isinstance(error, Error):
         return Refusal(what, "", "")

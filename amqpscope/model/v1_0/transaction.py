@@ -439,7 +439,7 @@ def seen_whole(event: Event) -> bool:
     return not event.connection.transactions.lost and not event.discarded and not event.ahead
 
 
-def answered(event: Event) -> list[Delivery]:
+def answered_controls(event: Event) -> list[Delivery]:
     """The control messages that a disposition of the resource answers."""
     if event.discarded or event.frame.unit.faults or event.frame.missing:
         return []
@@ -455,7 +455,7 @@ def answered(event: Event) -> list[Delivery]:
 def ending(event: Event) -> list[Transaction]:
     """The transactions whose discharge a disposition answers for the first time."""
     found: list[Transaction] = []
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         work = delivery.work
         if work is None or work.transaction is None or work.transaction.answer is not None:
             continue

@@ -95,7 +95,7 @@ def new_delivery(event: Event, session: SessionEnd, link: LinkEnd, body: Transfe
 def complete_message(event: Event, link: LinkEnd, delivery: Delivery) -> None:
     """Put together the message that a last transfer completes, if all of it was seen."""
     event.kinds |= kinds.LAST
-    event.message = delivery.joined(event.payload, event.frame.missing)
+    event.message = delivery.join_payload(event.payload, event.frame.missing)
     if event.message is not None:
         event.kinds |= kinds.MESSAGE
         if link.terms.anonymous:

@@ -189,10 +189,10 @@ def verdict(delivery: AnyDelivery) -> Verdict:
         return NO_VERDICT if word is None else Verdict(word, delivery.settled)
     if not isinstance(delivery, Delivery) or not delivery.outcome:
         return NO_VERDICT
-    return Verdict(consumed(delivery), delivery.settled)
+    return Verdict(consumer_outcome(delivery), delivery.settled)
 
 
-def consumed(delivery: Delivery) -> str:
+def consumer_outcome(delivery: Delivery) -> str:
     """What a consumer made of a delivery."""
     if delivery.outcome == "no-ack":
         return words.PRESETTLED
@@ -235,13 +235,13 @@ def declares(event: Event) -> Declaration | None:
         return None
     name, found = event.name, None
     if name in ("queue.declare", "exchange.declare"):
-        found = declared(ASKED, event, method, "")
+        found = declaration_of(ASKED, event, method, "")
     elif name == "queue.declare-ok" and request is not None:
-        found = declared(MADE, event, request.method, text(method.get("queue")))
+        found = declaration_of(MADE, event, request.method, text(method.get("queue")))
         if found is not None:
             found.generated = not text(request.method.get("queue"))
     elif name == "exchange.declare-ok" and request is not None:
-        found = declared(MADE, event, request.method, "")
+        found = declaration_of(MADE, event, request.method, "")
     elif name in ("queue.delete", "exchange.delete"):
         kind = name.partition(".")[0]
         found = Declaration(DELETED, kind, text(method.get(kind)), event.mark)
@@ -259,7 +259,7 @@ def declares(event: Event) -> Declaration | None:
     return found
 
 
-def declared(action: str, event: Event, method: Method, name: str) -> Declaration | None:
+def declaration_of(action: str, event: Event, method: Method, name: str) -> Declaration | None:
     """What a declare says; None where it only asks whether something is there."""
     if method.get("passive"):
         return None

@@ -55,7 +55,7 @@ class Framer(framer.Framer):
         self.head = head
         return measure(data, at, end, self.head)
 
-    def made(
+    def make_frame(
         self, raw: bytes, offset: int, missing: int, packet: int, time: int, ack: int
     ) -> Frame:
         """A frame, decoded by the dialect that is used; a whole one may show which it is."""

@@ -58,7 +58,7 @@ def fields(unit: Unit, show_secrets: bool) -> str:
     if secret and (unit.faults or unit.cut or unit.method is None):
         return '{"masked": true}'
     envelope = unit.envelope
-    made = "" if envelope is None else enveloped(unit, envelope.id, envelope.mark, envelope.batch)
+    made = "" if envelope is None else request_ids(unit, envelope.id, envelope.mark, envelope.batch)
     for field, value in unit.fields():
         if value is None:
             continue
@@ -70,7 +70,7 @@ def fields(unit: Unit, show_secrets: bool) -> str:
     return "{" + made[2:] + "}"
 
 
-def enveloped(unit: Unit, id: int, mark: int, batch: int) -> str:
+def request_ids(unit: Unit, id: int, mark: int, batch: int) -> str:
     """The ids of a request or response frame."""
     if unit.type == 9:
         return f', "request-id": {id}, "response-mark": {mark}'

@@ -251,7 +251,7 @@ class Peers(PeerView):
         assert method is not None
         owner = owner_of_answer(side)
         tag, multiple = int(method.get("delivery-tag") or 0), bool(method.get("multiple"))
-        covered = channel.covered(owner, tag, multiple)
+        covered = channel.settle_covered(owner, tag, multiple)
         if channel.maps[owner].trivial:
             return [Output(1 - side, frame.raw)]
         changes: dict[str, Value] = {"multiple": False} if "multiple" in method.plan.place else {}

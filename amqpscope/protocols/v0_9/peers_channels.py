@@ -75,7 +75,7 @@ class Channel:
         if number and len(self.unsettled[sender]) < MOST_UNSETTLED:
             self.unsettled[sender][number] = None
 
-    def covered(self, owner: int, number: int, multiple: bool) -> list[int]:
+    def settle_covered(self, owner: int, number: int, multiple: bool) -> list[int]:
         """The messages that an answer is about, as their sender counts; they are settled now."""
         numbers, unsettled = self.maps[owner], self.unsettled[owner]
         if not multiple:

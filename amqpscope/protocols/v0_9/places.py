@@ -32,33 +32,33 @@ def levels(event: Event) -> list[Level]:
             consumer = delivery.consumer
             if consumer is None:
                 return NO_LEVELS
-            return [consumed(event, channel, consumer, delivery.place)]
-        return [published(channel)] if event.peer == CLIENT else NO_LEVELS
+            return [prefetch_level(event, channel, consumer, delivery.place)]
+        return [confirm_level(channel)] if event.peer == CLIENT else NO_LEVELS
     if event.covered:
         queues = {
             delivery.consumer: delivery.place
             for delivery in event.covered
             if delivery.consumer is not None
         }
-        return [consumed(event, channel, each, queue) for each, queue in queues.items()]
+        return [prefetch_level(event, channel, each, queue) for each, queue in queues.items()]
     if event.confirmed:
-        return [published(channel)]
+        return [confirm_level(channel)]
     if event.method_name in LEVELS:
         return [
-            consumed(event, channel, each, channel.places.source(each.queue))
+            prefetch_level(event, channel, each, channel.places.source(each.queue))
             for each in channel.consumers.values()
         ]
     return NO_LEVELS
 
 
-def consumed(event: Event, channel: Channel, consumer: Consumer, queue: Place) -> Level:
+def prefetch_level(event: Event, channel: Channel, consumer: Consumer, queue: Place) -> Level:
     """How much of its prefetch a consumer of a queue has left."""
     limit, used, _ = tightest(event.connection, channel, consumer)
     left = max(limit - used, 0) if limit else None
     return Level(consumer.place_on(channel.places), left, consumer.unacked, queue, limit)
 
 
-def published(channel: Channel) -> Level:
+def confirm_level(channel: Channel) -> Level:
     """How many publishes of a channel are not confirmed, where they are at all."""
     place = channel.places.publishing()
     unconfirmed = len(channel.confirms.outstanding) if channel.confirms.on else UNCHANGED

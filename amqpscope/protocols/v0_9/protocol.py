@@ -34,7 +34,7 @@ class Amqp09(Protocol):
         """One of the versions that were published."""
         return version in DIALECT_OF
 
-    def announced(self, version: bytes) -> str:
+    def version_name(self, version: bytes) -> str:
         """What a version is called; empty where it is of another family.
 
         Up to 0-10 the first two numbers are 1, in 0-9-1 they are 0; in 1.0 the second is 1.
@@ -97,11 +97,11 @@ class Amqp09(Protocol):
 
         return CLASSES
 
-    def interned(self) -> dict[str, object]:
+    def interned_objects(self) -> dict[str, object]:
         """What is found by its name in every process."""
-        from amqpscope.protocols.v0_9.templates import interned
+        from amqpscope.protocols.v0_9.templates import interned_objects
 
-        return interned()
+        return interned_objects()
 
 
 PROTOCOL: Final = Amqp09(NAMES, VOICE)

@@ -123,7 +123,7 @@ class Part09(Part):
 
     def show(self, raw: bytes) -> str:
         """A frame in notation."""
-        return self.cleaned(write(self.covered(raw), SHOWN, self.dialect.name))
+        return self.mask_notation(write(self.without_secrets(raw), SHOWN, self.dialect.name))
 
     def recorded(self, frame: Frame) -> tuple[int, str]:
         """The number of a recorded frame, and what it says; of a message all of it."""
@@ -179,7 +179,7 @@ class Part09(Part):
         if act.kind == "channel.open":
             return ""
         if live is None:
-            return unopened(about.channel)
+            return unopened_channel(about.channel)
         if about.request is not None and about.request.left > 0:
             return about.request.where
         if about.request is not None and about.request.lost and not self.choices.exact:
@@ -238,7 +238,7 @@ class Part09(Part):
         """Of an acknowledgement: the messages that it speaks of."""
         live = verdict.channel.live
         if live is None:
-            return unopened(verdict.channel)
+            return unopened_channel(verdict.channel)
         if not live.usable:
             return DROP
         for message in verdict.messages:
@@ -302,7 +302,7 @@ class Part09(Part):
         """Send a method on a channel, with its message."""
         live = self.open_channel(channel) if unit.name == "channel.open" else channel.live
         assert live is not None
-        changes = self.renamed(unit)
+        changes = self.renamed_fields(unit)
         if message is not None and unit.name in DELIVERS:
             changes["delivery-tag"] = live.next_tag
         self.put(with_channel(rebuild(unit, changes), live.number))
@@ -330,7 +330,7 @@ class Part09(Part):
             tag = str(method.get("consumer-tag") or "")
             live.consumers.pop(self.values.get(tag, tag), None)
 
-    def renamed(self, unit: Unit) -> dict[str, Value]:
+    def renamed_fields(self, unit: Unit) -> dict[str, Value]:
         """The fields of a method or content header that are called otherwise now."""
         holder = unit.method or unit.content
         if holder is None or not self.values:
@@ -372,7 +372,7 @@ class Part09(Part):
     def send_content(self, live: LiveChannel, message: Message, header: Unit) -> None:
         """Send the header and body of a message, cut to the frame size agreed on."""
         try:
-            self.put(with_channel(rebuild(header, self.renamed(header)), live.number))
+            self.put(with_channel(rebuild(header, self.renamed_fields(header)), live.number))
         except Refused as refused:
             name = message.unit.name.partition(".")[0]
             size = sum(map(len, message.parts))
@@ -453,7 +453,7 @@ class Part09(Part):
             self.emit("connection.close", reply_code=200, reply_text="the recording ends")
 
 
-def unopened(channel: Channel) -> str:
+def unopened_channel(channel: Channel) -> str:
     """What waits for a channel that is not open; it is dropped where that will not come."""
     opens = channel.opens
     return opens.where if opens is not None and opens.left > 0 else DROP

@@ -39,8 +39,8 @@ class Comparison:
     ) -> list[FieldDifference]:
         """The fields in which a live method and its message differ from the recorded ones."""
         seen = self.told_live(unit, coming)
-        renamed = self.told(expected.unit, expected.message, renamed=True)
-        plain = self.told(expected.unit, expected.message, renamed=False)
+        renamed = self.telling_fields(expected.unit, expected.message, renamed=True)
+        plain = self.telling_fields(expected.unit, expected.message, renamed=False)
         fields = self.part.differences(renamed, seen)
         return [each for each in fields if plain.get(each.name) != seen.get(each.name)]
 
@@ -61,7 +61,9 @@ class Comparison:
             return self.part.show(raw)
         return self.part.show_message(raw, coming.header, coming.body)
 
-    def told(self, unit: Unit, message: Message | None, *, renamed: bool) -> dict[str, str]:
+    def telling_fields(
+        self, unit: Unit, message: Message | None, *, renamed: bool
+    ) -> dict[str, str]:
         """What tells of a recorded method and its message."""
         return self.describe(unit, None if message is None else message.header,
                              b"" if message is None else message.body, renamed=renamed)  # fmt: skip

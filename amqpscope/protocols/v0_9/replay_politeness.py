@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amqpscope.protocols.v0_9.replay_live import Coming, LiveChannel
-from amqpscope.protocols.v0_9.replay_script import named
+from amqpscope.protocols.v0_9.replay_script import subject_of
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.framing import Unit
 from dissectors.v0_9.values import Value
@@ -27,7 +27,7 @@ class Politeness:
         """Answer what nobody recorded, so that its sender can go on."""
         part, method = self.part, unit.method
         if report:
-            shown = f" {named(unit)}" if named(unit) else ""
+            shown = f" {subject_of(unit)}" if subject_of(unit) else ""
             where = f"{unit.name}{shown} on channel {unit.channel}"
             part.diverge("extra", None, where, self.receiver.comparison.shown(raw, coming))
         if coming is not None:

@@ -277,7 +277,7 @@ class Script:
 
     def expect(self, frame: Frame, unit: Unit, channel: Channel, message: Message | None) -> None:
         """A method of the other peer."""
-        shown = f" {named(unit)}" if named(unit) else ""
+        shown = f" {subject_of(unit)}" if subject_of(unit) else ""
         cue = self.part.add_cue(frame, f"{unit.name}{shown} on {channel.title}")
         expected = Expected(cue, unit, message)
         if unit.name == "channel.open":
@@ -339,7 +339,7 @@ def stream_of(unit: Unit, sender: int) -> str:
     return "methods"
 
 
-def named(unit: Unit) -> str:
+def subject_of(unit: Unit) -> str:
     """What a method is about, as people know it."""
     method = unit.method
     if method is None:

@@ -167,7 +167,7 @@ def _fields(node: Node, raw: bytes, at: int, table: str) -> Iterator[Mark]:
         if node.type == "table":
             name = start + 1
             start = min(name + raw[child.start], child.end)
-            yield from _named(raw, name, start)
+            yield from _field_name(raw, name, start)
         yield from _node(child, raw, start + 1, table)
         at = child.end
     yield from _rest(at, node.end)
@@ -179,7 +179,7 @@ def _rest(start: int, stop: int) -> Iterator[Mark]:
         yield Mark(start + 1, stop, Kind.DAMAGE, Manner.OCTETS)
 
 
-def _named(raw: bytes, start: int, stop: int) -> Iterator[Mark]:
+def _field_name(raw: bytes, start: int, stop: int) -> Iterator[Mark]:
     """The name of a field."""
     text = raw[start:stop].decode("utf-8", "replace")
     if text in KEYS:

@@ -63,9 +63,9 @@ def connection_node(number: int, connection: Connection) -> StateNode:
             "virtual-host": clean(state.virtual_host),
             "state": ongoing,
             "ended": None,
-            "channel-max": known(state.channel_max),
-            "frame-max": known(state.frame_max),
-            "heartbeat": known(state.heartbeat),
+            "channel-max": known_number(state.channel_max),
+            "frame-max": known_number(state.frame_max),
+            "heartbeat": known_number(state.heartbeat),
             "blocked": clean(state.blocked),
             "transactions": transactions._asdict(),
             "channels": [],
@@ -112,7 +112,7 @@ def limit(value: int) -> str:
     return "?" if value < 0 else "none" if value == 0 else str(value)
 
 
-def known(value: int) -> int | None:
+def known_number(value: int) -> int | None:
     """A number, None where it is not known."""
     return None if value < 0 else value
 

@@ -20,7 +20,7 @@ from amqpscope.model.v0_9.constraint import (
     channel_hold,
     consumer_hold,
 )
-from amqpscope.model.v0_9.refusal import closed
+from amqpscope.model.v0_9.refusal import refusal_of_close
 from amqpscope.model.v0_9.snapshot import channel_state
 from amqpscope.protocols.stuck import MEANINGS, NO_LINK, Bound, Held, Refused, bound_of
 from amqpscope.stream.types import CLIENT, SERVER
@@ -87,7 +87,7 @@ def refused_channel(model: Connection, channel: Channel | None) -> Refused | Non
     for what, (peer, close) in zip(
         words, [*closes, *((end.peer, end.close) for end in model.ends)], strict=True
     ):
-        refusal = None if close is None else closed(what, close.code, close.text)
+        refusal = None if close is None else refusal_of_close(what, close.code, close.text)
         if close is not None and refusal is not None:
             return Refused(refusal, close.mark.frame, close.mark.time, peer)
     return None

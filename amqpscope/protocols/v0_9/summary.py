@@ -37,7 +37,7 @@ def summary(event: Event, *, show_secrets: bool = False) -> str:
     if unit.header is not None:
         words.append(version(unit.header))
     elif unit.method is not None:
-        words.append(told(event, unit, unit.method, show_secrets))
+        words.append(method_summary(event, unit, unit.method, show_secrets))
     elif unit.content is not None:
         words.append(_header(unit.content, show_secrets))
     elif unit.label == "content-body":
@@ -53,7 +53,7 @@ def version(header: Header) -> str:
     return str(header) if known is None else known.title
 
 
-def told(event: Event, unit: Unit, method: Method, show_secrets: bool) -> str:
+def method_summary(event: Event, unit: Unit, method: Method, show_secrets: bool) -> str:
     """A method by what matters most of it."""
     name = method.plan.name
     if not show_secrets and secret_method(name) and (unit.faults or unit.cut):
@@ -63,10 +63,10 @@ def told(event: Event, unit: Unit, method: Method, show_secrets: bool) -> str:
     teller = TELLERS.get(name)
     if teller is not None:
         return teller(event, method)
-    return named(method, method.plan.names, show_secrets)
+    return named_arguments(method, method.plan.names, show_secrets)
 
 
-def named(method: Method, names: list[str], show_secrets: bool = False) -> str:
+def named_arguments(method: Method, names: list[str], show_secrets: bool = False) -> str:
     """Arguments as `name=value`, bits by their names alone, what is empty left out."""
     words: list[str] = []
     for name in names:

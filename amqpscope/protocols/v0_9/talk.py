@@ -198,7 +198,7 @@ class Talk(talk.Talk):
         connection = self.tracker.connection
         return Login(connection.user or None, connection.virtual_host)
 
-    def held(self) -> list[Held]:
+    def held_places(self) -> list[Held]:
         """What holds each channel and consumer."""
         return list(held_channels(self.number, self.tracker.connection))
 
@@ -218,6 +218,6 @@ class Talk(talk.Talk):
         """The server blocks all publishing, or unblocks it."""
         return HALTS.get(event.name)
 
-    def ended(self, event: shared.Event) -> list[Ended]:
+    def ended_places(self, event: shared.Event) -> list[Ended]:
         """The channels and consumers that an event ends."""
         return ended_places(cast(Event, event))

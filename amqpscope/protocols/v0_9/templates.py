@@ -99,7 +99,7 @@ CLASSES: Final[list[Any]] = [
 """What a state may name: values, and what makes them."""
 
 
-def interned() -> dict[str, object]:
+def interned_objects() -> dict[str, object]:
     """Empty lists that are told from others by being that very list, and all of the dialects."""
     found: dict[str, object] = {
         "NO_DELIVERIES": event.NO_DELIVERIES,

@@ -109,7 +109,7 @@ class Voice(voice.Voice):
         """A word that frames share which say nothing new once some were seen."""
         return ladder.alike(cast(Event, event))
 
-    def drawn(self, event: shared.Event) -> int:
+    def fold_after(self, event: shared.Event) -> int:
         """How many frames that are alike are drawn before the rest is folded."""
         return FEW if ladder.is_steady(cast(Event, event)) else MANY
 

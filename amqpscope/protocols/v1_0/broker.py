@@ -144,9 +144,9 @@ class MessageEnvelope(Envelope):
             elif isinstance(value, Properties):
                 read_properties(content, value)
             elif code == MESSAGE_ANNOTATIONS:
-                content.annotations = named(value)
+                content.annotations = by_key(value)
             elif code == DELIVERY_ANNOTATIONS:
-                content.delivery_annotations = named(value)
+                content.delivery_annotations = by_key(value)
         return content
 
     def fields(self) -> dict[str, str]:
@@ -262,7 +262,7 @@ def read_properties(content: Content, properties: Properties) -> None:
     content.expiry = int(expiry) if isinstance(expiry, int) and expiry > 0 else None
     content.group = properties.group_id or ""
     content.reply_to = address_text(properties.reply_to)
-    content.correlation = typed(plain_id(properties.correlation_id))
+    content.correlation = typed_id(plain_id(properties.correlation_id))
 
 
 def bare_values(envelope: Envelope) -> list[Value] | None:
@@ -286,7 +286,7 @@ def address_text(address: Value) -> str:
     return address if isinstance(address, str) else ""
 
 
-def typed(value: Value) -> bytes:
+def typed_id(value: Value) -> bytes:
     """An id with its type before it; empty for null."""
     if value is None:
         return b""
@@ -439,7 +439,7 @@ def message_id(octets: bytes, section: Section) -> bytes:
     if code == 0x98:
         return b"uuid " + octets[at + 1 : at + 17]
     try:
-        return typed(plain_id(Reader(octets, at).value(skip(octets, at, section.stop))))
+        return typed_id(plain_id(Reader(octets, at).value(skip(octets, at, section.stop))))
     except Malformed:
         return b""
 
@@ -522,7 +522,7 @@ def own_terminus(link: LinkEnd, attach: Attach | None) -> Source | Target | None
     return terminus if isinstance(terminus, (Source, Target)) else None
 
 
-def attached(link: LinkEnd, mark: Mark) -> Declaration | None:
+def declaration_of_attach(link: LinkEnd, mark: Mark) -> Declaration | None:
     """The node that a broker's attach makes or uses."""
     terminus = own_terminus(link, link.attach)
     if terminus is None or not isinstance(terminus.address, str):
@@ -533,7 +533,7 @@ def attached(link: LinkEnd, mark: Mark) -> Declaration | None:
     return found
 
 
-def detached(link: LinkEnd, body: Detach, mark: Mark) -> Declaration | None:
+def declaration_of_detach(link: LinkEnd, body: Detach, mark: Mark) -> Declaration | None:
     """The node that goes with a link, or that a broker did not find."""
     terminus = own_terminus(link, link.attach)
     if terminus is not None and terminus.dynamic and isinstance(terminus.address, str):
@@ -569,11 +569,11 @@ def terminal_verdict(state: Value, mark: Mark | None) -> Verdict:
     elif isinstance(state, Modified):
         found.failed = bool(state.delivery_failed)
         found.here = bool(state.undeliverable_here)
-        found.annotations = named(state.message_annotations)
+        found.annotations = by_key(state.message_annotations)
     return found
 
 
-def named(annotations: Value) -> dict[str, Value]:
+def by_key(annotations: Value) -> dict[str, Value]:
     """Annotations by their keys."""
     if not isinstance(annotations, Map):
         return {}
@@ -626,7 +626,7 @@ class View(BrokerView):
             message = b"".join(found.earlier)
         return scrap_of(message) if message else None
 
-    def unfinished(self, end: PeerEnd) -> list[tuple[AnyDelivery, Envelope]]:
+    def unfinished_messages(self, end: PeerEnd) -> list[tuple[AnyDelivery, Envelope]]:
         """Deliveries of which not all transfers came, with what came of them."""
         found: list[tuple[AnyDelivery, Envelope]] = []
         for session in cast(ConnectionEnd, end).channels.values():
@@ -715,14 +715,14 @@ class View(BrokerView):
             return None
         made = None
         if isinstance(body, Attach):
-            made = attached(link, found.mark)
+            made = declaration_of_attach(link, found.mark)
         elif isinstance(body, Detach) and body.closed:
-            made = detached(link, body, found.mark)
+            made = declaration_of_detach(link, body, found.mark)
         if made is not None:
             made.channel = link.session.channel
         return made
 
-    def drained(self, event: shared.Event) -> tuple[Place, int] | None:
+    def drained_place(self, event: shared.Event) -> tuple[Place, int] | None:
         """A sender has used up what its receiver asked it to drain: how much of it so far, since
         the link began, it had no messages for."""
         found = cast(Event, event)

@@ -86,9 +86,9 @@ class Lanes(comparison.Lanes):
                 known[body.delivery_id] = event.frame.number
                 self.begun.setdefault(event.frame.number, lane)
 
-    def answered(self, event: shared.Event) -> list[int]:
+    def answered_frames(self, event: shared.Event) -> list[int]:
         """The deliveries that a disposition is about: by the model, or else by their ids."""
-        found = super().answered(event)
+        found = super().answered_frames(event)
         unit, peer = cast(Event, event).unit, event.peer
         body = unit.body
         if found or not isinstance(body, Disposition) or body.first is None:

@@ -24,7 +24,7 @@ class Framer(framer.Framer):
         """The size of the unit that begins at `at`, or MORE, or DAMAGED."""
         return measure(data, at, end)
 
-    def made(
+    def make_frame(
         self, raw: bytes, offset: int, missing: int, packet: int, time: int, ack: int
     ) -> Frame:
         """A frame, decoded."""

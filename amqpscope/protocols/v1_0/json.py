@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from amqpscope.model.v1_0.event import Event
-from amqpscope.protocols.json import finite, header_text, malformed, put_damage, put_number, text
+from amqpscope.protocols.json import fault_json, finite, header_text, put_damage, put_number, text
 from amqpscope.protocols.v1_0.secrets import secret_message, secret_unit
 from dissectors.masking import CLAIMS, masked_octets
 from dissectors.secret_signs import suspicious_octets
@@ -172,7 +172,7 @@ def put_sections(out: list[str], event: Event, message: bytes, cover: int) -> No
         put_section(out, message, section, cover, hidden)
         before = ", "
     if fault is not None:
-        out.append(f'{before}{{"malformed": {malformed(fault)}}}]')
+        out.append(f'{before}{{"malformed": {fault_json(fault)}}}]')
     elif found:
         out.append("]")
     else:
@@ -193,7 +193,7 @@ def put_section(out: list[str], message: bytes, section: Section, cover: int, hi
     else:
         put_value(out, value, cover)
     if faults:
-        out.append(f', "malformed": [{", ".join(map(malformed, faults))}]')
+        out.append(f', "malformed": [{", ".join(map(fault_json, faults))}]')
     out.append("}")
 
 
@@ -367,7 +367,7 @@ def put_map(out: list[str], value: Map, cover: int) -> None:
             out.append(known)
             put_value(out, item, cover)
         else:
-            out.append(quoted(key if cover == SHOW else clean_name(key)))
+            out.append(json_key(key if cover == SHOW else clean_name(key)))
             put_value(out, under(key, item, cover), cover)
         before = ", "
     out.append("}" if value else "{}")
@@ -393,7 +393,7 @@ def simple(value: Map) -> bool:
     return seen[0] != seen[1] if len(seen) == 2 else len(set(seen)) == len(seen)
 
 
-def quoted(key: str) -> str:
+def json_key(key: str) -> str:
     """A key as the start of a member."""
     made = f"{text(key)}: "
     # One that is not kept is looked at each time, as those of credentials must be.

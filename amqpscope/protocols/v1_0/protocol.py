@@ -40,7 +40,7 @@ class Amqp10(Protocol):
         """Version 1.0.0, whatever layer its id is of."""
         return version[1:] == NUMBERS or version in HEADER_ONLY
 
-    def announced(self, version: bytes) -> str:
+    def version_name(self, version: bytes) -> str:
         """What a version is called; empty where it is none of these."""
         if version in HEADER_ONLY:
             return HEADER_ONLY[version]
@@ -119,7 +119,7 @@ class Amqp10(Protocol):
 
         return CLASSES
 
-    def interned(self) -> dict[str, object]:
+    def interned_objects(self) -> dict[str, object]:
         """What is found by its name in every process."""
         from amqpscope.protocols.v1_0.templates import INTERNED
 

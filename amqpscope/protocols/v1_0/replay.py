@@ -14,7 +14,7 @@ from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Refused
 from amqpscope.protocols.v1_0.replay_deliveries import DeliverySender
 from amqpscope.protocols.v1_0.replay_links import LinkSender
 from amqpscope.protocols.v1_0.replay_live import LiveLink, LiveSession
-from amqpscope.protocols.v1_0.replay_mend import changed, mended
+from amqpscope.protocols.v1_0.replay_mend import with_fields, without_path
 from amqpscope.protocols.v1_0.replay_message import Values
 from amqpscope.protocols.v1_0.replay_obstacles import Obstacles
 from amqpscope.protocols.v1_0.replay_receive import Receiver
@@ -132,7 +132,7 @@ class Part10(Part):
         """A frame in notation; of a message to a node that takes tokens, not the message."""
         if names_cbs(raw) and not self.choices.show_secrets:
             return f"{decode_unit(raw).name} of a message with a token"
-        return self.cleaned(write(self.covered(raw), SHOWN))
+        return self.mask_notation(write(self.without_secrets(raw), SHOWN))
 
     def beat(self, now: float) -> None:
         """Send an empty frame if the live peer would take us for dead."""
@@ -237,7 +237,7 @@ class Part10(Part):
                 break
             except Refused as refused:
                 first = first or refused
-                less = mended(body, refused.finding.path)
+                less = without_path(body, refused.finding.path)
                 if less is None:
                     raise first from None
                 body = less
@@ -257,9 +257,9 @@ class Part10(Part):
                 hostname = f"vhost:{self.choices.vhost}"
             elif hostname is not None and not hostname.startswith("vhost:"):
                 hostname = self.choices.host or hostname
-        made = changed(body, hostname=hostname)
+        made = with_fields(body, hostname=hostname)
         if made.container_id is None:
-            made = changed(made, container_id="amqpscope")
+            made = with_fields(made, container_id="amqpscope")
         self.opens[0] = made
         try:
             self.emit(made)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.replay_acts import Refused
 from amqpscope.protocols.v1_0.replay_live import LiveLink, LiveSession
-from amqpscope.protocols.v1_0.replay_mend import changed
+from amqpscope.protocols.v1_0.replay_mend import with_fields
 from amqpscope.protocols.v1_0.replay_message import substitute
 from amqpscope.protocols.v1_0.replay_script import (
     Delivery,
@@ -56,7 +56,7 @@ class DeliverySender:
             return
         credit = (body.link_credit or 0) - (live.received - grant.received)
         self.part.emit(
-            changed(
+            with_fields(
                 session.flow(),
                 handle=live.handles[0],
                 delivery_count=live.delivery_count if live.counted else None,
@@ -82,7 +82,7 @@ class DeliverySender:
             live.delivery_count = (live.delivery_count + live.credit) & 0xFFFFFFFF
             live.credit, live.draining = 0, False
         self.part.emit(
-            changed(
+            with_fields(
                 session.flow(),
                 handle=live.handles[0],
                 delivery_count=live.delivery_count,
@@ -99,7 +99,7 @@ class DeliverySender:
         assert live is not None
         if piece.begins and (self.part.values or self.part.names) and not body.more:
             payload = substitute(payload, self.part.values, self.part.names)
-        frame = changed(
+        frame = with_fields(
             body,
             handle=live.handles[0],
             delivery_id=live.session.next_delivery_id if piece.begins else None,
@@ -111,7 +111,7 @@ class DeliverySender:
         except Refused as refused:
             if piece.begins and live.sending is None and refused.finding.path == TAG:
                 tag = b"amqpscope-%d" % live.session.next_delivery_id
-                rest = self.split(piece, live, changed(frame, delivery_tag=tag), payload)
+                rest = self.split(piece, live, with_fields(frame, delivery_tag=tag), payload)
             else:
                 self.abort(live)
                 raise
@@ -132,14 +132,14 @@ class DeliverySender:
                 if head + len(part) > limit:
                     room = max(1, limit - head - 1)
                     part, payload = part[:room], part[room:]
-            self.part.emit(changed(frame, more=True) if payload else frame, channel, part)
+            self.part.emit(with_fields(frame, more=True) if payload else frame, channel, part)
             if frame.delivery_id is not None:
                 self.begin_delivery(piece.delivery, live)
             session.next_outgoing_id = (session.next_outgoing_id + 1) & 0xFFFFFFFF
             session.remote_window -= 1
             if not payload or (session.remote_window <= 0 and not self.part.choices.exact):
                 return payload
-            frame = changed(frame, delivery_id=None, delivery_tag=None)
+            frame = with_fields(frame, delivery_id=None, delivery_tag=None)
 
     def begin_delivery(self, delivery: Delivery, live: LiveLink) -> None:
         """Count a delivery of ours that has begun."""
@@ -173,7 +173,7 @@ class DeliverySender:
     def state_now(self, state: Value) -> Value:
         """A delivery state with the transaction as it is called now."""
         if isinstance(state, TransactionalState) and state.txn_id in self.part.values:
-            return changed(state, txn_id=self.part.values[state.txn_id])
+            return with_fields(state, txn_id=self.part.values[state.txn_id])
         return state
 
     def send_disposition(self, verdict: Verdict) -> None:
@@ -195,7 +195,7 @@ class DeliverySender:
                 if number is not None and number in session.outgoing:
                     numbers[number] = delivery
         for first, last in ranges(list(numbers)):
-            made = changed(
+            made = with_fields(
                 body, first=first, last=None if first == last else last,
                 state=self.state_now(body.state),
             )  # fmt: skip
@@ -210,7 +210,7 @@ class DeliverySender:
             self.part.write(body, channel)
         except Refused as refused:
             state = legal_state(body, delivery)
-            self.part.emit(body if state is None else changed(body, state=state), channel)
+            self.part.emit(body if state is None else with_fields(body, state=state), channel)
             if state is not None:
                 self.part.note_change(f"is sent with another state: {refused}")
 

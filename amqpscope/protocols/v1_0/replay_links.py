@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from amqpscope.protocols.replay_acts import Act
 from amqpscope.protocols.v1_0.replay_live import LiveLink, LiveSession
-from amqpscope.protocols.v1_0.replay_mend import changed
+from amqpscope.protocols.v1_0.replay_mend import with_fields
 from amqpscope.protocols.v1_0.replay_script import (
     Link,
     Session,
@@ -61,7 +61,7 @@ class LinkSender:
             begun = self.part.receiver.begins[live.channels[1]]
             live.remote_window = begun.incoming_window or 0
         self.part.emit(
-            changed(
+            with_fields(
                 recorded,
                 remote_channel=live.channels[1],
                 next_outgoing_id=live.next_outgoing_id,
@@ -125,10 +125,10 @@ class LinkSender:
                 if seen is not None and recorded.part_named(name) == asked.part_named(name):
                     terms[name.replace("-", "_")] = seen.part_named(name)
             if seen is not None:
-                source = echoed(source, asked.source, seen.source)
-                target = echoed(target, asked.target, seen.target)
-        source = self.renamed(source) if source is recorded.source else source
-        target = self.renamed(target) if target is recorded.target else target
+                source = echo_terminus(source, asked.source, seen.source)
+                target = echo_terminus(target, asked.target, seen.target)
+        source = self.renamed_terminus(source) if source is recorded.source else source
+        target = self.renamed_terminus(target) if target is recorded.target else target
         if asked is not None:
             source = self.named_node(source, asked.source)
             target = self.named_node(target, asked.target)
@@ -143,7 +143,7 @@ class LinkSender:
             ]
             terms["unsettled"] = Map(known) if known else None
         return cast(
-            Attach, changed(recorded, name=live.name, source=source, target=target, **terms)
+            Attach, with_fields(recorded, name=live.name, source=source, target=target, **terms)
         )
 
     def named_node(self, answer: Value, asked: Value) -> Value:
@@ -153,19 +153,19 @@ class LinkSender:
         wants_node = asked.dynamic or answer.dynamic
         if not wants_node or answer.address is not None or self.part.choices.exact:
             return answer
-        return changed(answer, address=f"amqpscope-node-{self.part.moves}")
+        return with_fields(answer, address=f"amqpscope-node-{self.part.moves}")
 
-    def renamed(self, terminus: Value) -> Value:
+    def renamed_terminus(self, terminus: Value) -> Value:
         """A source or target whose address is called otherwise now."""
         if isinstance(terminus, Source | Target) and terminus.address in self.part.values:
-            return changed(terminus, address=self.part.values[terminus.address])
+            return with_fields(terminus, address=self.part.values[terminus.address])
         return terminus
 
     def attach(self, live: LiveLink, body: Attach) -> None:
         """Send an attach under a handle that is free."""
         session = live.session
         handle = session.free_handle(body.handle or 0)
-        self.part.emit(changed(body, handle=handle), session.channels[0] or 0)
+        self.part.emit(with_fields(body, handle=handle), session.channels[0] or 0)
         live.handles[0] = handle
         session.handles[0][handle] = live
         if live.sends:
@@ -182,19 +182,19 @@ class LinkSender:
     def detach(self, live: LiveLink, body: Detach) -> None:
         """Send a detach; the handle is free then."""
         if self.part.receiver.closed_by_peer.get(id(live)):
-            body = changed(body, closed=True)
+            body = with_fields(body, closed=True)
         handle = live.handles[0] or 0
-        self.part.emit(changed(body, handle=handle), live.session.channels[0] or 0)
+        self.part.emit(with_fields(body, handle=handle), live.session.channels[0] or 0)
         live.detached[0] = True
         live.session.handles[0].pop(handle, None)
 
 
-def echoed(answer: Value, asked: Value, seen: Value) -> Value:
+def echo_terminus(answer: Value, asked: Value, seen: Value) -> Value:
     """A terminus of an answer: with the live address, where the recorded one was the one asked."""
     if not isinstance(answer, Source | Target) or not isinstance(asked, Source | Target):
         return answer
     if not isinstance(seen, Source | Target) or asked.dynamic:
         return answer
     if answer.address == asked.address:
-        return changed(answer, address=seen.address)
+        return with_fields(answer, address=seen.address)
     return answer

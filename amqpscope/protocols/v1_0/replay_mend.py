@@ -8,7 +8,7 @@ from dissectors.v1_0.body import Body
 from dissectors.v1_0.values import Described, Map, Value
 
 
-def changed(body: Body, **fields: Value) -> Any:
+def with_fields(body: Body, **fields: Value) -> Any:
     """A performative with other values in some fields."""
     names = [field.name for field in body.row.fields]
     values = [body.wire(place) for place in range(len(body))]
@@ -18,7 +18,7 @@ def changed(body: Body, **fields: Value) -> Any:
     return type(body)(values=values)
 
 
-def mended(body: Body, path: str) -> Body | None:
+def without_path(body: Body, path: str) -> Body | None:
     """A performative without what a path such as `attach.source.filter` names; None: it must be."""
     return without(body, path.split(".")[1:])
 
@@ -40,4 +40,4 @@ def without(body: Body, path: list[str]) -> Body | None:
         rest = Map(pairs) if pairs and len(pairs) < len(value) else None
     if rest is None and field.mandatory:
         return None
-    return changed(body, **{field.name.replace("-", "_"): rest})  # type: ignore[no-any-return]
+    return with_fields(body, **{field.name.replace("-", "_"): rest})  # type: ignore[no-any-return]

@@ -42,7 +42,7 @@ class Obstacles:
         if act.kind == "begin":
             if session.initiator == self.part.side or live is not None:
                 return ""
-            return awaited(session.cues.get("begin"))
+            return awaited_answer(session.cues.get("begin"))
         return DROP if live is None or live.channels[0] is None or live.ended[0] else ""
 
     def link_obstacle(self, act: Act, link: Link) -> str:
@@ -54,7 +54,7 @@ class Obstacles:
                 return DROP
             if link.initiator == self.part.side or live is not None:
                 return ""
-            return awaited(link.cues.get("attach"))
+            return awaited_answer(link.cues.get("attach"))
         return DROP if live is None or live.handles[0] is None or live.detached[0] else ""
 
     def transfer_obstacle(self, piece: Piece) -> str:
@@ -115,6 +115,6 @@ class Obstacles:
         return ""
 
 
-def awaited(cue: Cue | None) -> str:
+def awaited_answer(cue: Cue | None) -> str:
     """What an answer waits for; it is dropped where that will not come."""
     return cue.where if cue is not None and cue.left > 0 else DROP

@@ -126,13 +126,13 @@ class Setup:
             self.refuse(f"the client begins layer {layer}, version {version}")
         elif layer == SASL:
             self.send_header(SASL)
-            offered = Array(0xA3, map(Symbol, self.offered()))
+            offered = Array(0xA3, map(Symbol, self.offered_mechanisms()))
             self.send(encode_frame(SaslMechanisms(offered)))
         else:
             self.send_header(AMQP)
             self.part.ready = True
 
-    def offered(self) -> list[str]:
+    def offered_mechanisms(self) -> list[str]:
         """The recorded mechanisms that can be played, and what clients can do instead."""
         recorded, init = self.script.mechanisms, self.script.init
         names = [] if recorded is None else symbols(recorded.sasl_server_mechanisms)

@@ -43,10 +43,10 @@ from amqpscope.protocols.v1_0.state_link import (
     by_peer,
     clean,
     link_node,
+    plain_text,
     serial,
-    shown,
 )
-from amqpscope.protocols.v1_0.summary import failed
+from amqpscope.protocols.v1_0.summary import error_text
 from amqpscope.protocols.words import printable
 from amqpscope.stream.types import PEERS
 from dissectors.v1_0.tables import choice
@@ -134,18 +134,20 @@ def opening_rows(connection: Connection, ending: Ending | None) -> Iterator[Stat
     opens = [end.open for end in ends]
     if any(opens):
         rows = tuple(
-            pair_row(name, [UNKNOWN if body is None else shown(getattr(body, member))
+            pair_row(name, [UNKNOWN if body is None else plain_text(getattr(body, member))
                             for body in opens])
             for name, member in (
                 ("hostname", "hostname"), ("max-frame-size", "max_frame_size"),
                 ("channel-max", "channel_max"), ("idle-time-out ms", "idle_time_out"),
             )
         )  # fmt: skip
-        client, server = (UNKNOWN if body is None else shown(body.container_id) for body in opens)
+        client, server = (
+            UNKNOWN if body is None else plain_text(body.container_id) for body in opens
+        )
         yield StateRow("open", "container-id", client, server, children=rows)
     for end in ends:
         if end.close is not None:
-            text = printable(failed(end.close.error)) or "without an error"
+            text = printable(error_text(end.close.error)) or "without an error"
             frame = 0 if end.close_mark is None else end.close_mark.frame
             yield StateRow(f"close {end.peer}", f"close of the {PEERS[end.peer]}", text,
                            style=HELD_STYLE, frame=frame)  # fmt: skip
@@ -156,11 +158,11 @@ def opening_rows(connection: Connection, ending: Ending | None) -> Iterator[Stat
 def sasl_row(connection: Connection) -> StateRow:
     """How the authentication went."""
     sasl = connection.sasl
-    mechanism = "no init yet" if sasl.init is None else shown(sasl.init.mechanism)
+    mechanism = "no init yet" if sasl.init is None else plain_text(sasl.init.mechanism)
     outcome = "no outcome yet"
     if sasl.outcome is not None:
         code = sasl.outcome.code
-        outcome = choice("sasl-code", code) or shown(code)
+        outcome = choice("sasl-code", code) or plain_text(code)
     return StateRow("sasl", "SASL", mechanism or "no init yet", outcome)
 
 
@@ -209,8 +211,8 @@ def session_rows(
     incoming = [None if end is None else end.receiving.next_incoming_id for end in peers]
     return (
         pair_row("may send", known_numbers(state.window_left)),
-        pair_row("incoming-window", [announced(end, "incoming_window") for end in peers]),
-        pair_row("outgoing-window", [announced(end, "outgoing_window") for end in peers]),
+        pair_row("incoming-window", [announced_window(end, "incoming_window") for end in peers]),
+        pair_row("outgoing-window", [announced_window(end, "outgoing_window") for end in peers]),
         pair_row("next-outgoing-id", known_numbers(state.next_outgoing_id)),
         pair_row("next-incoming-id", [serial(each) for each in incoming]),
         pair_row("unsettled", known_numbers(state.unsettled)),
@@ -222,9 +224,9 @@ def known_numbers(values: Any) -> list[str]:
     return [UNKNOWN if value is None else str(value) for value in values]
 
 
-def announced(end: SessionEnd | None, name: str) -> str:
+def announced_window(end: SessionEnd | None, name: str) -> str:
     """A window as a peer last announced it."""
     if end is None:
         return UNKNOWN
     said = end.flow if end.flow is not None else end.begin
-    return UNKNOWN if said is None else shown(getattr(said, name))
+    return UNKNOWN if said is None else plain_text(getattr(said, name))

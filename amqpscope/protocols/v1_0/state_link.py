@@ -129,10 +129,10 @@ def link_rows(ends: Ends, link: LinkState) -> tuple[StateRow, ...]:
     sends = link.sender
     sender, receiver = ends[sends], ends[1 - sends]
     received = None if receiver is None else receiver.receiving.last_count
-    available = "" if sender is None else shown(link.available)
+    available = "" if sender is None else plain_text(link.available)
     credit = UNKNOWN if link.credit is None else f"{link.credit} left"
     return (
-        pair_row("credit", in_order(sends, credit, granted(receiver))),
+        pair_row("credit", in_order(sends, credit, last_grant(receiver))),
         pair_row("delivery-count", in_order(sends, amount(link.delivery_count), serial(received))),
         pair_row("available", in_order(sends, available, "")),
         deliveries_row(sender),
@@ -154,7 +154,7 @@ def roles(ends: Iterable[LinkEnd | None]) -> list[str]:
     ]
 
 
-def granted(receiver: LinkEnd | None) -> str:
+def last_grant(receiver: LinkEnd | None) -> str:
     """What the receiver last granted."""
     if receiver is None:
         return UNKNOWN
@@ -162,7 +162,7 @@ def granted(receiver: LinkEnd | None) -> str:
     if flow is None:
         return "none granted"
     drain = ", drain" if receiver.receiving.drain else ""
-    return f"granted {shown(flow.link_credit)}{drain}"
+    return f"granted {plain_text(flow.link_credit)}{drain}"
 
 
 def deliveries_row(sender: LinkEnd | None) -> StateRow:
@@ -205,19 +205,19 @@ def terminus(end: LinkEnd | None, name: str) -> str:
     if isinstance(value, Coordinator):
         return "coordinator"
     if not isinstance(value, Source | Target):
-        return "none" if value is None else shown(value)
+        return "none" if value is None else plain_text(value)
     words = ["dynamic" if value.dynamic else "no address"]
     if value.address is not None:
-        words = [shown(value.address)]
+        words = [plain_text(value.address)]
     if value.durable:
-        words.append(choice("terminus-durability", value.durable) or shown(value.durable))
+        words.append(choice("terminus-durability", value.durable) or plain_text(value.durable))
     if value.expiry_policy is not None:
-        words.append(f"expires at {shown(value.expiry_policy)}")
+        words.append(f"expires at {plain_text(value.expiry_policy)}")
     if isinstance(value, Source):
         if value.distribution_mode is not None:
-            words.append(shown(value.distribution_mode))
+            words.append(plain_text(value.distribution_mode))
         if value.filter:
-            words.append(f"filter {shown(value.filter)}")
+            words.append(f"filter {plain_text(value.filter)}")
         if isinstance(value.default_outcome, Body):
             words.append(f"default {printable(state(masked(value.default_outcome)))}")
     return ", ".join(words)
@@ -271,7 +271,7 @@ def clean(name: str | None) -> str | None:
     return None if name is None else clean_name(name)
 
 
-def shown(value: Value) -> str:
+def plain_text(value: Value) -> str:
     """A value, without its quotes; nothing where there is none."""
     if value is None:
         return "-"

@@ -66,7 +66,7 @@ def summary(event: Event, *, show_secrets: bool = False) -> str:
             body = masked(body)
         teller = TELLERS.get(body.row.name)
         names = [field.name for field in body.row.fields]
-        words.append(named(body, names) if teller is None else teller(body))
+        words.append(named_fields(body, names) if teller is None else teller(body))
     elif isinstance(unit.other, Described):
         descriptor = str(unit.other.descriptor)
         words.append(f"descriptor {descriptor if show_secrets else clean_name(descriptor)}")
@@ -75,7 +75,7 @@ def summary(event: Event, *, show_secrets: bool = False) -> str:
     return escaped(" ".join(filter(None, words)))
 
 
-def named(body: Body, names: list[str]) -> str:
+def named_fields(body: Body, names: list[str]) -> str:
     """Fields as `name=value`, those that are there."""
     words = []
     places = {field.name: place for place, field in enumerate(body.row.fields)}
@@ -114,25 +114,25 @@ def tag(octets: bytes) -> str:
     return octets.hex() or "empty"
 
 
-def _opened(body: Body) -> str:
+def _open(body: Body) -> str:
     assert isinstance(body, Open)
     names = ["hostname", "max-frame-size", "channel-max", "idle-time-out", "offered-capabilities"]
-    return f"{short(body.container_id)} {named(body, names)}"
+    return f"{short(body.container_id)} {named_fields(body, names)}"
 
 
-def _begun(body: Body) -> str:
+def _begin(body: Body) -> str:
     assert isinstance(body, Begin)
     names = ["incoming-window", "outgoing-window", "next-outgoing-id", "handle-max"]
     answer = "" if body.remote_channel is None else f"to channel {body.remote_channel} "
-    return answer + named(body, names)
+    return answer + named_fields(body, names)
 
 
-def _attached(body: Body) -> str:
+def _attach(body: Body) -> str:
     assert isinstance(body, Attach)
     source, target = address(body.source), address(body.target)
     words = ["receiver" if body.role else "sender", f"{source} -> {target}"]
-    modes = named(body, ["snd-settle-mode", "rcv-settle-mode", "initial-delivery-count"])
-    return " ".join(filter(None, [*words, modes, named(body, ["max-message-size"])]))
+    modes = named_fields(body, ["snd-settle-mode", "rcv-settle-mode", "initial-delivery-count"])
+    return " ".join(filter(None, [*words, modes, named_fields(body, ["max-message-size"])]))
 
 
 def address(terminus: Value) -> str:
@@ -148,7 +148,7 @@ def address(terminus: Value) -> str:
     return short(found)
 
 
-def _flowed(body: Body) -> str:
+def _flow(body: Body) -> str:
     assert isinstance(body, Flow)
     words = []
     if body.link_credit is not None:
@@ -157,10 +157,10 @@ def _flowed(body: Body) -> str:
         words.append(f"delivery-count={body.delivery_count}")
     words += [name for name in ("drain", "echo") if getattr(body, name)]
     names = ["available", "incoming-window", "next-incoming-id", "outgoing-window"]
-    return " ".join(filter(None, [*words, named(body, [*names, "next-outgoing-id"])]))
+    return " ".join(filter(None, [*words, named_fields(body, [*names, "next-outgoing-id"])]))
 
 
-def _disposed(body: Body) -> str:
+def _disposition(body: Body) -> str:
     assert isinstance(body, Disposition)
     last = "" if body.last is None or body.last == body.first else f"-{body.last}"
     words = [f"#{body.first}{last}", state(body.state), "settled" if body.settled else "unsettled"]
@@ -177,15 +177,15 @@ def state(value: Value) -> str:
     if isinstance(value, Accepted):
         return "accepted"
     if isinstance(value, Error):
-        return failed(value)
+        return error_text(value)
     if isinstance(value, TransactionalState):
         return f"transactional {short(value.txn_id)} {state(value.outcome)}".strip()
-    inner = [failed(item) if isinstance(item, Error) else None for item in value]
-    said = next(filter(None, inner), "") or named(value, [f.name for f in value.row.fields])
+    inner = [error_text(item) if isinstance(item, Error) else None for item in value]
+    said = next(filter(None, inner), "") or named_fields(value, [f.name for f in value.row.fields])
     return f"{value.row.name} {said}".strip()
 
 
-def failed(error: Value) -> str:
+def error_text(error: Value) -> str:
     """An error as its condition and description."""
     if not isinstance(error, Error):
         return ""
@@ -193,14 +193,14 @@ def failed(error: Value) -> str:
     return f"{error.condition}{description}"
 
 
-def _detached(body: Body) -> str:
+def _detach(body: Body) -> str:
     assert isinstance(body, Detach)
-    return " ".join(filter(None, ["closed" if body.closed else "", failed(body.error)]))
+    return " ".join(filter(None, ["closed" if body.closed else "", error_text(body.error)]))
 
 
-def _closed(body: Body) -> str:
+def _close(body: Body) -> str:
     assert isinstance(body, Close | End)
-    return failed(body.error)
+    return error_text(body.error)
 
 
 def _mechanisms(body: Body) -> str:
@@ -210,7 +210,7 @@ def _mechanisms(body: Body) -> str:
 
 def _init(body: Body) -> str:
     assert isinstance(body, SaslInit)
-    return f"{body.mechanism} {named(body, ['hostname'])}".strip()
+    return f"{body.mechanism} {named_fields(body, ['hostname'])}".strip()
 
 
 def _outcome(body: Body) -> str:
@@ -219,14 +219,14 @@ def _outcome(body: Body) -> str:
 
 
 TELLERS: Final[dict[str, Callable[[Body], str]]] = {
-    "open": _opened,
-    "begin": _begun,
-    "attach": _attached,
-    "flow": _flowed,
-    "disposition": _disposed,
-    "detach": _detached,
-    "end": _closed,
-    "close": _closed,
+    "open": _open,
+    "begin": _begin,
+    "attach": _attach,
+    "flow": _flow,
+    "disposition": _disposition,
+    "detach": _detach,
+    "end": _close,
+    "close": _close,
     "sasl-mechanisms": _mechanisms,
     "sasl-init": _init,
     "sasl-outcome": _outcome,
@@ -273,7 +273,9 @@ def content(event: Event, message: bytes, show_secrets: bool) -> str:
         if section.name == "properties":
             value, _ = read_section(message, section)
             if isinstance(value, Properties):
-                words.append(named(value if show_secrets else masked(value), ["subject", "to"]))
+                words.append(
+                    named_fields(value if show_secrets else masked(value), ["subject", "to"])
+                )
     bodies = [section for section in sections if section.name in BODY_SECTIONS]
     if bodies:
         words.append(preview(message, bodies[0], len(bodies), show_secrets))
@@ -292,15 +294,15 @@ def preview(message: bytes, section: Section, count: int, show_secrets: bool) ->
             value = masked(value)
         said = state(value) if isinstance(value, Body) else short(value)
     elif octets[:1] in {b"\xa0", b"\xa1"}:
-        said = started(octets[2 : 2 + LOOKED_AT], show_secrets)
+        said = start_of(octets[2 : 2 + LOOKED_AT], show_secrets)
     elif octets[:1] in {b"\xb0", b"\xb1"}:
-        said = started(octets[5 : 5 + LOOKED_AT], show_secrets)
+        said = start_of(octets[5 : 5 + LOOKED_AT], show_secrets)
     else:
         said = section.name
     more = f" +{count - 1}" if count > 1 else ""
     return shortened(said, PREVIEW) + more
 
 
-def started(octets: bytes, show_secrets: bool) -> str:
+def start_of(octets: bytes, show_secrets: bool) -> str:
     """The start of a binary or a string."""
     return text_of(octets if show_secrets else masked_octets(octets))

@@ -166,7 +166,7 @@ class Talk(talk.Talk):
         opened = connection.ends[CLIENT].open
         return Login(connection.sasl.user or None, None if opened is None else opened.hostname)
 
-    def held(self) -> list[Held]:
+    def held_places(self) -> list[Held]:
         """What holds each link."""
         return list(held_links(self.number, self.tracker.connection))
 
@@ -182,11 +182,11 @@ class Talk(talk.Talk):
         """The links and sessions of which an event may have changed credit or window."""
         return levels(cast(Event, event))
 
-    def opened(self, event: shared.Event) -> list[Place]:
+    def opened_places(self, event: shared.Event) -> list[Place]:
         """The session of a begin, the link of an attach."""
         return opened_places(cast(Event, event))
 
-    def ended(self, event: shared.Event) -> list[Ended]:
+    def ended_places(self, event: shared.Event) -> list[Ended]:
         """The links and sessions that an event ends."""
         return ended_places(cast(Event, event))
 
@@ -194,6 +194,6 @@ class Talk(talk.Talk):
         """The links and sessions that an event ends, without how they ended."""
         return left_places(cast(Event, event))
 
-    def closed(self) -> list[Ended]:
+    def closed_places(self) -> list[Ended]:
         """The links and sessions that are left when the connection is over."""
         return closed_places(self.tracker.connection)

@@ -141,7 +141,7 @@ class Voice(voice.Voice):
         """A word that frames share which say nothing new once some were seen."""
         return ladder.alike(cast(Event, event), self.name(event))
 
-    def drawn(self, event: shared.Event) -> int:
+    def fold_after(self, event: shared.Event) -> int:
         """How many frames that are alike are drawn before the rest is folded."""
         return MANY if self.name(event) in ladder.SET_UP else FEW
 

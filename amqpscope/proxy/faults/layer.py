@@ -116,7 +116,7 @@ class FaultLayer:
         held = any(gate.held is not None for gate in self.gates)
         return held or any(lane.stalled for lane in self.lanes)
 
-    def queued(self, side: int) -> int:
+    def queued_octets(self, side: int) -> int:
         """Octets of a peer that wait."""
         return self.lanes[side].size + self.gates[side].size
 
@@ -195,7 +195,7 @@ class FaultLayer:
             return
         self.pass_untouched(stream, side, len(stream.waiting))
         self.flush(side)
-        if self.websocket is not None and (rest := self.websocket.unpassed(side)):
+        if self.websocket is not None and (rest := self.websocket.unpassed_octets(side)):
             self.gates[side].in_turn(len(rest), partial(self.put, side, rest))
             self.pump()
         if self.connection.is_split:
@@ -363,7 +363,7 @@ class FaultLayer:
             if self.websocket is not None:
                 if rest := self.websocket.rest(side, stream.offset):
                     self.lanes[side].put(rest, time.monotonic())
-                received = self.websocket.unpassed(side)
+                received = self.websocket.unpassed_octets(side)
             if received:
                 connection.record_received(side, received)
                 self.received_at = connection.recorded_at

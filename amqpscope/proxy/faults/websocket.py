@@ -174,7 +174,7 @@ class WebSocket:
         controls = b"".join(each.raw for _, each in kept if not each.plain)
         return (self.wrap(side, part) if part else b"") + controls
 
-    def unpassed(self, side: int) -> bytes:
+    def unpassed_octets(self, side: int) -> bytes:
         """All octets of a peer that were received and have not passed."""
         direction = self.directions[side]
         pieces = [*(piece for _, piece in direction.kept), *direction.ahead]

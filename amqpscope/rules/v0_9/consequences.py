@@ -44,10 +44,10 @@ def touched_by(event: Event, fault: Fault, channel: int | None) -> tuple[int, in
         return NOTHING, 0
     if not channel or event.kinds & UNOPENED or not sound:
         return EVERYTHING, 0
-    return channel, opened(event, channel)
+    return channel, opening_frame(event, channel)
 
 
-def opened(event: Event, channel: int) -> int:
+def opening_frame(event: Event, channel: int) -> int:
     """The frame that opened a channel; 0 where it is not open."""
     here = event.connection.channels.get(channel)
     return 0 if here is None else here.mark.frame
@@ -62,6 +62,6 @@ def cause_of(event: Event, fault: Fault, channel: int | None) -> Fault | None:
     if found is not None or not channel or fault.rule.startswith(ON_CONNECTION):
         return found
     found = touched.get(channel)
-    if found is not None and found.mark.frame < opened(event, channel):
+    if found is not None and found.mark.frame < opening_frame(event, channel):
         return None  # That was before the channel was opened anew.
     return found

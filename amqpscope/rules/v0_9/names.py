@@ -34,7 +34,7 @@ def exchange_type(connection: Connection, name: str) -> str:
     return STANDARD.get(name, "")
 
 
-def written(name: str) -> bool:
+def is_legal_name(name: str) -> bool:
     """Whether a name has only characters that 0-9-1 allows."""
     return _NAME.fullmatch(name) is not None
 

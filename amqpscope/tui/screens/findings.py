@@ -136,7 +136,7 @@ class FindingsView(PanesView):
         # Python 3.11 cannot make syntax trees, which documents are read by, in two threads.
         with READING:
             text = explanation(rule, width)
-        lines = [*explained(text)]
+        lines = [*explanation_lines(text)]
         self.call_later(self.learn, (rule, width), lines)
 
     def learn(self, wanted: tuple[str, int], lines: list[Line]) -> None:
@@ -160,7 +160,7 @@ class FindingsView(PanesView):
         return f"{finding.rule} {finding.severity} {where}: {finding.message}"
 
 
-def explained(text: str) -> Iterator[Line]:
+def explanation_lines(text: str) -> Iterator[Line]:
     """A rule's explanation, with what is a heading in it."""
     for place, each in enumerate(text.splitlines()):
         word = each.partition(" ")[0].rstrip(":")

@@ -242,7 +242,7 @@ class FramesView(DividedView):
             self.set_timer(SLOW, partial(self.announce, number))
             self.run_worker(partial(self.fetch, number), thread=True, group="detail")
         else:
-            self.paint(self.painted(number))
+            self.paint(self.picture_of(number))
 
     def show_again(self) -> None:
         """Show the frame at the cursor again: there is something new about it."""
@@ -262,9 +262,9 @@ class FramesView(DividedView):
 
     def fetch(self, number: int) -> None:
         """In a thread: make what is to be seen of a frame."""
-        self.call_later(self.paint, self.painted(number))
+        self.call_later(self.paint, self.picture_of(number))
 
-    def painted(self, number: int) -> Picture:
+    def picture_of(self, number: int) -> Picture:
         """What is to be seen of a frame."""
         found = picture(self.store.step(number), show_secrets=self.store.source.show_secrets)
         note = self.scope.marks.notes.get(number)

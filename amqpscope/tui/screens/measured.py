@@ -13,7 +13,7 @@ from amqpscope.tui.screens.panes import PanesView
 from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.live_list import LiveList
-from amqpscope.tui.widgets.plot import Axis, Slot, drawn, short
+from amqpscope.tui.widgets.plot import Axis, Slot, braille_lines, short
 from amqpscope.tui.widgets.text_view import Line, line
 
 TICK: Final = 0.25
@@ -93,7 +93,7 @@ def plot(
     if height >= HALVED and top > 1:
         ticks[height // 2] = f"{short(top * (1 - (height // 2 + 0.5) / height))}{unit}"
     words = [name, *below.splitlines()]
-    for row, picture in enumerate(drawn(found, top, height)):
+    for row, picture in enumerate(braille_lines(found, top, height)):
         word, tick = words[row] if row < len(words) else "", ticks.get(row, "")
         room = LEGEND - 2 - len(word)
         value = f"{tick:>{room}}" if len(tick) < room else ""

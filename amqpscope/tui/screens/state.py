@@ -60,12 +60,12 @@ class StateView(SteppingView):
 
     def updated(self) -> None:
         """There may be more connections, or this one may have ended."""
-        if self.wanted and self.ended(self.connection) != self.over_at:
+        if self.wanted and self.end_time(self.connection) != self.over_at:
             self.ask(self.wanted)
         if len(self.store.connections) != self.others and self.moment is not None:
             self.paint()
 
-    def ended(self, connection: int) -> int:
+    def end_time(self, connection: int) -> int:
         """When a connection was over; 0 while it goes on."""
         span = self.store.spans.get(connection)
         return 0 if span is None else span.over_at
@@ -74,8 +74,8 @@ class StateView(SteppingView):
         """Ask for the state, and say so if that takes a while."""
         self.wanted = number
         self.waiting = True
-        self.over_at = self.ended(self.connection)
-        self.ask_state(number, self.answered, self.connection)
+        self.over_at = self.end_time(self.connection)
+        self.ask_state(number, self.show_moment, self.connection)
         self.set_timer(SLOW, lambda: self.wait(number))
 
     def wait(self, number: int) -> None:
@@ -84,7 +84,7 @@ class StateView(SteppingView):
             self.tree_of_state.heading = f"replaying to {number:,}..."
             self.tree_of_state.refresh()
 
-    def answered(self, moment: Moment[StateNode] | None) -> None:
+    def show_moment(self, moment: Moment[StateNode] | None) -> None:
         """The state is there."""
         self.waiting = False
         self.moment = moment
@@ -100,7 +100,7 @@ class StateView(SteppingView):
         for number, talk in self.store.connections.items():
             tcp = talk.connection
             text = f"{endpoint(tcp.client)} -> {endpoint(tcp.server)}  {printable(talk.protocol)}"
-            if 0 < self.ended(number) <= now:
+            if 0 < self.end_time(number) <= now:
                 text += f"  {self.store.spans[number].state}"
             if number != self.connection:
                 roots.append(StateRow(f"connection {number}", f"connection {number}", text))

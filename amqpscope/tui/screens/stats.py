@@ -25,7 +25,7 @@ from amqpscope.tui.screens.measured import (
 )
 from amqpscope.tui.screens.panes import PANES
 from amqpscope.tui.stats_worker import Measurements
-from amqpscope.tui.widgets.countlist import Counted, CountList, counted
+from amqpscope.tui.widgets.countlist import Counted, CountList, count_rows
 from amqpscope.tui.widgets.plot import Slot, rates, short
 from amqpscope.tui.widgets.text_view import Line, TextView, line
 from amqpscope.tui.widgets.virtual_list import VirtualList
@@ -54,7 +54,7 @@ class StatsView(MeasuredView):
 
     def take(self, report: Measurements) -> None:
         """Show what is counted."""
-        self.counts.show(counted(report.connections))
+        self.counts.show(count_rows(report.connections))
 
     def show_text(self) -> None:
         """What is at the cursor, in words and plots."""

@@ -42,7 +42,7 @@ class Counted(NamedTuple):
         return self.link.deliveries * 1e9 / self.time
 
 
-def counted(connections: list[ConnectionNumbers]) -> list[Counted]:
+def count_rows(connections: list[ConnectionNumbers]) -> list[Counted]:
     """All addresses, the slowest to settle first, then each connection with its links."""
     found: list[Counted] = []
     if not connections:

@@ -218,7 +218,7 @@ class FrameList(VirtualList):
                 title = TITLES[self.profile.times]
                 if self.profile.times == RELATIVE and self.reference:
                     title = f"since {self.reference}"
-            titles.append(placed(title, room, column.name in NUMBERS))
+            titles.append(fit_column(title, room, column.name in NUMBERS))
         return [Segment("  " + " ".join(titles))]
 
     def line(self, index: int, width: int) -> list[Segment]:
@@ -237,7 +237,7 @@ class FrameList(VirtualList):
                 text = self.own_text(column.name, index, row, room)
             else:
                 text = "…" if values is None else said.fields.get(column.name, "")
-            shown = placed(text, room, column.name in NUMBERS)
+            shown = fit_column(text, room, column.name in NUMBERS)
             painted = said.colour or column.name in COLOURED
             segments += [Segment(shown, kind if painted else None), Segment(" ")]
         return segments
@@ -326,7 +326,7 @@ class FrameList(VirtualList):
         self.forget()
 
 
-def placed(text: str, room: int, right: bool) -> str:
+def fit_column(text: str, room: int, right: bool) -> str:
     """A text in a column: cut with an ellipsis where it is too long."""
     shown = text if len(text) <= room and text.isascii() else cut(text, room) if room else ""
     gap = " " * (room - cell_len(shown))

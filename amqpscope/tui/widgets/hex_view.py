@@ -121,7 +121,10 @@ class HexView(VirtualList):
                 segments.append(Segment("  " + gap))
                 continue
             octet, hidden = row[at - begin], covers(part, at)
-            style, after = self.octet_style(at), self.octet_style(at) if self.joined(at) else None
+            style, after = (
+                self.octet_style(at),
+                self.octet_style(at) if self.mark_continues(at) else None,
+            )
             segments.append(Segment(MASKED if hidden else f"{octet:02x}", style))
             segments.append(Segment(gap, after))
             seen = 32 <= octet < 127 and not hidden
@@ -139,7 +142,7 @@ class HexView(VirtualList):
             return here if style is None else style + here
         return style
 
-    def joined(self, at: int) -> bool:
+    def mark_continues(self, at: int) -> bool:
         """Whether the mark goes on over the space behind an octet."""
         start, end = self.span
         return start <= at < end - 1 and (at + 1) % self.per_line != 0 and at != self.at

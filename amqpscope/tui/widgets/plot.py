@@ -77,7 +77,7 @@ def rates(points: Iterable[Point], axis: Axis) -> list[float]:
     return found
 
 
-def drawn(found: list[Slot | None], top: float, height: int) -> list[str]:
+def braille_lines(found: list[Slot | None], top: float, height: int) -> list[str]:
     """Slots as lines of braille, two slots to a cell, from 0 to a top."""
     rows = height * 4
     scale = (rows - 1) / top if top > 0 else 0

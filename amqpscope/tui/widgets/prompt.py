@@ -181,7 +181,7 @@ class Prompt(Container):
             if error is None:
                 hint.show(f" {self.hint}")
             else:
-                hint.show(self.pointed(error), "wrong")
+                hint.show(self.point_at(error), "wrong")
             return
         cursor = self.answer.cursor_position
         # A column is a word of its own, where a filter is a sentence.
@@ -190,13 +190,13 @@ class Prompt(Container):
         words = complete(text[start:], cursor - start) if wanted else []
         self.offered = usual_first([word for word in words if word])[:MOST]
         if error is not None and not (self.offered and error.position + error.length >= cursor):
-            hint.show(self.pointed(error), "wrong")
+            hint.show(self.point_at(error), "wrong")
             return
         shown = "  ".join(self.offered)
         usual = FILTERS.get(self.kind, f" {self.hint}")
         hint.show(f" Tab: {shown}" if shown else usual, "word" if shown else "")
 
-    def pointed(self, error: FilterError) -> str:
+    def point_at(self, error: FilterError) -> str:
         """An error with its place, if there is room to point at it."""
         before = self.answer.region.x - self.region.x + columns(error.text[: error.position])
         caret = "^" * max(error.length, 1)
@@ -215,7 +215,7 @@ class Prompt(Container):
         if self.turn < 0:
             self.began = cursor - len(word_before(value[:cursor], self.offered[0]))
             if len(self.offered) > 1:
-                common = shared(self.offered)
+                common = common_prefix(self.offered)
                 if len(common) > cursor - self.began:
                     self.put(value[: self.began] + common, value[cursor:])
                     return
@@ -252,7 +252,7 @@ class Prompt(Container):
         text = event.value.strip()
         error = find_error(self.kind, text) if text else None
         if error is not None:
-            self.query_one(Hint).show(self.pointed(error), "wrong")
+            self.query_one(Hint).show(self.point_at(error), "wrong")
             return
         typed = self.typed.setdefault(self.kind, [])
         if text and text not in typed[-1:]:
@@ -308,7 +308,7 @@ def word_before(text: str, offered: str) -> str:
     return ""
 
 
-def shared(words: list[str]) -> str:
+def common_prefix(words: list[str]) -> str:
     """What all words begin with."""
     low, high = min(words), max(words)
     size = next((at for at, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))

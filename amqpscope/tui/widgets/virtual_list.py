@@ -167,10 +167,10 @@ class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
         base = self.style_of("")
         if y < self.head:
             style = base + self.style_of("rows--head")
-            return painted(self.head_line(y, width), width, style)
+            return paint_strip(self.head_line(y, width), width, style)
         index = self.scroll_offset.y + y - self.head
         if not self.count:
-            return painted(self.empty_line(y - self.head, width), width, base)
+            return paint_strip(self.empty_line(y - self.head, width), width, base)
         if index >= self.count:
             return Strip.blank(width, base)
         state = (index == self.cursor) * (2 if self.has_focus else 1)
@@ -180,7 +180,7 @@ class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
             style = base
             if state:
                 style += self.style_of("rows--cursor" if state == 2 else "rows--resting")
-            strip = painted(self.line(index, width), width, style)
+            strip = paint_strip(self.line(index, width), width, style)
             self._strips[key] = strip
         return strip
 
@@ -266,6 +266,6 @@ class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh_line_at(self.cursor)
 
 
-def painted(segments: list[Segment], width: int, style: Style) -> Strip:
+def paint_strip(segments: list[Segment], width: int, style: Style) -> Strip:
     """Segments as a line of a width, over a background."""
     return Strip(segments).crop_extend(0, width, style).apply_style(style)

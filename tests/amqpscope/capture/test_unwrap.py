@@ -21,7 +21,7 @@ class Bodies(Records):
     def record(self, stream, sender, record):
         return record[5:] if record[0] == 23 else b""
 
-    def ended(self, stream):
+    def end_stream(self, stream):
         self.streams.append(stream)
 
 

@@ -28,7 +28,7 @@ def test_what_is_known_passes(known, checked):
     baseline = read_baseline(str(known))
     assert baseline.filter([checked]) == 1
     assert checked.findings == []
-    assert baseline.fixed([checked], Selection()) == {}
+    assert baseline.find_fixed([checked], Selection()) == {}
 
 
 def test_captures_are_named_as_seen_from_the_baseline(known):
@@ -62,7 +62,7 @@ def test_what_is_fixed_is_mentioned(known, checked):
     checked.findings = []
     baseline = read_baseline(str(known))
     assert baseline.filter([checked]) == 0
-    assert baseline.fixed([checked], Selection()) == {key_of(finding, "bad.pcapng"): 1}
+    assert baseline.find_fixed([checked], Selection()) == {key_of(finding, "bad.pcapng"): 1}
 
 
 @pytest.mark.parametrize(
@@ -77,21 +77,21 @@ def test_what_was_not_looked_for_is_not_fixed(known, checked, choice):
     checked.findings = []
     baseline = read_baseline(str(known))
     baseline.filter([checked])
-    assert baseline.fixed([checked], choice) == {}
+    assert baseline.find_fixed([checked], choice) == {}
 
 
 def test_a_capture_that_was_not_read_to_its_end_has_nothing_fixed(known, checked):
     checked.findings, checked.error = [], "cut short"
     baseline = read_baseline(str(known))
     baseline.filter([checked])
-    assert baseline.fixed([checked], Selection()) == {}
+    assert baseline.find_fixed([checked], Selection()) == {}
 
 
 def test_other_captures_of_the_baseline_are_not_fixed(known, checked, tmp_path):
     checked.path, checked.findings = str(tmp_path / "another.pcap"), []
     baseline = read_baseline(str(known))
     baseline.filter([checked])
-    assert baseline.fixed([checked], Selection()) == {}
+    assert baseline.find_fixed([checked], Selection()) == {}
 
 
 def test_captures_may_move_with_or_without_their_baseline(known, checked, tmp_path):

@@ -286,7 +286,9 @@ def test_a_trace_fits_the_terminal():
 
     for width in (80, 100, 120):
         text = TraceText(width=width)
-        sides = [text.placed(7, (left, left, "published to some queue of ours")) for left in (1, 0)]
+        sides = [
+            text.place_arrow(7, (left, left, "published to some queue of ours")) for left in (1, 0)
+        ]
         assert sides[0].index("│") == sides[1].index("│")
         assert 28 + max(map(len, sides)) <= width
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from amqpscope.insight.endings import explained, talk_ending
+from amqpscope.insight.endings import explain_ending, talk_ending
 from amqpscope.model.ending import Ending
 from amqpscope.model.mark import Mark
 from kit.exchange import play
@@ -50,7 +50,7 @@ EXPLAINED = [
 
 @pytest.mark.parametrize(("ending", "findings", "expected"), EXPLAINED)
 def test_what_explains_an_ending(ending, findings, expected):
-    found = explained(ending, findings)
+    found = explain_ending(ending, findings)
     assert (None if found is None else (found.finding.rule, found.cause)) == expected
 
 

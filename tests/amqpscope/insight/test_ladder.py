@@ -18,7 +18,7 @@ from amqpscope.insight.ladder import (
     Note,
     Pause,
     brackets,
-    folded,
+    fold_label,
     row_text,
     together,
 )
@@ -93,7 +93,7 @@ def test_a_finding_that_repeats_itself_is_folded_and_counted():
     ladder = laid(entry(n, **alike) for n in range(1, 101))
     assert drawn(ladder) == [*range(1, 12 + BEFORE + 1), 99, 100]
     fold = next(row for row in ladder.rows if isinstance(row, Fold))
-    assert folded(fold).endswith("with findings: FLW-016 x84")
+    assert fold_label(fold).endswith("with findings: FLW-016 x84")
 
 
 def test_rows_stay_within_the_limit():

@@ -196,7 +196,7 @@ def test_a_transaction_that_is_rolled_back_counts_after_its_channel_is_closed(re
     watch = StuckWatch()
     for step in steps(recorded(OPENED + text)):
         watch.take(step)
-    (held,) = watch.held()
+    (held,) = watch.held_places()
     assert (held.what, standing(held), held.refused.refusal.what) == (
         "channel", "given up", "rolled back",
     )  # fmt: skip

@@ -54,7 +54,7 @@ def followed(path):
                     found = refusal(step)
                     refused += [] if found is None else [found.full]
     [talk] = watch.talks.values()
-    return steps, refused, watch.held(), talk.current.transactions()
+    return steps, refused, watch.held_places(), talk.current.transactions()
 
 
 @pytest.mark.parametrize(

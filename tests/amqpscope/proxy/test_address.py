@@ -5,11 +5,11 @@ import pytest
 from amqpscope.proxy.address import (
     AddressError,
     Upstream,
+    address_text,
     loopback,
     parse_listen,
     parse_upstream,
     resolve,
-    shown,
 )
 
 
@@ -72,7 +72,7 @@ def test_who_can_reach_it(host, answer):
 
 
 def test_addresses_are_shown_as_they_are_written():
-    assert shown(("::1", 5673)) == "[::1]:5673"
+    assert address_text(("::1", 5673)) == "[::1]:5673"
     assert str(Upstream("broker", 5672, False)) == "broker:5672"
 
 

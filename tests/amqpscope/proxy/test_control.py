@@ -22,8 +22,8 @@ def test_lines_arrive_in_their_order(pair):
     channel, watch, alone = pair
     channel.tell("one")
     channel.tell("two\nstill two")
-    assert watch.told() == ["one", "two\nstill two"]
-    assert watch.told() == []
+    assert watch.new_lines() == ["one", "two\nstill two"]
+    assert watch.new_lines() == []
     assert alone == []
 
 
@@ -33,10 +33,10 @@ def test_a_watcher_that_does_not_listen_costs_lines_and_no_time(pair):
         channel.tell("x" * 100)
     assert channel.dropped > 0
     heard = 0
-    while lines := watch.told():
+    while lines := watch.new_lines():
         heard += len(lines)
     channel.tell("last")
-    lost, last = watch.told()
+    lost, last = watch.new_lines()
     assert lost == f"{10_000 - heard} messages of the relay were lost"
     assert last == "last"
 
@@ -45,8 +45,8 @@ def test_the_end_of_the_relay_is_seen(pair):
     channel, watch, _ = pair
     channel.tell("bye")
     channel.close()
-    assert watch.told() == ["bye"]
-    assert watch.told() == []
+    assert watch.new_lines() == ["bye"]
+    assert watch.new_lines() == []
     assert watch.ended
     assert not watch.in_order
     assert watch.status() is None

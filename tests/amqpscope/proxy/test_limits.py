@@ -56,7 +56,7 @@ def test_an_upstream_that_does_not_answer_is_given_up(relay, deaf):
     assert all(map(was_reset, clients))
     until_true(lambda: descriptors(relay.process.pid) == before)
     assert relay.watch.status().refused == 20
-    (line,) = relay.watch.told()
+    (line,) = relay.watch.new_lines()
     assert line == (
         f"upstream {deaf}: no answer for 0.5 s (--connect-timeout); clients get a reset"
     )
@@ -109,7 +109,7 @@ def test_a_client_that_does_not_go_on_with_tls_is_cut(relay, server):
         plain.sendall(b"goes on")
         assert receive(plain, 7) == b"goes on"
     relay.settle()
-    told = relay.watch.told()
+    told = relay.watch.new_lines()
     assert len(told) == 1
     assert "no TLS handshake within 3 s (--handshake-timeout)" in told[0]
     assert told[0].startswith("client 127.0.0.1:")
@@ -123,7 +123,7 @@ def test_an_upstream_that_does_not_go_on_with_tls_is_blamed(relay, server, tmp_p
         client.sendall(HEADER)
         assert receive_all(client) == b""
     relay.settle()
-    (line,) = relay.watch.told()
+    (line,) = relay.watch.new_lines()
     assert line.startswith(f"upstream {there}: no TLS handshake within 1 s")
 
 
@@ -161,7 +161,7 @@ def test_silence_is_cut_only_when_that_is_wanted(relay, server):
         assert one.recv(1) == b"z"
     hasty.settle()
     hasty.stop()
-    assert "idle for 1 s, closed (--idle-timeout)" in "".join(hasty.watch.told())
+    assert "idle for 1 s, closed (--idle-timeout)" in "".join(hasty.watch.new_lines())
     assert talks(hasty.path)
 
 
@@ -294,6 +294,6 @@ def test_a_client_that_closes_tls_without_a_word_is_named_and_not_the_upstream(
     socket.socket(fileno=tls.detach()).shutdown(socket.SHUT_WR)
     relay.settle()
     relay.stop()
-    (line,) = relay.watch.told()
+    (line,) = relay.watch.new_lines()
     assert line.startswith("client 127.0.0.1:")
     assert "closed TLS without close_notify, which the upstream answers: " in line

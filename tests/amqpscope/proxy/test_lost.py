@@ -69,7 +69,7 @@ def test_recording_goes_on_when_there_is_room_again(tmp_path, limited):
     path = tmp_path / "f.pcapng"
     recording = Recording(Files(str(path)))
     there, back = flows(*V4, 1)
-    recording.opened(there, back)
+    recording.write_handshake(there, back)
     limited(100_000)
     pour(recording, there, 10)
     assert recording.news == [
@@ -84,7 +84,7 @@ def test_recording_goes_on_when_there_is_room_again(tmp_path, limited):
     lost = recording.lost
     recording.close()
     assert recording.news == [f"recording goes on in {path}; {lost} packets are not in it"]
-    assert packets(path) == recording.packets == recording.held()
+    assert packets(path) == recording.packets == recording.packet_count()
     assert recording.packets + lost == 3 + 16
     assert recording.problem == f"{path}: file too large"
 
@@ -298,7 +298,7 @@ def test_a_recording_begins_with_the_oldest_file_that_is_there(tmp_path):
         capture.finish()
         read = sum(len(batch) for batch in capture)
         assert capture.lost_files == recording.files.number - 2
-    assert read == recording.held() > 0
+    assert read == recording.packet_count() > 0
 
 
 def test_files_that_go_while_they_are_looked_for_are_passed_over(tmp_path):

@@ -98,7 +98,7 @@ def test_a_client_without_a_header_is_turned_away(relay, server):
         assert was_reset(silent)
         ports = [each.getsockname()[1] for each in (client, silent)]
     near.settle()
-    assert near.watch.told() == [
+    assert near.watch.new_lines() == [
         f"client 127.0.0.1:{ports[0]}: sent no PROXY header (--accept-proxy)",
         f"client 127.0.0.1:{ports[1]}: no PROXY header for 0.3 s (--connect-timeout)",
     ]

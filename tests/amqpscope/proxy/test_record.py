@@ -30,7 +30,7 @@ def segments(path):
 def a_talk(path, addresses, *words, broken=False):
     recording = Recording(Files(str(path)))
     there, back = flows(*addresses, 7)
-    recording.opened(there, back)
+    recording.write_handshake(there, back)
     for word in words:
         recording.data(there, word)
         back.ack += len(word)
@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_made_is_one_line(tmp_path, place):
 def test_each_file_of_a_series_opens_alone_and_all_of_them_in_a_row(tmp_path):
     recording = Recording(Files(str(tmp_path / "run.pcapng"), octets=100_000))
     there, back = flows(*V4, 1)
-    recording.opened(there, back)
+    recording.write_handshake(there, back)
     sent = noise(1_000_000)
     for at in range(0, len(sent), 10_000):
         recording.data(there, sent[at : at + 10_000])
@@ -171,7 +171,7 @@ def test_a_full_disk_ends_the_recording_with_a_valid_file(tmp_path):
     path = tmp_path / "a.pcapng"
     recording = Recording(Files(str(path)))
     there, back = flows(*V4, 1)
-    recording.opened(there, back)
+    recording.write_handshake(there, back)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (250_000, limits[1]))
     try:

@@ -168,7 +168,7 @@ def test_a_reset_by_the_server_reaches_the_client(relay, server):
         assert was_reset(client)
         host, port = client.getsockname()
     relay.settle()
-    assert relay.watch.told() == [
+    assert relay.watch.new_lines() == [
         f"upstream {there} has reset the connection of client {host}:{port}"
     ]
     for _ in range(3):
@@ -177,7 +177,7 @@ def test_a_reset_by_the_server_reaches_the_client(relay, server):
             assert was_reset(client)
     relay.settle()
     relay.stop()
-    assert relay.watch.told() == [f"upstream {there} has reset 3 more connections"]
+    assert relay.watch.new_lines() == [f"upstream {there} has reset 3 more connections"]
 
 
 def test_a_reset_reaches_a_peer_that_does_not_read(relay, server):
@@ -204,12 +204,12 @@ def test_an_upstream_that_refuses_is_a_reset_for_the_client(relay):
     for _ in range(3):
         assert is_refused(relay)
     assert relay.watch.status().refused == 3
-    told = relay.watch.told()
+    told = relay.watch.new_lines()
     assert told == [f"upstream 127.0.0.1:{port}: connection refused; clients get a reset"]
     with socket.create_server(("127.0.0.1", port)), relay.connect():
         until = time.monotonic() + PATIENCE
         while not told[1:] and time.monotonic() < until:
-            told += relay.watch.told()
+            told += relay.watch.new_lines()
     assert told[1:] == [f"upstream 127.0.0.1:{port} takes connections again"]
 
 

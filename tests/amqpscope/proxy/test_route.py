@@ -51,7 +51,7 @@ def test_an_upstream_that_is_down_is_named_for_each_route(relay, server):
     with relay.connect(0) as client:
         assert receive_all(client) == b"up"
     relay.settle()
-    assert relay.watch.told() == [f"upstream {down}: connection refused; clients get a reset"]
+    assert relay.watch.new_lines() == [f"upstream {down}: connection refused; clients get a reset"]
 
 
 def test_unix_sockets_on_both_sides(relay, server, tmp_path):

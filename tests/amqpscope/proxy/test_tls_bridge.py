@@ -29,7 +29,7 @@ def crossing(config, broker):
         if options.get("upstream_tls") or options.get("in_band"):
             options = {"cafile": str(broker.ca)} | options
         made = Crossing(TlsPolicy(TlsOptions(**options)), "127.0.0.1")
-        made.connected()
+        made.upstream_connected()
         return made
 
     return make
@@ -65,7 +65,8 @@ def test_both_directions_come_through_unchanged(crossing, config, broker, sides,
     assert recorded == [(CLIENT, question), (UPSTREAM, answer)]
     assert made.settled
     assert not made.transparent
-    assert not any((made.queued(side), made.held(side)) != (0, 0) for side in (CLIENT, UPSTREAM))
+    for side in (CLIENT, UPSTREAM):
+        assert (made.queued_octets(side), made.held_octets(side)) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_a_server_that_speaks_first_steps_aside(crossing):
 def test_a_beginning_that_stays_unclear_is_passed_on_at_its_end(crossing, begin):
     made = crossing()
     assert made.feed(CLIENT, begin) == b""
-    assert made.held(CLIENT) == len(begin)
+    assert made.held_octets(CLIENT) == len(begin)
     assert made.end(CLIENT) == begin
     assert made.eof(CLIENT)
 
@@ -198,7 +199,7 @@ def test_the_client_waits_until_upstream_is_ready(crossing, config, broker):
     made.feed(CLIENT, near.turn(b""))
     assert made.outgoing(CLIENT) == b""
     assert not made.wants(CLIENT)
-    assert made.held(CLIENT) > 0
+    assert made.held_octets(CLIENT) > 0
     converse(made, near, far)
     assert made.wants(CLIENT)
     assert near.done
@@ -259,7 +260,7 @@ def test_half_close_leaves_the_other_direction_open(crossing, config, broker, ve
     assert not made.eof(1 - first)
     made.close(1 - first)
     converse(made, *peers)
-    assert made.closed(1 - first)
+    assert made.is_closed(1 - first)
     assert peers[1 - first].eof
     peers[1 - first].say(ANSWER)
     recorded = converse(made, *peers)
@@ -270,7 +271,7 @@ def test_half_close_leaves_the_other_direction_open(crossing, config, broker, ve
     assert made.eof(1 - first)
     made.close(first)
     converse(made, *peers)
-    assert made.closed(first)
+    assert made.is_closed(first)
 
 
 def test_the_last_word_waits_for_the_handshake(crossing, broker):
@@ -278,9 +279,9 @@ def test_the_last_word_waits_for_the_handshake(crossing, broker):
     made.send(UPSTREAM, made.feed(CLIENT, HEADER))
     assert made.end(CLIENT) == b""
     made.close(UPSTREAM)
-    assert not made.closed(UPSTREAM)
+    assert not made.is_closed(UPSTREAM)
     converse(made, Plain(), far)
-    assert made.closed(UPSTREAM)
+    assert made.is_closed(UPSTREAM)
     assert (far.plain, far.eof) == (HEADER, True)
 
 
@@ -293,7 +294,7 @@ def test_what_was_cut_short_stays_cut_short(crossing, config, broker):
     assert made.eof(CLIENT)
     made.close(UPSTREAM)
     assert made.outgoing(UPSTREAM) == b""
-    assert made.closed(UPSTREAM)
+    assert made.is_closed(UPSTREAM)
 
 
 def test_a_port_probe_is_not_worth_a_line(crossing):
@@ -301,7 +302,7 @@ def test_a_port_probe_is_not_worth_a_line(crossing):
     assert made.end(CLIENT) == b""
     assert made.eof(CLIENT)
     made.close(UPSTREAM)
-    assert made.closed(UPSTREAM)
+    assert made.is_closed(UPSTREAM)
 
 
 def test_a_client_that_leaves_while_upstream_is_asked_is_not_worth_a_line(crossing, config):
@@ -316,7 +317,7 @@ def test_plaintext_for_an_upstream_in_its_handshake_is_counted(crossing):
     made = crossing(upstream_tls=True)
     made.send(UPSTREAM, made.feed(CLIENT, QUESTION))
     made.outgoing(UPSTREAM)
-    assert made.queued(UPSTREAM) == len(QUESTION)
+    assert made.queued_octets(UPSTREAM) == len(QUESTION)
 
 
 def test_before_upstream_is_connected_nothing_goes_there(config, broker):
@@ -325,7 +326,7 @@ def test_before_upstream_is_connected_nothing_goes_there(config, broker):
     assert made.feed(CLIENT, HEADER) == HEADER
     made.send(UPSTREAM, HEADER)
     assert made.outgoing(UPSTREAM) == b""
-    made.connected()
+    made.upstream_connected()
     far = Peer(server(broker))
     converse(made, Plain(), far)
     assert far.plain == HEADER

@@ -24,7 +24,7 @@ def shown(policy, config, name, local="127.0.0.1"):
     """The certificate that a client gets to see, which it accepts."""
     near = Peer(client(load_or_make_ca(config, NOW).path), name)
     made = Crossing(policy, local)
-    made.connected()
+    made.upstream_connected()
     converse(made, near, Plain())
     assert near.done
     return near.tls.getpeercert()
@@ -108,7 +108,7 @@ def test_a_certificate_of_the_users_own(config, tmp_path):
     own = Certified(tmp_path, "proxy.example")
     near = Peer(client(own.ca), "proxy.example")
     made = Crossing(TlsPolicy(TlsOptions(cert=str(own.path))), "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     converse(made, near, Plain())
     assert near.done
     assert not config.exists()
@@ -128,7 +128,7 @@ def test_a_client_certificate_is_shown_to_upstream(tmp_path, version):
     near, far = Plain(), Peer(context)
     near.say(HEADER)
     made = Crossing(TlsPolicy(options), "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     converse(made, near, far)
     assert far.plain == HEADER
     assert ("DNS", "us") in far.tls.getpeercert()["subjectAltName"]
@@ -166,7 +166,7 @@ def test_sni_is_asked_for_and_verified(tmp_path, name):
     near, far = Plain(), Peer(context)
     near.say(HEADER)
     made = Crossing(TlsPolicy(options), "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     converse(made, near, far)
     assert far.plain == HEADER
     assert asked == ["inner.example"]
@@ -187,7 +187,7 @@ def test_secrets_of_both_sides_are_logged_for_the_user_alone(config, tmp_path, v
     assert stat.S_IMODE(keylog.stat().st_mode) == 0o600
     near = Peer(client(load_or_make_ca(config, NOW).path, version), "localhost")
     made = Crossing(policy, "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     converse(made, near, Peer(server(broker, version)))
     label = "CLIENT_RANDOM" if version == ssl.TLSVersion.TLSv1_2 else "CLIENT_TRAFFIC_SECRET_0"
     lines = [line for line in keylog.read_text().splitlines() if line.startswith(label)]

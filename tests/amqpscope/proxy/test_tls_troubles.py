@@ -20,7 +20,7 @@ def connect(far, near=None, **options):
         options
     )
     made = Crossing(TlsPolicy(TlsOptions(**options)), "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     if near is None:
         near = Plain()
         near.say(HEADER)
@@ -83,7 +83,7 @@ def test_insecure_takes_any_certificate(tmp_path):
     near.say(HEADER)
     policy = TlsPolicy(TlsOptions(upstream_tls=True, upstream_host="b.example", insecure=True))
     made = Crossing(policy, "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     converse(made, near, far)
     assert far.plain == HEADER
     assert policy.warnings == [
@@ -103,7 +103,7 @@ def test_an_upstream_that_is_plain(octets):
 
 def test_an_upstream_that_hangs_up():
     made = Crossing(TlsPolicy(TlsOptions(upstream_tls=True, upstream_host="b")), "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     made.feed(CLIENT, HEADER)
     with pytest.raises(TlsError, match="b closed the connection in the TLS handshake"):
         made.end(UPSTREAM)
@@ -133,7 +133,7 @@ def test_a_client_that_does_not_trust_the_local_ca(config, tmp_path, version):
 def test_a_client_that_leaves_inside_the_handshake(config):
     near = Peer(client(load_or_make_ca(config, NOW).path), "localhost")
     made = Crossing(TlsPolicy(TlsOptions()), "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     made.feed(CLIENT, near.turn(b""))
     with pytest.raises(TlsError, match="the client left in the TLS handshake"):
         made.end(CLIENT)
@@ -144,6 +144,6 @@ def test_a_client_that_leaves_inside_the_handshake(config):
 )
 def test_a_probe_that_only_looks_like_tls_is_passed_on(config, octets):
     made = Crossing(TlsPolicy(TlsOptions()), "127.0.0.1")
-    made.connected()
+    made.upstream_connected()
     assert made.feed(CLIENT, octets) == octets
     assert made.end(CLIENT) == b""

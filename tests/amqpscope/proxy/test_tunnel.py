@@ -141,7 +141,7 @@ def test_why_there_is_no_way_through(relay, server, between, scheme, reason):
     with near.connect() as client:
         assert was_reset(client)
     near.settle()
-    (line,) = near.watch.told()
+    (line,) = near.watch.new_lines()
     assert line.startswith(f"upstream broker.example:5672 via {scheme}://{proxy}: {reason}")
     assert line.endswith("; clients get a reset")
 
@@ -152,7 +152,7 @@ def test_a_proxy_that_says_nothing_is_given_up(relay, server):
     with near.connect() as client:
         assert was_reset(client)
     near.settle()
-    assert "no answer for 0.3 s (--connect-timeout)" in near.watch.told()[0]
+    assert "no answer for 0.3 s (--connect-timeout)" in near.watch.new_lines()[0]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import json
 
 from amqpscope.check.result import CaptureResult
-from amqpscope.report.lint import counted, json_text, statistics_json, statistics_text
+from amqpscope.report.lint import count_severities, json_text, statistics_json, statistics_text
 
 CAPTURE = {
     # key: type of its value
@@ -63,8 +63,8 @@ def test_names_that_are_no_unicode_do_not_break_the_document(checked):
 
 
 def test_findings_are_counted_by_severity(checked):
-    assert counted([checked, checked]) == {"error": 2, "warning": 0, "info": 0}
-    assert counted([]) == {"error": 0, "warning": 0, "info": 0}
+    assert count_severities([checked, checked]) == {"error": 2, "warning": 0, "info": 0}
+    assert count_severities([]) == {"error": 0, "warning": 0, "info": 0}
 
 
 def test_statistics_count_by_rule_and_peer(checked):

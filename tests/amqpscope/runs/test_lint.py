@@ -11,7 +11,7 @@ import time
 import pytest
 
 from amqpscope.check.selection import Selection
-from amqpscope.report.lint import counted, document, tallies
+from amqpscope.report.lint import count_severities, document, tallies
 from amqpscope.runs import lint as linting
 from amqpscope.runs.lint import DIED, CheckSettings, captures_in, check, check_all
 
@@ -45,7 +45,7 @@ def test_of_very_many_findings_only_some_are_kept_and_all_are_counted(many):
     assert len(whole.findings) == 10
     assert [f.frame for f in some.findings] == [f.frame for f in whole.findings[:4]]
     assert [(kind.rule, count) for kind, count in some.more.items()] == [("OUT-010", 6)]
-    assert counted([some]) == counted([whole])
+    assert count_severities([some]) == count_severities([whole])
     assert tallies([some]) == tallies([whole])
     assert set(some.excerpts) < set(whole.excerpts)
 

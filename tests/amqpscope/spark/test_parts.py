@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from amqpscope.spark import parts
-from amqpscope.spark.numbering import Numbers, renumbered, table_of, with_day
+from amqpscope.spark.numbering import Numbers, renumber_rows, table_of, with_day
 from amqpscope.spark.parts import Writer
 from amqpscope.spark.replay import SHIFT
 from amqpscope.spark.schema import arrow_schema
@@ -57,5 +57,5 @@ def test_a_number_in_a_text_is_that_of_its_own_frame_also_where_keys_begin_alike
     rows = pa.Table.from_pylist([row], arrow_schema("findings"))
     numbers = Numbers(whole=False)
     numbers.referred, numbers.referred_numbers = np.array(keys[1:]), np.array([77])
-    found = renumbered("findings", rows, np.array([1]), np.array([5]), numbers).to_pylist()
+    found = renumber_rows("findings", rows, np.array([1]), np.array([5]), numbers).to_pylist()
     assert found[0]["message"] == "after frame 77, in frame 5"

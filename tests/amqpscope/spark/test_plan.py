@@ -3,7 +3,7 @@
 import pytest
 
 from amqpscope.spark.files import local_path
-from amqpscope.spark.plan import File, Ring, Share, packed, rings_of, slice_up
+from amqpscope.spark.plan import File, Ring, Share, pack_shares, rings_of, slice_up
 from amqpscope.spark.records import Cut
 
 
@@ -42,7 +42,7 @@ def test_small_rings_share_a_task():
     rings = [Ring(f"/{n}", [file(f"/{n}/a", 40)]) for n in range(5)]
     for ring in rings:
         slice_up(ring, {}, 100)
-    units = packed((Share(ring.name, 0, ring.slices[0]) for ring in rings), 100)
+    units = pack_shares((Share(ring.name, 0, ring.slices[0]) for ring in rings), 100)
     assert sorted(len(unit) for unit in units) == [2, 3]
 
 

@@ -12,7 +12,7 @@ from amqpscope.model.mark import NOWHERE
 from amqpscope.model.v0_9.content import NO_PIECES, Content
 from amqpscope.spark import state_codec as keeping
 from amqpscope.spark.replay import canonical
-from amqpscope.spark.state_codec import FrozenError, Keeper, refused, rows_of
+from amqpscope.spark.state_codec import FrozenError, Keeper, frozen_reason, rows_of
 from amqpscope.spark.state_templates import ROWS
 from amqpscope.spark.work import Work
 from kit.benchmarks.traffic import write_capture, write_v0_9
@@ -137,8 +137,8 @@ def test_a_damaged_state_is_refused():
 
 def test_a_refusal_is_found_in_what_spark_tells():
     text = "Job aborted:\n  ...keeping.FrozenError: the state is damaged: so\n\n  at org.apache"
-    assert refused(text) == "the state is damaged: so"
-    assert refused("OutOfMemoryError") is None
+    assert frozen_reason(text) == "the state is damaged: so"
+    assert frozen_reason("OutOfMemoryError") is None
 
 
 @pytest.mark.parametrize(("write", "frames"), [(write_capture, 24_000), (write_v0_9, 120_000)])

@@ -9,12 +9,12 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from amqpscope.spark import parts
-from amqpscope.spark.parts import Staged, StagedError, Together, changed, staged_blocks
+from amqpscope.spark.parts import Staged, StagedError, Together, staged_blocks, staged_reason
 from amqpscope.spark.plan import File
 from amqpscope.spark.state_codec import FrozenError, Keeper, Slices
 from amqpscope.spark.unpickling import ForeignError, loads
 from amqpscope.spark.work import Work
-from amqpscope.spark.worker import FileNumbers, Scan, Spool, pickled, unpickled
+from amqpscope.spark.worker import FileNumbers, Scan, Spool, pickle_segments, unpickle_segments
 from amqpscope.stream.types import Segment
 
 
@@ -84,9 +84,9 @@ SEGMENT = Segment(1, 2, b"key", 3, 4, 5, 6, b"payload", 0)
 
 
 def test_hostile_segments_are_refused(mark, tmp_path):
-    assert [each.payload for each in unpickled(pickled([SEGMENT]))] == [b"payload"]
+    assert [each.payload for each in unpickle_segments(pickle_segments([SEGMENT]))] == [b"payload"]
     with pytest.raises(ForeignError):
-        unpickled(pickle.dumps([Hostile(mark)]))
+        unpickle_segments(pickle.dumps([Hostile(mark)]))
     with (tmp_path / "spool").open("w+b") as file:
         Spool(file).write([SEGMENT])
         file.write(pickle.dumps([Hostile(mark)]))
@@ -139,8 +139,8 @@ def test_what_others_have_staged_is_refused_in_one_line(tmp_path, mark, kind):
 
 def test_a_refusal_is_found_in_what_spark_tells():
     text = "Job aborted:\n  amqpscope.spark.parts.StagedError: x is not what was staged there: y\n"
-    assert changed(text) == "x is not what was staged there: y"
-    assert changed("OutOfMemoryError") is None
+    assert staged_reason(text) == "x is not what was staged there: y"
+    assert staged_reason("OutOfMemoryError") is None
 
 
 def test_no_file_that_is_gone_is_called_hostile(tmp_path):

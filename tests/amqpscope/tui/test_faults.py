@@ -15,7 +15,7 @@ def capture(tmp_path):
     """A recording with a fault on a frame, and one that took a frame away."""
     recording = Recording(Files(str(tmp_path / "run.pcapng")))
     client, server = flows(("10.0.0.1", 40_000), ("10.0.0.2", 5672), 1)
-    recording.opened(client, server)
+    recording.write_handshake(client, server)
     recording.data(client, b"AMQP\0\1\0\0")
     recording.data(server, b"AMQP\0\1\0\0")
     recording.data_with_comment(client, OPEN, "amqpscope fault slow: delay 2s on open")

@@ -25,7 +25,7 @@ def held(relay, server, drive):
         told = []
 
         def poll():
-            told.extend(watch.told())
+            told.extend(watch.new_lines())
             watch.ask_for_held()
             return watch.held
 

@@ -10,7 +10,7 @@ from amqpscope.spark.arrivals import AGAIN, FILE, ArrivalsReader
 from amqpscope.spark.state_codec import Keeper, provisional_rows, rows_of
 from amqpscope.spark.stream_rows import SCAN
 from amqpscope.spark.work import Work
-from amqpscope.spark.worker import unpickled
+from amqpscope.spark.worker import unpickle_segments
 
 
 class Stream:
@@ -35,7 +35,7 @@ class Stream:
                     else:
                         again = again or row["packet"] == AGAIN
                         key = row["ring"], row["connection"]
-                        segments.setdefault(key, []).extend(unpickled(row["data"]))
+                        segments.setdefault(key, []).extend(unpickle_segments(row["data"]))
         for key, own in segments.items():
             known = self.states.get(key)
             replay = self.keeper.thaw(known) if known else self.keeper.begin(key[0])

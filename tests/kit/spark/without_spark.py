@@ -7,7 +7,7 @@ import numpy as np
 from amqpscope.spark import plan, records
 from amqpscope.spark import worker as shares
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Block
-from amqpscope.spark.numbering import Numbers, no_keys, numbered, octets_of, ranked
+from amqpscope.spark.numbering import Numbers, frame_keys, no_keys, number_rows, octets_of
 from amqpscope.spark.replay import Slices
 from amqpscope.spark.work import Work
 
@@ -33,7 +33,7 @@ def followed(share):
     numbers = Numbers(whole=True, files=[("file", 0)])
     rows = defaultdict(list)
     for block in shares.follow_messages(share, work, work.choice.rules()):
-        found = numbered(block.table, octets_of(block), numbers, 0, no_keys())
+        found = number_rows(block.table, octets_of(block), numbers, 0, no_keys())
         rows[block.table] += found.to_pylist()
     return rows
 
@@ -75,7 +75,7 @@ def replayed(parts, scans, ring):
     for at, part in enumerate(parts):
         part = part._replace(slice=at, base=ring.bases[at])
         found += shares.replay_slice(part, ring, work, rules)
-        for batch in shares.chosen(part, ring, spanning=True):
+        for batch in shares.chosen_segments(part, ring, spanning=True):
             for segment in batch:
                 spanning[shares.canonical(segment.key)].append(segment)
     for segments in spanning.values():
@@ -88,7 +88,7 @@ def numbered_rows(blocks, ring):
     places = range(len(ring.bases) + 1)
 
     def keys(table, place=None):
-        return ranked(
+        return frame_keys(
             [b.rows.tobytes() for b in blocks if b.table == table and place in (None, b.slice)]
         )
 
@@ -108,6 +108,6 @@ def numbered_rows(blocks, ring):
     for block in blocks:
         if not block.table.startswith("_"):
             data = octets_of(block)
-            found = numbered(block.table, data, numbers, block.slice, orders[block.slice])
+            found = number_rows(block.table, data, numbers, block.slice, orders[block.slice])
             rows[block.table] += found.to_pylist()
     return rows

@@ -53,7 +53,7 @@ class ProtonText:
         """Any value; a number gets the type that its place declares."""
         self.match(_SPACE)
         if self.text.startswith("@", self.at):
-            return self.described()
+            return self.described_value()
         if (found := self.match(_WORD)) is not None:
             return _WORDS[found[1]]
         if self.eat(":"):
@@ -82,7 +82,7 @@ class ProtonText:
             return number if declared != "*" else Ulong(number)
         return float(found[0]) if not found[0].lstrip("-").isdigit() else int(found[0])
 
-    def described(self) -> Value:
+    def described_value(self) -> Value:
         """`@name(code) [fields]`, `@<type>[items]` or `@descriptor value`."""
         if (found := self.match(_TYPE)) is not None and found[1] in BODIES:
             return self.body(found[1])

@@ -6,7 +6,7 @@ from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
 from amqpscope.model.broker.journey import Leg, is_awaited
-from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.model.broker.moment import Moment, was_forwarded
 from amqpscope.model.broker.sharing import is_shared
 from amqpscope.model.mark import Mark
 from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, rule
@@ -25,7 +25,7 @@ def earlier_of(moment: Moment, copied: bool = False) -> Leg | None:
     earlier, leg, journey = moment.earlier, moment.leg, moment.journey
     if earlier is None or not moment.identified or journey.doubtful or journey.published != 1:
         return None
-    if hopped(leg.envelope) or moment.holed:
+    if was_forwarded(leg.envelope) or moment.holed:
         return None
     browsed = leg.lane.route.copy or earlier.lane.route.copy
     return None if browsed and not (copied and earlier.lane is leg.lane) else earlier
@@ -156,8 +156,9 @@ def message_duplicated_on_node(moment: Moment, report: Reporter) -> None:
                   | properties(message-id="m1") data(b"x")
     """
     leg, published = moment.leg, moment.journey.published
-    if moment.closed and 1 < published <= MAX_COUNTED and kept(moment) > published:
-        text = f"delivered {kept(moment)} times, and not given back; it was published {published}"
+    kept = kept_deliveries(moment) if moment.closed and 1 < published <= MAX_COUNTED else 0
+    if kept > published:
+        text = f"delivered {kept} times, and not given back; it was published {published}"
         report.find(moment, f"{text} times")
         return
     earlier = earlier_of(moment)
@@ -174,14 +175,14 @@ def message_duplicated_on_node(moment: Moment, report: Reporter) -> None:
         report.find(moment, text)
 
 
-def kept(moment: Moment) -> int:
+def kept_deliveries(moment: Moment) -> int:
     """How many deliveries of a message that was published several times consumers have kept.
 
     0 where some of it went another way.
     """
     journey, leg = moment.journey, moment.leg
     first, queue = journey.publishes[0], moment.is_queue
-    if moment.holed or hopped(leg.envelope):
+    if moment.holed or was_forwarded(leg.envelope):
         return 0
     if any(each.node is not leg.node or not each.outcome for each in journey.publishes):
         return 0

@@ -6,7 +6,7 @@ from typing import Final
 
 from amqpscope.model.broker.envelope import Envelope, differing
 from amqpscope.model.broker.journey import EXACT
-from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.model.broker.moment import Moment, was_forwarded
 from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, also, rule
 
 NAMES: Final = {
@@ -29,7 +29,7 @@ def bodies(envelope: Envelope) -> bytes:
     return bytes(code for code in envelope.sections if code in BODIES)
 
 
-def listed(codes: bytes) -> str:
+def section_names(codes: bytes) -> str:
     """Sections by their names."""
     return ", ".join(NAMES[code] for code in codes) or "none"
 
@@ -59,7 +59,7 @@ def bare_message_changed(moment: Moment, report: Reporter) -> None:
         B.client: disposition[0] role=receiver first=0 settled=true state=accepted()
     """
     publish = moment.publish
-    if publish is None or hopped(moment.leg.envelope):
+    if publish is None or was_forwarded(moment.leg.envelope):
         return
     ours, theirs = moment.leg.envelope, publish.envelope
     before, after = bare(theirs), bare(ours)
@@ -70,11 +70,13 @@ def bare_message_changed(moment: Moment, report: Reporter) -> None:
         return
     same = not fields and ours.says_the_same(theirs)
     how = "is re-encoded, with the same values" if same else "is changed"
-    text = f"message {named(moment)} {how}: {'; '.join(fields[:3]) or difference(theirs, ours)}"
+    text = (
+        f"message {message_name(moment)} {how}: {'; '.join(fields[:3]) or difference(theirs, ours)}"
+    )
     report.find(moment, text, sure=True, once=True)
 
 
-def named(moment: Moment) -> str:
+def message_name(moment: Moment) -> str:
     """A message by its id, or by the frame that published it."""
     publish = moment.publish
     place = moment.leg.mark.frame if publish is None else publish.mark.frame
@@ -99,13 +101,14 @@ def application_data_changed(moment: Moment, report: Reporter) -> None:
     octets are compared, and nothing is certain.
     """
     publish, leg = moment.publish, moment.leg
-    if publish is None or hopped(leg.envelope):
+    if publish is None or was_forwarded(leg.envelope):
         return
     before, after = publish.envelope.plain_body(), leg.envelope.plain_body()
     if before is None or after is None or before == after:
         return
-    text = f"message {named(moment)} is delivered in another protocol, with other application data:"
-    report.find(moment, f"{text} {len(before)} octets before, {len(after)} after", once=True)
+    text = f"message {message_name(moment)} is delivered in another protocol, with other"
+    sizes = f"{len(before)} octets before, {len(after)} after"
+    report.find(moment, f"{text} application data: {sizes}", once=True)
 
 
 @rule("BRK-102", "3.2", MUST, WARNING, on="matched changed")
@@ -123,13 +126,13 @@ def bare_section_added(moment: Moment, report: Reporter) -> None:
                   | message-annotations({:x-opt-a=1}) properties(message-id="m1") data(b"x")
     """
     publish = moment.publish
-    if publish is None or hopped(moment.leg.envelope):
+    if publish is None or was_forwarded(moment.leg.envelope):
         return
     before, after = bare(publish.envelope), bare(moment.leg.envelope)
     added = bytes(code for code in after if code not in before and code not in BODIES)
     if added:
-        text = f"message {named(moment)} is delivered with a section more: "
-        report.find(moment, text + listed(added), sure=True, once=True)
+        text = f"message {message_name(moment)} is delivered with a section more: "
+        report.find(moment, text + section_names(added), sure=True, once=True)
 
 
 @rule("BRK-103", "3.2", MUST, WARNING, on="matched changed")
@@ -148,12 +151,13 @@ def body_kind_changed(moment: Moment, report: Reporter) -> None:
                   | properties(message-id="m1") amqp-value("x")
     """
     publish = moment.publish
-    if publish is None or hopped(moment.leg.envelope):
+    if publish is None or was_forwarded(moment.leg.envelope):
         return
     before, after = bodies(publish.envelope), bodies(moment.leg.envelope)
     if before != after:
-        text = f"message {named(moment)} is delivered with another body: {listed(after)}, it had "
-        report.find(moment, text + listed(before), sure=True, once=True)
+        text = f"message {message_name(moment)} is delivered with another body: "
+        change = f"{section_names(after)}, it had {section_names(before)}"
+        report.find(moment, text + change, sure=True, once=True)
 
 
 @rule("BRK-132", "3.2", IMPLIED, WARNING, on="matched changed")
@@ -176,13 +180,13 @@ def message_format_or_size_changed(moment: Moment, report: Reporter) -> None:
                   | properties(message-id="4f1c9a52-0000-0001") data(b"a longer body")
     """
     publish = moment.publish
-    if publish is None or hopped(moment.leg.envelope):
+    if publish is None or was_forwarded(moment.leg.envelope):
         return
     ours, theirs = moment.leg.envelope, publish.envelope
     (before, had), (after, has) = theirs.data(), ours.data()
     if ours.format != theirs.format:
-        text = f"message {named(moment)} is delivered with message-format {ours.format}, published"
-        report.find(moment, f"{text} with {theirs.format}", sure=True, once=True)
+        text = f"message {message_name(moment)} is delivered with message-format {ours.format},"
+        report.find(moment, f"{text} published with {theirs.format}", sure=True, once=True)
     elif before and after and has < had and before[: len(after)] == after[: len(before)]:
-        text = f"of the body of message {named(moment)} only the first {has} octets are"
+        text = f"of the body of message {message_name(moment)} only the first {has} octets are"
         report.find(moment, f"{text} delivered", sure=True, once=True)

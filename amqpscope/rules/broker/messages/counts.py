@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amqpscope.model.broker.envelope import ACCEPTED, MODIFIED, PRESETTLED, REJECTED, RELEASED
 from amqpscope.model.broker.journey import Leg
-from amqpscope.model.broker.moment import Moment, hopped, is_direct
+from amqpscope.model.broker.moment import Moment, is_direct, was_forwarded
 from amqpscope.rules.broker import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, also, rule
 
 
@@ -13,7 +13,12 @@ def attempts(moment: Moment) -> tuple[Leg, int, int] | None:
     earlier, leg = moment.earlier, moment.leg
     if earlier is None or not moment.identified or moment.journey.doubtful:
         return None
-    if leg.lane.route.copy or earlier.lane.route.copy or hopped(leg.envelope) or moment.holed:
+    if (
+        leg.lane.route.copy
+        or earlier.lane.route.copy
+        or was_forwarded(leg.envelope)
+        or moment.holed
+    ):
         return None
     if earlier.lane is not leg.lane and not moment.is_queue:
         return None  # each subscriber of a topic has a copy of its own
@@ -44,7 +49,7 @@ def first_delivery_count_wrong(moment: Moment, report: Reporter) -> None:
         return
     if not is_direct(moment):
         return
-    if moment.leg.envelope.head == publish.envelope.head or hopped(moment.leg.envelope):
+    if moment.leg.envelope.head == publish.envelope.head or was_forwarded(moment.leg.envelope):
         return
     before = publish.envelope.open().delivery_count
     after = moment.leg.envelope.open().delivery_count
@@ -147,7 +152,12 @@ def redelivered_flag_missing(moment: Moment, report: Reporter) -> None:
         return
     if moment.holed:
         return
-    if journey.doubtful or journey.published != 1 or leg.lane.route.copy or hopped(leg.envelope):
+    if (
+        journey.doubtful
+        or journey.published != 1
+        or leg.lane.route.copy
+        or was_forwarded(leg.envelope)
+    ):
         return
     if earlier.outcome == RELEASED or (earlier.lost is not None and not earlier.outcome):
         how = earlier.outcome or "lost with its channel or connection"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.broker.moment import Moment, hopped, is_direct, residence
+from amqpscope.model.broker.moment import Moment, is_direct, residence, was_forwarded
 from amqpscope.rules.broker import IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
 
 MILLISECOND: Final = 1_000_000
@@ -38,7 +38,7 @@ def expired_message_delivered(moment: Moment, report: Reporter) -> None:
     if publish is None or leg.lane.route.copy or not is_direct(moment):
         return
     ttl = publish.envelope.open().ttl
-    if ttl is None or hopped(leg.envelope):
+    if ttl is None or was_forwarded(leg.envelope):
         return
     after = leg.mark.time - publish.last.time
     proven = residence(publish, leg) > (ttl + 1) * MILLISECOND
@@ -73,7 +73,7 @@ def absolute_expiry_passed(moment: Moment, report: Reporter) -> None:
     if publish is None or leg.lane.route.copy or not is_direct(moment):
         return
     expiry = leg.envelope.open().expiry
-    if expiry is None or moment.earlier is not None or hopped(leg.envelope):
+    if expiry is None or moment.earlier is not None or was_forwarded(leg.envelope):
         return
     late = leg.mark.time // MILLISECOND - expiry
     # One that had expired when it was published has a clock of its own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amqpscope.model.broker.envelope import ABORTED, CUT, PENDING, REFUSALS, RETURNED, ROLLED_BACK
 from amqpscope.model.broker.journey import Leg
-from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.model.broker.moment import Moment, was_forwarded
 from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, also, rule
 
 
@@ -35,7 +35,7 @@ def refused_message_delivered(moment: Moment, report: Reporter) -> None:
     publish, leg = moment.publish, moment.leg
     if publish is None or publish.outcome not in REFUSALS or not moment.identified:
         return
-    if publish.node is not leg.node or hopped(leg.envelope) or moment.holed:
+    if publish.node is not leg.node or was_forwarded(leg.envelope) or moment.holed:
         return
     answered = publish.verdict.mark
     nacked = not publish.envelope.has_header and publish.outcome != RETURNED

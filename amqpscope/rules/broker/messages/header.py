@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import DEFAULT_PRIORITY, Content
-from amqpscope.model.broker.moment import Moment, hopped, is_direct, residence
+from amqpscope.model.broker.moment import Moment, is_direct, residence, was_forwarded
 from amqpscope.rules.broker import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 
 ALIKE: Final = 3
@@ -23,10 +23,10 @@ MEANT: Final = frozenset((
 """Annotations that tell a broker what to do and need not go further, or that it sets itself."""
 
 
-def opened(moment: Moment) -> tuple[Content, Content] | None:
+def both_contents(moment: Moment) -> tuple[Content, Content] | None:
     """What publish and delivery say, where they can be compared."""
     publish = moment.publish
-    if publish is None or hopped(moment.leg.envelope):
+    if publish is None or was_forwarded(moment.leg.envelope):
         return None
     return publish.envelope.open(), moment.leg.envelope.open()
 
@@ -59,7 +59,7 @@ def message_annotation_lost(moment: Moment, report: Reporter) -> None:
                   | message-annotations({:x-opt-a=1 :x-opt-b=2}) properties(message-id="m1")
                     data(b"x")
     """
-    both = opened(moment)
+    both = both_contents(moment)
     if both is None or is_modified(moment):
         return
     theirs, ours = both[0].annotations, both[1].annotations
@@ -108,7 +108,7 @@ def delivery_annotation_passed_on(moment: Moment, report: Reporter) -> None:
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | properties(message-id="m1") data(b"x")
     """
-    both = opened(moment)
+    both = both_contents(moment)
     if both is None:
         return
     theirs = both[0].delivery_annotations
@@ -137,7 +137,7 @@ def durable_flag_changed(moment: Moment, report: Reporter) -> None:
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(durable=true delivery-count=0) properties(message-id="m1") data(b"x")
     """
-    both = opened(moment)
+    both = both_contents(moment)
     if both is None or bool(both[0].durable) == bool(both[1].durable):
         return
     before, after = ("durable", "not durable") if both[0].durable else ("not durable", "durable")
@@ -160,7 +160,7 @@ def priority_changed(moment: Moment, report: Reporter) -> None:
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(priority=4) properties(message-id="m1") data(b"x")
     """
-    both = opened(moment)
+    both = both_contents(moment)
     if both is None:
         return
     before, after = both[0].priority, both[1].priority
@@ -204,7 +204,7 @@ def ttl_not_reduced(moment: Moment, report: Reporter) -> None:
         C.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(ttl=50000) properties(message-id="m1") data(b"x")
     """
-    publish, both = moment.publish, opened(moment)
+    publish, both = moment.publish, both_contents(moment)
     if publish is None or both is None or not publish.envelope.has_header or not is_direct(moment):
         return
     before, after = both[0].ttl, both[1].ttl
@@ -240,7 +240,7 @@ def ttl_grown(moment: Moment, report: Reporter) -> None:
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | header(ttl=999) properties(message-id="m1") data(b"x")
     """
-    both = opened(moment)
+    both = both_contents(moment)
     if both is None or not is_direct(moment):
         return
     before, after = both[0].ttl, both[1].ttl

@@ -56,7 +56,7 @@ def default_outcome_not_followed(moment: Moment, report: Reporter) -> None:
             return
         if not is_over_restart(moment, report):
             text = f"the broker has nothing more on {leg.node.name}, and never delivered message "
-            text += f"{named(moment)} again, whose consumer was gone without a word"
+            text += f"{message_name(moment)} again, whose consumer was gone without a word"
             report.find(moment, text, empty=True)
         return
     if earlier.lost is None or earlier.outcome or not moment.identified or moment.holed:
@@ -117,8 +117,8 @@ def browsed_message_consumed(moment: Moment, report: Reporter) -> None:
     if not leg.is_publish or not moment.journey.delivered:
         return
     if is_lost(moment, report) and not is_over_restart(moment, report):
-        text = f"the broker has nothing more on {leg.node.name}; message {named(moment)} was only"
-        report.find(moment, f"{text} browsed", empty=True)
+        text = f"the broker has nothing more on {leg.node.name}; message {message_name(moment)}"
+        report.find(moment, f"{text} was only browsed", empty=True)
 
 
 @rule("BRK-118", "3.4.4", IMPLIED, WARNING, on="drained")
@@ -154,7 +154,9 @@ def released_message_not_offered_again(moment: Moment, report: Reporter) -> None
         return
     if is_lost(moment, report) and not is_over_restart(moment, report):
         text = f"the broker has nothing more on {leg.node.name}, and never delivered message "
-        report.find(moment, f"{text}{named(moment)} again, which was {leg.outcome}", empty=True)
+        report.find(
+            moment, f"{text}{message_name(moment)} again, which was {leg.outcome}", empty=True
+        )
 
 
 @rule("BRK-123", "2.6.12", IMPLIED, WARNING, on="drained")
@@ -194,7 +196,7 @@ def accepted_message_lost(moment: Moment, report: Reporter) -> None:
         return  # BRK-036
     if leg.is_publish and is_lost(moment, report) and not is_over_restart(moment, report):
         text = f"the broker has nothing more on {leg.node.name}, and never delivered message "
-        report.find(moment, f"{text}{named(moment)}, which it had accepted", empty=True)
+        report.find(moment, f"{text}{message_name(moment)}, which it had accepted", empty=True)
 
 
 @rule("BRK-131", "3.2.1", MUST, WARNING, on="drained")
@@ -253,11 +255,11 @@ def durable_message_lost_in_restart(moment: Moment, report: Reporter) -> None:
     if publish is None or not publish.envelope.open().durable or leg.node.fleeting:
         return
     if publish.outcome == ACCEPTED and is_over_restart(moment, report) and is_lost(moment, report):
-        text = f"durable message {named(moment)} was accepted, and is not on {leg.node.name} any"
-        report.find(moment, f"{text} more after the broker started again", empty=True)
+        text = f"durable message {message_name(moment)} was accepted, and is not on {leg.node.name}"
+        report.find(moment, f"{text} any more after the broker started again", empty=True)
 
 
-def named(moment: Moment) -> str:
+def message_name(moment: Moment) -> str:
     """A message by its id, or by the frame that published it."""
     leg = moment.leg if moment.publish is None else moment.publish
     return leg.envelope.id_text or f"of frame {leg.mark.frame}"

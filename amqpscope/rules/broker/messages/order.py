@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from amqpscope.model.broker.moment import Moment, hopped
+from amqpscope.model.broker.moment import Moment, was_forwarded
 from amqpscope.rules.broker import ADVISORY, INFO, MUST, SHOULD, Reporter, also, rule
 
 DELAYS: Final = frozenset((
@@ -157,7 +157,7 @@ def is_disordered(moment: Moment) -> bool:
     if moment.holed:
         return False
     theirs, ours = publish.envelope.open(), leg.envelope.open()
-    if publish.commitment.state or hopped(leg.envelope) or ours.delivery_count:
+    if publish.commitment.state or was_forwarded(leg.envelope) or ours.delivery_count:
         return False
     if theirs.ttl is not None or ours.first_acquirer is False:
         return False

@@ -16,7 +16,7 @@ from amqpscope.rules.v0_9.names import (
     alike,
     before_0_9_1,
     exchange_type,
-    written,
+    is_legal_name,
 )
 from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT, SERVER
@@ -126,7 +126,7 @@ def exchange_type_unsupported(event: Event, report: Reporter, method: Method) ->
         server: exchange.declare-ok[1]
     """
     request, code = (
-        refused(event, method, DECLARE, "exchange.declare"),
+        refused_request(event, method, DECLARE, "exchange.declare"),
         number(method, "reply-code"),
     )
     if request is None or code not in UNKNOWN_TYPE:
@@ -139,7 +139,9 @@ def exchange_type_unsupported(event: Event, report: Reporter, method: Method) ->
     report.suspect(event, say, "", related, peer=CLIENT, mark=request.mark)
 
 
-def refused(event: Event, method: Method, blamed: tuple[int, int], name: str) -> Request | None:
+def refused_request(
+    event: Event, method: Method, blamed: tuple[int, int], name: str
+) -> Request | None:
     """The oldest request of this name that waits, where a close of the server's blames one."""
     code = (number(method, "class-id"), number(method, "method-id"))
     if event.peer != SERVER or code != blamed:
@@ -240,7 +242,7 @@ def exchange_name_characters(event: Event, report: Reporter, method: Method) -> 
         client: exchange.declare[1] exchange="my.exchange" type="topic"
     """
     name = text(method, "exchange")
-    if not written(name):
+    if not is_legal_name(name):
         report.sure(event, f"an exchange is called {name!r}", "exchange.declare.exchange")
 
 

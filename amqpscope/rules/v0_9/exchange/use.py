@@ -15,7 +15,7 @@ from amqpscope.rules.v0_9.exchange.declaring import (
     DELETE,
     NOT_FOUND,
     WRONG_UNBIND_OK,
-    refused,
+    refused_request,
 )
 from amqpscope.rules.v0_9.names import exchange_type
 from amqpscope.rules.v0_9.versions import NEW
@@ -39,7 +39,7 @@ def missing_exchange_deleted(event: Event, report: Reporter, method: Method) -> 
         client: exchange.delete[1] exchange="x"
         server: exchange.delete-ok[1]
     """
-    request = refused(event, method, DELETE, "exchange.delete")
+    request = refused_request(event, method, DELETE, "exchange.delete")
     if request is None or number(method, "reply-code") != NOT_FOUND:
         return
     say = f"the exchange {text(request.method, 'exchange')!r} that is deleted does not exist"

@@ -42,7 +42,7 @@ def of(content: Content) -> str:
     return "a content" if content.method is None else content.method.plan.name
 
 
-def interrupted(event: Event) -> Content | None:
+def interrupted_content(event: Event) -> Content | None:
     """The content that should go on where this frame comes."""
     assembly = event.assembly
     content = None if assembly is None else assembly.content
@@ -75,7 +75,7 @@ def content_header_missing(event: Event, report: Reporter) -> None:
         client: content-header[2] class=basic body-size=0
         client: content-header[1] class=basic body-size=0
     """
-    content = interrupted(event)
+    content = interrupted_content(event)
     if content is not None and content.wants == waits.HEADER and not content.optional:
         text = f"{event.name} where the content header of {of(content)} should come"
         related = ((content.mark, f"the {of(content)}"),)
@@ -100,7 +100,7 @@ def content_interrupted(event: Event, report: Reporter) -> None:
         client: content-body[1] "67890"
         client: channel.flow-ok[1] active=false
     """
-    content = interrupted(event)
+    content = interrupted_content(event)
     if content is None or content.wants != waits.BODY or event.name == "channel.close":
         return
     if content.ended and severity(event) == WARNING:
@@ -233,7 +233,7 @@ def cancelled_content_not_ended(event: Event, report: Reporter) -> None:
         server: basic.deliver[1] consumer-tag="t" delivery-tag=2 routing-key="q"
         server: content-header[1] class=basic body-size=0
     """
-    content = interrupted(event)
+    content = interrupted_content(event)
     delivery = None if content is None else content.delivery
     if content is None or delivery is None or content.ended or content.wants != waits.BODY:
         return

@@ -30,7 +30,7 @@ RANK_OF: Final = {"10-3": 0, "0-8": 1, "0-9": 2, "0-9-1": 2}
 """The same of what a client's header asks for."""
 
 
-def asked(event: Event) -> str:
+def asked_dialect(event: Event) -> str:
     """The dialect that the client's header asks for; empty for one that nobody knows."""
     header = event.connection.ends[CLIENT].header
     return "" if header is None else DIALECT_OF.get(bytes(header), "")
@@ -194,9 +194,10 @@ def start_version_above_request(event: Event, report: Reporter, method: Method) 
                 locales="en_US" server-properties={product="b" version="1" platform="p"
                 copyright="c" information="i"}
     """
-    wanted = RANK_OF.get(asked(event))
+    wanted = RANK_OF.get(asked_dialect(event))
     version = (method.get("version-major"), method.get("version-minor"))
     if wanted is not None and RANKS.get(version, 0) > wanted:
-        text = f"the server starts {version[0]}-{version[1]}, the client asked for {asked(event)}"
+        started = f"{version[0]}-{version[1]}"
+        text = f"the server starts {started}, the client asked for {asked_dialect(event)}"
         related = ((event.partner.header_mark, "the client's header"),)
         report.sure(event, text, "connection.start.version-minor", related)

@@ -92,7 +92,7 @@ def response_covers_no_request(
         server: message.ok[1 response=1 mark=1 batch=1]
     """
     first, count = envelope.mark, envelope.batch + 1
-    missing = count - len(partner.answered(first, envelope.batch))
+    missing = count - len(partner.answered_requests(first, envelope.batch))
     if missing > 0:
         last = f" to {first + envelope.batch}" if envelope.batch else ""
         text = f"a response to request {first}{last}, {missing} of {count} are not open"

@@ -15,7 +15,7 @@ from amqpscope.model.v0_9.dialogue import Asked
 from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.staging import Reference
-from amqpscope.model.v0_9.staging_methods import named, referred
+from amqpscope.model.v0_9.staging_methods import body_reference, named_reference
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, MUST, WARNING, Reporter, rule
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
@@ -57,7 +57,7 @@ def asked_by(event: Event) -> list[Asked]:
     if channel is None or envelope is None or not channel.sure or not event.trusted:
         return []
     other = channel.dialogues[1 - event.peer]
-    return [] if other.unsure else other.answered(envelope.mark, envelope.batch)
+    return [] if other.unsure else other.answered_requests(envelope.mark, envelope.batch)
 
 
 @rule("A09-MSG-02", "grammar", MUST, ERROR, on="response | unasked message.*", dialects=WIP)
@@ -100,14 +100,14 @@ def message_request_answer_wrong(event: Event, report: Reporter) -> None:
 def reference_of(event: Event, channel: Channel) -> Reference | None:
     """The reference that a method is about, if it is known."""
     method = event.unit.method
-    name = None if method is None else named(method)
+    name = None if method is None else named_reference(method)
     return None if name is None else channel.references[event.peer].known.get(name)
 
 
 def elsewhere(event: Event) -> bool:
     """The sender has a reference of this name on another channel, or the name was not read."""
     method = event.unit.method
-    name = None if method is None else named(method)
+    name = None if method is None else named_reference(method)
     if name is None:
         return True
     return any(
@@ -224,7 +224,7 @@ def transfers(event: Event, channel: Channel) -> Iterator[tuple[str | bytes, Mar
             yield name, asked.mark
     request = event.request
     if request is not None and event.unit.envelope is None and request.name == "message.transfer":
-        name = referred(request.method)
+        name = body_reference(request.method)
         if name is not None:
             yield name, request.mark
 

@@ -9,7 +9,14 @@ from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.methods import queue
 from amqpscope.rules.v0_9 import ADVISORY, ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.names import LONGEST, REPLY_TO, RESERVED, alike, before_0_9_1, written
+from amqpscope.rules.v0_9.names import (
+    LONGEST,
+    REPLY_TO,
+    RESERVED,
+    alike,
+    before_0_9_1,
+    is_legal_name,
+)
 from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.codec import Method
@@ -246,7 +253,7 @@ def queue_name_characters(event: Event, report: Reporter, method: Method) -> Non
         client: queue.declare[1] queue="my.queue"
     """
     name = text(method, "queue")
-    if not written(name):
+    if not is_legal_name(name):
         report.sure(event, f"a queue is called {name!r}", NAME)
     elif len(name) > LONGEST:
         report.sure(event, f"the name of a queue has {len(name)} octets, {LONGEST} at most", NAME)

@@ -10,7 +10,7 @@ from amqpscope.model.v0_9.event import Event
 from amqpscope.model.v0_9.messages import number, text
 from amqpscope.model.v0_9.methods import binding, named_queue
 from amqpscope.rules.v0_9 import IMPLIED, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v0_9.exchange.declaring import NOT_FOUND, refused
+from amqpscope.rules.v0_9.exchange.declaring import NOT_FOUND, refused_request
 from amqpscope.rules.v0_9.names import STANDARD
 from amqpscope.rules.v0_9.versions import OLD
 from amqpscope.stream.types import CLIENT
@@ -36,7 +36,7 @@ def bind_to_missing(event: Event, report: Reporter, method: Method) -> None:
         client: queue.bind[1] queue="q" exchange="amq.topic" routing-key="a"
         server: queue.bind-ok[1]
     """
-    request = refused(event, method, BIND, "queue.bind")
+    request = refused_request(event, method, BIND, "queue.bind")
     if request is None or number(method, "reply-code") != NOT_FOUND:
         return
     queue, exchange = text(request.method, "queue"), text(request.method, "exchange")
@@ -62,7 +62,7 @@ def repeated_bind_refused(event: Event, report: Reporter, method: Method, channe
         client: queue.bind[1] queue="q" exchange="amq.topic" routing-key="a"
         server: queue.bind-ok[1]
     """
-    request = refused(event, method, BIND, "queue.bind")
+    request = refused_request(event, method, BIND, "queue.bind")
     if request is None or request.method.get("arguments"):
         return
     if number(method, "reply-code") in (NOT_FOUND, FORBIDDEN):

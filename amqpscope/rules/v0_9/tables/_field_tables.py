@@ -65,7 +65,7 @@ def within(path: str, value: Value, depth: int) -> Iterator[Field]:
             yield from within(field.path, item, depth + 1)
 
 
-def nested(event: Event) -> Iterator[tuple[str, Table]]:
+def all_tables(event: Event) -> Iterator[tuple[str, Table]]:
     """All tables of a frame, also those within others."""
     for name, value in arguments(event):
         path = f"{event.name}.{name}"
@@ -102,6 +102,6 @@ def defined(letter: int, spoken: Dialect) -> bool:
     return usual(letter, spoken) or (spoken.name.startswith("0-9-1") and letter in EVERY_LETTER)
 
 
-def shown(letter: int) -> str:
+def letter_text(letter: int) -> str:
     """A letter as people read it."""
     return repr(chr(letter)) if 0x20 < letter < 0x7F else f"0x{letter:02x}"

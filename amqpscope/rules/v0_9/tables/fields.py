@@ -23,11 +23,11 @@ from amqpscope.rules.v0_9 import (
 from amqpscope.rules.v0_9.tables._field_tables import (
     EVERY_LETTER,
     OF_QPID,
+    all_tables,
     defined,
     fields,
     first_fault,
-    nested,
-    shown,
+    letter_text,
     usual,
 )
 from amqpscope.rules.v0_9.versions import NEW
@@ -137,7 +137,7 @@ def table_letter_undefined(event: Event, report: Reporter) -> None:
         letter = field.letter
         if usual(letter, spoken) or (letter in SOMEBODYS and not introduced(event)):
             continue
-        text = f"{spoken.name} has no type with the letter {shown(letter)}"
+        text = f"{spoken.name} has no type with the letter {letter_text(letter)}"
         if letter == VOID or (letter == BYTES and defined(letter, spoken)):
             report.sure(event, text, field.path, severity=WARNING)
         elif not defined(letter, spoken):
@@ -207,7 +207,7 @@ def table_letter_fatal_to_server(event: Event, report: Reporter) -> None:
         return
     for field in fields(event):
         if field.letter == ord("U") or not defined(field.letter, event.connection.dialect):
-            text = f"the letter {shown(field.letter)}: RabbitMQ cannot read it and closes"
+            text = f"the letter {letter_text(field.letter)}: RabbitMQ cannot read it and closes"
             report.sure(event, text, field.path)
             return
 
@@ -242,7 +242,7 @@ def table_name_repeated(event: Event, report: Reporter) -> None:
         client: queue.declare[1] queue="q" arguments={x=1 y={x=2}}
     """
     severity = WARNING if event.connection.dialect.name.startswith("0-9-1") else INFO
-    for path, table in nested(event):
+    for path, table in all_tables(event):
         seen: set[str] = set()
         for name, _ in table:
             if name in seen:

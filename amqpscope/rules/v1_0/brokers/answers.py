@@ -13,7 +13,7 @@ from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.rules.v1_0 import ADVISORY, INFO, MUST, Reporter, rule
 from amqpscope.rules.v1_0.parameters import attach_of
 from amqpscope.rules.v1_0.termini._terminus import symbols
-from amqpscope.rules.v1_0.termini.answer import wished
+from amqpscope.rules.v1_0.termini.answer import wished_terminus
 from amqpscope.stream.types import CLIENT
 from dissectors.v1_0.bodies import Attach, Detach, Error, Rejected, SaslMechanisms, Source
 
@@ -29,7 +29,7 @@ COMMON: Final = frozenset((
 def sources(event: Event) -> tuple[LinkEnd, Source, Source] | None:
     """The link of an attach that answers one, the source that was asked for, and the answer's."""
     attach: Attach | None = attach_of(event)
-    found = None if attach is None else wished(event, attach)
+    found = None if attach is None else wished_terminus(event, attach)
     if found is None:
         return None
     link, asked, given = found

@@ -11,7 +11,7 @@ from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.terms import SECOND
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.delivery.transfers import hex_tag, placed
+from amqpscope.rules.v1_0.delivery.transfers import hex_tag, placed_link
 from dissectors.v1_0.bodies import Attach, Transfer
 from dissectors.v1_0.message import walk
 
@@ -42,7 +42,7 @@ def delivery_id_not_sequential(
     if body.delivery_id is None or expected is None or number is None or number == expected:
         return
     deliveries = session.deliveries
-    if number == deliveries.skipped_id or number in deliveries.live or placed(event) is None:
+    if number == deliveries.skipped_id or number in deliveries.live or placed_link(event) is None:
         return
     last = deliveries.find(expected - 1)
     related = ((None if last is None else last.mark, "the delivery before"),)
@@ -86,7 +86,7 @@ def interleaved_on_link(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" message-format=0 settled=true
                 | data(b"1")
     """
-    link, delivery = placed(event), event.delivery
+    link, delivery = placed_link(event), event.delivery
     if link is None or delivery is None:
         return
     broken = link.sending.interrupted
@@ -133,7 +133,7 @@ def delivery_tag_not_unique(event: Event, report: Reporter, body: Transfer) -> N
     session, delivery = event.session, event.delivery
     if body.resume or body.delivery_tag is None:
         return
-    link = placed(event)
+    link = placed_link(event)
     if link is None or session is None or delivery is None or link.attach is None:
         return
     if session.pair is None or session.deliveries.settled_ahead:
@@ -185,7 +185,7 @@ def delivery_id_reused_unsettled(
     if number is None or body.delivery_id is None or number == session.deliveries.next_delivery_id:
         return
     old = session.deliveries.live.get(number)
-    if old is None or placed(event) is None:
+    if old is None or placed_link(event) is None:
         return
     report.sure(
         event,
@@ -219,7 +219,7 @@ def message_too_large(
     limit = pair.terms.max_message_size
     if not limit or size <= limit or body.aborted:
         return
-    if placed(event) is None or not event.knew(pair.mark) or delivery.resumed:
+    if placed_link(event) is None or not event.knew(pair.mark) or delivery.resumed:
         return
     text = f"delivery {wire(delivery.number or 0)} on link {link.label()} has"
     related = ((pair.mark, f"the receiver's attach with max-message-size {limit}"),)
@@ -235,7 +235,7 @@ def message_too_large(
 
 def bare_size(delivery: Delivery, payload: bytes) -> int:
     """Octets of the bare message so far; 0 when that cannot be told."""
-    data = delivery.joined(payload, 0)
+    data = delivery.join_payload(payload, 0)
     if data is None or (delivery.message_format or 0) >> 8:
         return 0
     sections, _ = walk(data)
@@ -270,6 +270,6 @@ def transfer_empty_message(event: Event, report: Reporter, delivery: Delivery) -
     """
     if delivery.size or event.payload or delivery.resumed:
         return
-    if (delivery.message_format or 0) == 0 and delivery.whole and placed(event) is not None:
+    if (delivery.message_format or 0) == 0 and delivery.whole and placed_link(event) is not None:
         text = f"delivery {wire(delivery.number or 0)} is complete without any payload"
         report.suspect(event, text, "transfer")

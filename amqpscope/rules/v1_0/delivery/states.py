@@ -12,7 +12,7 @@ from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.model.v1_0.terms import FIRST, SECOND, SENDER, SETTLED, UNSETTLED
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.delivery.transfers import placed
+from amqpscope.rules.v1_0.delivery.transfers import placed_link
 from amqpscope.rules.v1_0.flow.stalls import STALL, links, sessions
 from dissectors.v1_0.bodies import Detach, Disposition, Transfer
 
@@ -72,7 +72,7 @@ def settled_missing_in_settled_mode(
         return
     if body.settled or delivery.snd_settled is not None:
         return
-    if placed(event) is None:
+    if placed_link(event) is None:
         return
     text = (
         f"sender {link.label()} completes delivery {wire(delivery.number or 0)} unsettled on a link"
@@ -105,7 +105,7 @@ def settled_set_in_unsettled_mode(
         return
     if delivery.resumed or not (body.settled or delivery.sent_settled):
         return
-    if placed(event) is not None:
+    if placed_link(event) is not None:
         report.sure(
             event,
             f"sender {link.label()} sends delivery {wire(delivery.number or 0)} settled on a link"
@@ -133,7 +133,7 @@ def settled_reverted(event: Event, report: Reporter, body: Transfer, delivery: D
     """
     if not delivery.sent_settled:
         return
-    if body.settled is False and placed(event) is not None:
+    if body.settled is False and placed_link(event) is not None:
         report.sure(
             event,
             f"a further transfer of delivery {wire(delivery.number or 0)} says settled=false after"
@@ -248,7 +248,7 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
     held = None if leaving is None else leaving.sending.open_delivery
     if isinstance(event.body, Detach) and leaving is not None and held is not None:
         answers = leaving.pair is not None and leaving.pair.is_detached
-        if leaving.role is SENDER and placed(event) is not None and not answers:
+        if leaving.role is SENDER and placed_link(event) is not None and not answers:
             report_unfinished(event, report, held, "when its link was detached")
         return
     if not event.kinds & (TICK | FINISHED):

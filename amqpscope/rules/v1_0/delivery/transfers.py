@@ -14,7 +14,7 @@ from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Re
 from dissectors.v1_0.bodies import Transfer
 
 
-def placed(event: Event) -> LinkEnd | None:
+def placed_link(event: Event) -> LinkEnd | None:
     """The link of a transfer whose place in its delivery is known; else None."""
     link, session = event.link, event.session
     if link is None or session is None or link.attach is None or link.sending.lost or link.role:
@@ -46,7 +46,7 @@ def delivery_id_missing(event: Event, report: Reporter, body: Transfer) -> None:
     """
     if body.delivery_id is not None:
         return
-    link = placed(event)
+    link = placed_link(event)
     if link is None:
         return
     text = f"sender {link.label()} begins a delivery without delivery-id"
@@ -81,7 +81,7 @@ def delivery_tag_missing(event: Event, report: Reporter, body: Transfer) -> None
     """
     if body.delivery_tag is not None:
         return
-    link = placed(event)
+    link = placed_link(event)
     if link is None:
         return
     text = f"sender {link.label()} begins a delivery without delivery-tag"
@@ -112,7 +112,7 @@ def message_format_missing(event: Event, report: Reporter, body: Transfer) -> No
     """
     if body.message_format is not None:
         return
-    link = placed(event)
+    link = placed_link(event)
     if link is None or body.aborted:
         return
     text = f"sender {link.label()} begins a message without message-format"
@@ -144,7 +144,7 @@ def continuation_delivery_id_differs(
     if delivery.delivery_id is None or body.delivery_id == delivery.delivery_id:
         return
     # Where the first id was wrong, and told, the right one now is no fault of its own.
-    if body.delivery_id != delivery.due_id and placed(event) is not None:
+    if body.delivery_id != delivery.due_id and placed_link(event) is not None:
         report.sure(
             event,
             f"continues delivery {delivery.delivery_id} under delivery-id {body.delivery_id}",
@@ -170,7 +170,7 @@ def continuation_delivery_tag_differs(
     """
     if body.delivery_tag is None:
         return
-    if delivery.tag is None or body.delivery_tag == delivery.tag or placed(event) is None:
+    if delivery.tag is None or body.delivery_tag == delivery.tag or placed_link(event) is None:
         return
     report.sure(
         event,
@@ -198,7 +198,7 @@ def continuation_message_format_differs(
     if body.message_format is None:
         return
     told = delivery.message_format
-    if told is None or body.message_format == told or placed(event) is None:
+    if told is None or body.message_format == told or placed_link(event) is None:
         return
     report.sure(
         event,
@@ -222,7 +222,7 @@ def aborted_on_first_transfer(event: Event, report: Reporter) -> None:
     Good (sent settled=true more=true):
         client: transfer[0] handle=0 aborted=true
     """
-    body, link = event.body, placed(event)
+    body, link = event.body, placed_link(event)
     if link is not None and isinstance(body, Transfer) and not body.resume:
         text = f"sender {link.label()} aborts a delivery with its first transfer"
         report.suspect(event, text, "transfer.aborted")

@@ -143,7 +143,7 @@ def disposition_future_id(event: Event, report: Reporter, body: Disposition) -> 
     sender = sender_of(event, body)
     if sender is None or body.first is None or inverted(event, body, sender):
         return
-    next_id = reached(event, body, sender)
+    next_id = unreachable_id(event, body, sender)
     if next_id is None:
         # Transfers without a delivery-id have numbers that only the two peers know.
         if sender.deliveries.first_delivery_id is None and sender.sending.last_mark is None:
@@ -159,7 +159,7 @@ def disposition_future_id(event: Event, report: Reporter, body: Disposition) -> 
         report.sure(event, text, "disposition.last", related, severity=WARNING)
 
 
-def reached(event: Event, body: Disposition, sender: SessionEnd) -> int | None:
+def unreachable_id(event: Event, body: Disposition, sender: SessionEnd) -> int | None:
     """The first delivery-id that the sender of a disposition cannot have seen or used."""
     next_id = sender.deliveries.next_delivery_id
     if next_id is None or not body.role:

@@ -96,7 +96,7 @@ def accusation_unfounded(event: Event, report: Reporter, error: Error) -> None:
         return
     if not partner.anchored or partner.damaged or not event.connection.clean(partner.peer):
         return
-    numbers = kept(event, condition)
+    numbers = contradiction(event, condition)
     if numbers is None:
         return
     name = event.frame.unit.name
@@ -109,7 +109,7 @@ def accusation_unfounded(event: Event, report: Reporter, error: Error) -> None:
     )
 
 
-def kept(event: Event, condition: str) -> str | None:
+def contradiction(event: Event, condition: str) -> str | None:
     """What the frames say against an accusation; None when they do not."""
     session, link = event.session, event.link
     if condition == WINDOW:

@@ -62,7 +62,7 @@ def window_closed(session: SessionEnd) -> bool:
     return number is None or last is None or last.limit <= number
 
 
-def undrained(receiver: LinkEnd, sender: LinkEnd) -> int:
+def undrained_credit(receiver: LinkEnd, sender: LinkEnd) -> int:
     """Credit that a sender has still to use or give up for a drain; 0 if none."""
     receiving, count = receiver.receiving, sender.sending.count_high
     last = receiving.credit.latest()
@@ -115,7 +115,7 @@ def drain_answered(event: Event, report: Reporter) -> None:
 def drain_unanswered(event: Event, report: Reporter, receiver: LinkEnd, sender: LinkEnd) -> None:
     """Report a drain that the sender has not answered at all."""
     asked, answer = receiver.receiving.drain_mark, sender.flow_mark
-    left = undrained(receiver, sender)
+    left = undrained_credit(receiver, sender)
     if asked is None:
         return
     if without_credit(receiver):
@@ -202,7 +202,7 @@ def drain_incomplete(event: Event, report: Reporter) -> None:
         sender, asked = receiver.pair, receiver.receiving.drain_mark
         if sender is None or asked is None:
             continue
-        left, answer = undrained(receiver, sender), sender.flow_mark
+        left, answer = undrained_credit(receiver, sender), sender.flow_mark
         if not left or answer is None or answer.frame < asked.frame or sender.flow is None:
             continue
         if not sender.flow.drain or window_closed(sender.session):

@@ -167,7 +167,7 @@ def frame_exceeds_peer_max(event: Event, report: Reporter) -> None:
         too_large(event, report, size, limit, event.peer, event.mark, granted)
     body = event.body
     if isinstance(body, Open) and event.own.open is None and not frame.unit.faults:
-        limit = announced(body)
+        limit = announced_frame_size(body)
         if partner.early.size > limit and partner.anchored:
             early = partner.early.size
             too_large(event, report, early, limit, partner.peer, partner.early.mark, event.mark)
@@ -181,7 +181,7 @@ def frame_size(event: Event) -> int:
     return len(frame.raw)
 
 
-def announced(body: Open) -> int:
+def announced_frame_size(body: Open) -> int:
     """The largest frame that an open lets the partner send."""
     size = body.max_frame_size
     return NO_LIMIT if size is None else max(size, MIN_MAX_FRAME_SIZE)
@@ -266,7 +266,7 @@ def frame_exceeds_512_before_open(event: Event, report: Reporter) -> None:
         or not event.own.anchored
     ):
         return
-    if size <= announced(body):
+    if size <= announced_frame_size(body):
         report.sure(
             event,
             f"the {NAMES[partner.peer]} sent a frame of {size} octets before its partner's open"

@@ -42,10 +42,10 @@ def attach_answered(event: Event, report: Reporter) -> None:
     if judging(event):
         for end in event.connection.ends:
             for session in end.channels.values():
-                unanswered(event, session, report)
+                report_unanswered(event, session, report)
 
 
-def unanswered(event: Event, session: SessionEnd, report: Reporter) -> None:
+def report_unanswered(event: Event, session: SessionEnd, report: Reporter) -> None:
     """The attaches of a session that wait too long."""
     pair = session.pair
     if pair is None or pair.ended is not None or not pair.whole:

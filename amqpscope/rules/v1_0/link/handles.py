@@ -86,7 +86,7 @@ def handle_reuse_before_peer_detach(
     )
 
 
-def unattached(event: Event, report: Reporter, more: str = "") -> None:
+def report_unattached(event: Event, report: Reporter, more: str = "") -> None:
     """Report a frame on a handle that its sender has not attached."""
     link, session = event.link, event.session
     if link is None or session is None or event.discarded or event.own.close is not None:
@@ -122,7 +122,7 @@ def flow_on_unattached_handle(event: Event, report: Reporter) -> None:
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=20
         client: detach[0] handle=0 closed=true
     """
-    unattached(event, report)
+    report_unattached(event, report)
 
 
 @rule("LNK-005", "2.7.5", IMPLIED, ERROR, on="transfer unattached")
@@ -142,7 +142,7 @@ def transfer_on_unattached_handle(event: Event, report: Reporter) -> None:
                 | data(b"0")
         client: detach[0] handle=0 closed=true
     """
-    unattached(event, report)
+    report_unattached(event, report)
 
 
 @rule("LNK-006", "2.7.7", IMPLIED, ERROR, on="detach unattached")
@@ -166,9 +166,11 @@ def detach_on_unattached_handle(event: Event, report: Reporter) -> None:
     session = event.session
     waiting = [] if session is None or session.pair is None else session.pair.unpaired
     if waiting:
-        unattached(event, report, f"; a refusal of {waiting[0].label()} begins with an attach")
+        report_unattached(
+            event, report, f"; a refusal of {waiting[0].label()} begins with an attach"
+        )
     else:
-        unattached(event, report)
+        report_unattached(event, report)
 
 
 @rule("LNK-028", "2.7.5", IMPLIED, ERROR, on="odd-link first", needs="!discarded")

@@ -157,7 +157,7 @@ def flaws_of(message: Message) -> list[Flaw]:
                 find_inside(message, section, found)
         # A wrong size inside a section is why the next one is not where it should be.
         if message.fault is not None and all(each.rule != "MSG-007" for each in found[before:]):
-            found.append(broken(message.fault, -1))
+            found.append(damage_flaw(message.fault, -1))
     return _last.found
 
 
@@ -217,7 +217,7 @@ def missing_body(message: Message) -> Flaw:
     return Flaw("MSG-003", -1, "body", f"has no body, only {names}")
 
 
-def broken(fault: Malformed, code: int) -> Flaw:
+def damage_flaw(fault: Malformed, code: int) -> Flaw:
     """Damage, by the rule that tells its kind."""
     rule = DAMAGED.get(fault.kind, "MSG-007")
     text = f"{fault.reason} (octet {fault.offset} of the message)"
@@ -237,7 +237,7 @@ def find_inside(message: Message, section: Section, found: list[Flaw]) -> None:
         return
     value, faults = message.read(section)
     if faults:
-        found.append(broken(faults[0], code))
+        found.append(damage_flaw(faults[0], code))
         return
     if isinstance(value, Body) and code in (HEADER, PROPERTIES):
         find_in_fields(value, code, found)

@@ -166,7 +166,7 @@ def annotation_key_reserved(
     if found is not None and report.once(link):
         code, key = found
         text = f"the annotation key {key!s} is reserved for the standard"
-        report_section(event, report, code, text, annotated(code), False)
+        report_section(event, report, code, text, annotations_name(code), False)
 
 
 @rule("MSG-024", "3.2.10", ADVISORY, INFO, on="keys", needs="!discarded")
@@ -193,10 +193,10 @@ def annotation_key_fatal_if_unknown(
     if found is not None and report.once(link):
         code, key = found
         text = f"a receiver that does not know the annotation {key!s} has to detach the link"
-        report_section(event, report, code, text, annotated(code))
+        report_section(event, report, code, text, annotations_name(code))
 
 
-def annotated(code: int) -> str:
+def annotations_name(code: int) -> str:
     """The name of a section with annotations."""
     return ("delivery-annotations", "message-annotations", "footer")[ANNOTATED.index(code)]
 

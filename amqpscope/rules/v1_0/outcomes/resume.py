@@ -30,7 +30,7 @@ class Resumed:
         """The receiver has an entry at all."""
 
 
-def resumed(event: Event) -> Resumed | None:
+def resumed_delivery(event: Event) -> Resumed | None:
     """The first transfer of a delivery that both lists allow to judge."""
     body, link = event.body, event.link
     if not isinstance(body, Transfer) or link is None or event.damaged or event.discarded:
@@ -106,7 +106,7 @@ def resume_flag_on_forgotten_delivery(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0
                 | data(b"7")
     """
-    found = resumed(event)
+    found = resumed_delivery(event)
     if found is None or found.both or outcome(found.own) or found.body.aborted:
         return
     if place(found.own) is not None:
@@ -129,7 +129,7 @@ def resume_leaves_hole(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=received(section-number=0 section-offset=2) | raw 0x3132
     """
-    found = resumed(event)
+    found = resumed_delivery(event)
     if found is None or not isinstance(found.other, Received) or found.body.aborted:
         return
     own, other, start = place(found.own), place(found.other), place(found.body.state)
@@ -155,7 +155,7 @@ def resume_terminal_not_answered(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 settled=true state=accepted()
     """
-    found = resumed(event)
+    found = resumed_delivery(event)
     if found is None or found.body.aborted or place(found.own) is None:
         return
     theirs = outcome(found.other)
@@ -189,7 +189,7 @@ def resume_from_start_broken(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=received(section-number=0 section-offset=0) | data(b"7")
     """
-    found = resumed(event)
+    found = resumed_delivery(event)
     if found is None or not found.both or found.other is not None or found.own is not None:
         return
     start = place(found.body.state)
@@ -239,7 +239,7 @@ def unresumable_not_aborted(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 aborted=true
     """
-    found = resumed(event)
+    found = resumed_delivery(event)
     if found is None or not found.both or found.body.aborted or outcome(found.body.state):
         return
     own, other = place(found.own), place(found.other)
@@ -265,7 +265,7 @@ def sender_terminal_entry_changed(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 aborted=true state=released()
     """
-    found = resumed(event)
+    found = resumed_delivery(event)
     listed = "" if found is None else outcome(found.own)
     if found is None or not listed:
         return
@@ -293,7 +293,7 @@ def differing_outcome_not_restated(event: Event, report: Reporter) -> None:
         client: transfer[0] handle=0 delivery-id=0 delivery-tag=b"7" message-format=0 resume=true
                 state=released()
     """
-    found = resumed(event)
+    found = resumed_delivery(event)
     if found is None:
         return
     own, other = outcome(found.own), outcome(found.other)

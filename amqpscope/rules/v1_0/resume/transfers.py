@@ -12,7 +12,7 @@ from amqpscope.model.v1_0.event import CONTINUATION, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.link_pairing import attached_still
 from amqpscope.rules.v1_0 import ERROR, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.delivery.transfers import placed
+from amqpscope.rules.v1_0.delivery.transfers import placed_link
 from amqpscope.rules.v1_0.overdue import judging
 from amqpscope.rules.v1_0.resume.links import lists, tag_of
 from dissectors.v1_0.bodies import Detach, Transfer
@@ -113,7 +113,7 @@ def resume_unknown_tag(event: Event, report: Reporter, body: Transfer, link: Lin
 
 def resumed_midway(event: Event, report: Reporter) -> None:
     """Report a delivery that was begun as a new one and is resumed by a later transfer."""
-    delivery, link = event.delivery, placed(event)
+    delivery, link = event.delivery, placed_link(event)
     if link is None or delivery is None or delivery.resumed or not delivery.transfers:
         return
     if report.once(link):
@@ -264,15 +264,15 @@ def incomplete_receiver_detaches(event: Event, report: Reporter) -> None:
         breach = link.receiving.breach
         answers = event.since(breach) > PATIENCE and event.knew(breach)
         if answers and body.error is None and (link.pair is None or link.pair.detach is None):
-            owed(event, report, link, "detaches without an error")
+            report_unrefused(event, report, link, "detaches without an error")
     elif event.own.finished == "capture":
         for session in event.own.channels.values():
             for link in session.handles.values():
                 if event.since(link.receiving.breach) > PATIENCE:
-                    owed(event, report, link, "does not detach")
+                    report_unrefused(event, report, link, "does not detach")
 
 
-def owed(event: Event, report: Reporter, link: LinkEnd, what: str) -> None:
+def report_unrefused(event: Event, report: Reporter, link: LinkEnd, what: str) -> None:
     """A receiver did not refuse what it may not take."""
     breach = link.receiving.breach
     if breach is None or not event.own.anchored or not event.partner.anchored:

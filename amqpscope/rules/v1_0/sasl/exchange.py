@@ -28,7 +28,7 @@ STALL: Final = 10_000_000_000
 """Nanoseconds after which a step of the handshake that has not come is worth a word."""
 
 
-def followed(event: Event) -> Sasl | None:
+def followed_sasl(event: Event) -> Sasl | None:
     """The exchange, if this peer's part in it was seen from the beginning."""
     sasl = event.connection.sasl
     if sasl.nested or not event.own.anchored or sasl.unclear[event.peer]:
@@ -41,7 +41,7 @@ def both_followed(event: Event) -> Sasl | None:
     sasl = event.connection.sasl
     if sasl.unclear[1 - event.peer] or not event.partner.anchored or event.ahead:
         return None
-    return followed(event)
+    return followed_sasl(event)
 
 
 @rule("SAS-009", "5.3.2", MUST, ERROR, on="sasl", needs="server")
@@ -66,7 +66,7 @@ def sasl_mechanisms_not_first(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=ok
     """
     body = event.body
-    sasl = followed(event)
+    sasl = followed_sasl(event)
     if sasl is None or sasl.outcome is not None:
         return
     if isinstance(body, SaslMechanisms):
@@ -215,7 +215,7 @@ def sasl_init_repeated(event: Event, report: Reporter, body: SaslInit) -> None:
     Good (sasl_done):
         client: header AMQP 1.0.0
     """
-    sasl = followed(event)
+    sasl = followed_sasl(event)
     if sasl is None or sasl.init is None or event.knew(sasl.outcome_mark):
         return
     report.sure(
@@ -307,7 +307,7 @@ def sasl_frame_after_outcome(event: Event, report: Reporter) -> None:
         server: sasl-outcome code=auth
         client~1: sasl-response response=b"1"
     """
-    sasl = followed(event)
+    sasl = followed_sasl(event)
     if sasl is None:
         return
     if event.frame.unit.header is not None:
@@ -398,7 +398,7 @@ def sasl_handshake_stalled(event: Event, report: Reporter, sasl: Sasl) -> None:
     last = sasl.last_mark
     if last is None or sasl.nested or event.since(last) < STALL:
         return
-    owner, step = awaited(event, sasl)
+    owner, step = awaited_turn(event, sasl)
     end = event.connection.ends[owner]
     if step and end.anchored and end.finished not in ("fin", "rst"):
         seconds = event.since(last) // 1_000_000_000
@@ -414,7 +414,7 @@ def sasl_handshake_stalled(event: Event, report: Reporter, sasl: Sasl) -> None:
         )
 
 
-def awaited(event: Event, sasl: Sasl) -> tuple[int, str]:
+def awaited_turn(event: Event, sasl: Sasl) -> tuple[int, str]:
     """Whose turn it is, and to say what; nothing when the layer is through."""
     if not sasl.begun[CLIENT]:
         return CLIENT, ""

@@ -13,7 +13,7 @@ from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v1_0.event import KIND, Event
 from amqpscope.model.v1_0.sasl import CLIENT, SERVER, Sasl
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.sasl.exchange import NAMES, followed
+from amqpscope.rules.v1_0.sasl.exchange import NAMES, followed_sasl
 from amqpscope.rules.v1_0.sasl.fields import CODES
 from amqpscope.rules.v1_0.topics import LEFT_SASL
 from dissectors.errors import Damage
@@ -279,7 +279,7 @@ def sasl_failure_ignored(event: Event, report: Reporter, sasl: Sasl) -> None:
         client~1: open container-id="c"
         server: FIN
     """
-    if not sasl.failed or followed(event) is None or report.has_reported(LEFT_SASL, event.own):
+    if not sasl.failed or followed_sasl(event) is None or report.has_reported(LEFT_SASL, event.own):
         return
     unit = event.frame.unit
     if unit.header is None and (event.own.layer != SASL or unit.type == 1 or broken(unit)):

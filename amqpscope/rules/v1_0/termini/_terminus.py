@@ -44,7 +44,7 @@ class Terminus:
         return position, None if position < 0 else self.body.values[position]
 
 
-def answered(event: Event, attach: Attach) -> LinkEnd | None:
+def answered_end(event: Event, attach: Attach) -> LinkEnd | None:
     """The partner's end of the link, if an attach is the answer to it."""
     session = event.session
     if session is None or session.pair is None or attach.name is None or attach.role is None:
@@ -62,13 +62,13 @@ def initiates(event: Event, attach: Attach) -> bool:
         return False
     if not event.own.anchored or not event.partner.anchored:
         return False
-    return answered(event, attach) is None
+    return answered_end(event, attach) is None
 
 
 def perhaps_asked(event: Event, attach: Attach) -> bool:
     """An attach may only repeat what the partner asked for in one that was not seen."""
     session = event.session
-    if session is None or answered(event, attach) is not None:
+    if session is None or answered_end(event, attach) is not None:
         return session is None
     if session.pair is not None and session.pair.whole and not event.ahead:
         return False
@@ -86,17 +86,17 @@ def termini_of(event: Event) -> Termini | None:
     attach = attach_of(event)
     if attach is None or perhaps_asked(event, attach):
         return None
-    link = answered(event, attach)
+    link = answered_end(event, attach)
     other = None if link is None else link.attach
     found: Termini = []
     if isinstance(attach.source, Source):
-        found.append(Terminus("attach.source", attach.source, known(other, "source")))
+        found.append(Terminus("attach.source", attach.source, partner_terminus(other, "source")))
     if isinstance(attach.target, Target):
-        found.append(Terminus("attach.target", attach.target, known(other, "target")))
+        found.append(Terminus("attach.target", attach.target, partner_terminus(other, "target")))
     return found or None
 
 
-def known(attach: Attach | None, slot: str) -> Body | None:
+def partner_terminus(attach: Attach | None, slot: str) -> Body | None:
     """A terminus of the partner's attach."""
     if attach is None:
         return None

@@ -12,7 +12,7 @@ from amqpscope.model.v1_0.event import FINISHED, TICK, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, INFO, MUST, SHOULD, Reporter, rule
 from amqpscope.rules.v1_0.parameters import attach_of
-from amqpscope.rules.v1_0.termini._terminus import answered, initiates, symbols
+from amqpscope.rules.v1_0.termini._terminus import answered_end, initiates, symbols
 from dissectors.v1_0.bodies import Attach, Body, Close, Detach, End, Source, Target
 from dissectors.v1_0.names import descriptor_name
 from dissectors.v1_0.values import Described, Map, Value
@@ -172,7 +172,7 @@ def dynamic_address_not_traceable(event: Event, report: Reporter, attach: Attach
         server: attach[0] name="r1" handle=0 role=sender source=source(address="tmp/c/r1"
                 dynamic=true) target=target() initial-delivery-count=0
     """
-    if answered(event, attach) is None or event.partner.open is None:
+    if answered_end(event, attach) is None or event.partner.open is None:
         return
     slot = "target" if attach.role else "source"
     own = attach.target if attach.role else attach.source
@@ -187,9 +187,11 @@ def dynamic_address_not_traceable(event: Event, report: Reporter, attach: Attach
         report.sure(event, text, path)
 
 
-def wished(event: Event, attach: Attach) -> tuple[LinkEnd, Source | Target, Source | Target] | None:
+def wished_terminus(
+    event: Event, attach: Attach
+) -> tuple[LinkEnd, Source | Target, Source | Target] | None:
     """On an answer from the peer that has the node: the request, what it wished, what is."""
-    link = answered(event, attach)
+    link = answered_end(event, attach)
     if link is None or link.attach is None or not link.terms.clear:
         return None
     asked = link.attach.target if attach.role else link.attach.source
@@ -220,7 +222,7 @@ def node_properties_not_reported(event: Event, report: Reporter) -> None:
                 dynamic-node-properties={:lifetime-policy=delete-on-close'symbol()})
     """
     attach = attach_of(event)
-    found = None if attach is None else wished(event, attach)
+    found = None if attach is None else wished_terminus(event, attach)
     if attach is None or found is None:
         return
     link, asked, given = found
@@ -258,7 +260,7 @@ def terminus_durability_not_granted(event: Event, report: Reporter) -> None:
                 source=source(address="t" durable=2 expiry-policy=:never)
     """
     attach = attach_of(event)
-    found = None if attach is None else wished(event, attach)
+    found = None if attach is None else wished_terminus(event, attach)
     if attach is None or found is None:
         return
     link, asked, given = found
@@ -290,7 +292,7 @@ def distribution_mode_not_granted(event: Event, report: Reporter) -> None:
                 source=source(address="q" distribution-mode=:copy)
     """
     attach = attach_of(event)
-    found = None if attach is None else wished(event, attach)
+    found = None if attach is None else wished_terminus(event, attach)
     if found is None:
         return
     link, asked, given = found
@@ -323,7 +325,7 @@ def requested_filter_not_active(event: Event, report: Reporter) -> None:
                 source=source(address="q" filter={:jms-selector=@ulong 0x468c00000004 "a = 1"})
     """
     attach = attach_of(event)
-    found = None if attach is None else wished(event, attach)
+    found = None if attach is None else wished_terminus(event, attach)
     if found is None:
         return
     link, asked, given = found
@@ -360,7 +362,7 @@ def terminus_capability_not_granted(event: Event, report: Reporter) -> None:
                 source=source(address="t" capabilities=[:shared :topic])
     """
     attach = attach_of(event)
-    found = None if attach is None else wished(event, attach)
+    found = None if attach is None else wished_terminus(event, attach)
     if attach is None or found is None:
         return
     link, asked, given = found

@@ -120,19 +120,19 @@ def filtered_message_delivered(event: Event, report: Reporter, link: LinkEnd) ->
     if link.sending.watch is None or parts is None or parts.fault is not None:
         return
     for each in link.sending.watch.filters:
-        found = held(parts, each)
+        found = filtered_value(parts, each)
         if found is UNKNOWN or not differ(each.value, found):
             continue
         where = f"{NAMES[each.section]}.{each.key}"
         text = (
-            f"link {link.label()} gets a message with {where} {shown(found)}, its filter asks for"
-            f" {shown(each.value)}"
+            f"link {link.label()} gets a message with {where} {value_text(found)}, its filter asks"
+            f" for {value_text(each.value)}"
         )
         report.sure(event, text, where, ((link.mark, "the filters that are in force"),))
         return
 
 
-def held(parts: Message, each: Filter) -> Value:
+def filtered_value(parts: Message, each: Filter) -> Value:
     """What a message has where a filter looks; None for nothing, UNKNOWN if it cannot be read."""
     section = parts.find(each.section)
     if section is None:
@@ -161,7 +161,7 @@ def differ(wanted: Value, found: Value) -> bool:
     return False
 
 
-def shown(value: Value) -> str:
+def value_text(value: Value) -> str:
     """A value as it is told."""
     if value is None:
         return "missing"

@@ -249,7 +249,7 @@ def websocket_binding_wrong(event: Event, report: Reporter) -> None:
         mark = start_of(event, peer) or event.mark
         text = f"the {NAMES[peer]} sends AMQP in text messages, from packet {websocket.text[peer]}"
         report.sure(event, text, "websocket", mark=mark)
-    wrong = misnamed(websocket, peer)
+    wrong = subprotocol_fault(websocket, peer)
     if (
         wrong
         and event.frame.unit.header is not None
@@ -258,7 +258,7 @@ def websocket_binding_wrong(event: Event, report: Reporter) -> None:
         report.sure(event, f"the {NAMES[peer]} {wrong}", "websocket")
 
 
-def misnamed(websocket: WebSocket, peer: int) -> str:
+def subprotocol_fault(websocket: WebSocket, peer: int) -> str:
     """What is wrong with a peer's part in the choice of a subprotocol."""
     asked, agreed = websocket.asked, websocket.agreed
     if asked is None:

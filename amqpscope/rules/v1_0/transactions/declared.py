@@ -13,7 +13,7 @@ from amqpscope.model.v1_0.outcomes import outcome
 from amqpscope.model.v1_0.transaction import (
     LIVE,
     Transaction,
-    answered,
+    answered_controls,
     capabilities,
     coordinator_link,
     txn_id,
@@ -55,7 +55,7 @@ def declare_answered_wrongly(event: Event, report: Reporter) -> None:
         outcome(state) or isinstance(state, TransactionalState)
     ):
         return
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         if delivery.work is not None and isinstance(delivery.work.control, Declare):
             report.sure(
                 event,
@@ -153,7 +153,7 @@ def declare_failure_without_transaction_error(
     """
     if condition(state).startswith(TRANSACTION_ERROR):
         return
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         if delivery.work is not None and isinstance(delivery.work.control, Declare):
             report.sure(
                 event,
@@ -191,7 +191,7 @@ def txn_id_not_unique(event: Event, report: Reporter) -> None:
     old = None if id is None else event.connection.transactions.known.get(id)
     if id is None or old is None or old.state != LIVE:
         return
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         work = delivery.work
         if delivery.mark is not old.declare and work is not None and delivery.rcv_state is None:
             report.suspect(
@@ -225,7 +225,7 @@ def several_txns_per_session(event: Event, report: Reporter) -> None:
     id = txn_id(state.txn_id) if isinstance(state, Declared) else None
     if id is None:
         return
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         link = delivery.link
         if delivery.work is None or not isinstance(delivery.work.control, Declare):
             continue

@@ -10,7 +10,7 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.outcomes import outcome
-from amqpscope.model.v1_0.transaction import answered, coordinator_link, ending
+from amqpscope.model.v1_0.transaction import answered_controls, coordinator_link, ending
 from amqpscope.rules.v1_0 import IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.parameters import state_of
 from amqpscope.rules.v1_0.transactions.controller import call
@@ -77,7 +77,7 @@ def settled_control_message_reaction(event: Event, report: Reporter) -> None:
                 ((mark, "the control message"),),
             )
         return
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         sent = delivery.snd_settled
         if sent is not None and sent.frame <= delivery.last_mark.frame:
             report.sure(
@@ -177,7 +177,7 @@ def discharge_failure_without_transaction_error(
     """
     if condition(state).startswith(TRANSACTION_ERROR):
         return
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         control = None if delivery.work is None else delivery.work.control
         if isinstance(control, Discharge) and not control.fail:
             report.sure(
@@ -207,7 +207,7 @@ def rollback_refused(event: Event, report: Reporter, state: Rejected) -> None:
                 | amqp-value(discharge(txn-id=b"t" fail=true))
         server: disposition[0] role=receiver first=1 settled=true state=accepted()
     """
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         work = delivery.work
         if work is None or not isinstance(work.control, Discharge) or not work.control.fail:
             continue
@@ -242,7 +242,7 @@ def discharge_answered_wrongly(event: Event, report: Reporter) -> None:
         outcome(state) or isinstance(state, TransactionalState)
     ):
         return
-    for delivery in answered(event):
+    for delivery in answered_controls(event):
         if delivery.work is not None and isinstance(delivery.work.control, Discharge):
             report.sure(
                 event,

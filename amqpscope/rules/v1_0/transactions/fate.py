@@ -15,7 +15,7 @@ from amqpscope.model.v1_0.transaction import (
     COMMITTED,
     LIVE,
     ROLLED_BACK,
-    answered,
+    answered_controls,
     ending,
     half_sent,
     seen_whole,
@@ -70,7 +70,7 @@ def dead_txn_id_accepted(event: Event, report: Reporter) -> None:
     refused = isinstance(state, Rejected) and not condition(state).startswith(TRANSACTION_ERROR)
     if not positive(state) and not refused:
         return
-    for delivery in (*postings(event), *answered(event)):
+    for delivery in (*postings(event), *answered_controls(event)):
         work = delivery.work
         if work is None or not work.dead or delivery.rcv_state is not None:
             continue

@@ -13,7 +13,7 @@ from amqpscope.model.v1_0.field_checks import FITNESS
 from amqpscope.model.v1_0.message import key_text
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.parameters import Parts, performative
-from amqpscope.rules.v1_0.types.values import error_of, named
+from amqpscope.rules.v1_0.types.values import error_of, type_name
 from dissectors.v1_0.bodies import Body, Open
 from dissectors.v1_0.names import EXTENSIONS, descriptor_name
 from dissectors.v1_0.tables import COMPOSITES, RESTRICTED
@@ -46,11 +46,8 @@ def descriptor_type_reserved(event: Event, report: Reporter, parts: Parts) -> No
     """
     for path, value in parts:
         if isinstance(value, Described) and not isinstance(value.descriptor, (Ulong, Symbol)):
-            report.sure(
-                event,
-                f"{path} has {named(value.descriptor)} as its descriptor, not a symbol or ulong",
-                path,
-            )
+            kind = type_name(value.descriptor)
+            report.sure(event, f"{path} has {kind} as its descriptor, not a symbol or ulong", path)
 
 
 @rule("TYP-013", "1.5", IMPLIED, INFO, on="attach | open | begin")
@@ -134,13 +131,13 @@ def fields_key_not_symbol(event: Event, report: Reporter) -> None:
     body = performative(event)
     if body is None:
         return
-    keyed(event, report, body, body.row.name)
+    check_keys(event, report, body, body.row.name)
     error = error_of(body)
     if error is not None:
-        keyed(event, report, error, f"{body.row.name}.error")
+        check_keys(event, report, error, f"{body.row.name}.error")
 
 
-def keyed(event: Event, report: Reporter, body: Body, path: str) -> None:
+def check_keys(event: Event, report: Reporter, body: Body, path: str) -> None:
     """Look at the keys of a body's maps."""
     for place in FITNESS[type(body)].keyed:
         fields: Value = body[place]
@@ -149,7 +146,7 @@ def keyed(event: Event, report: Reporter, body: Body, path: str) -> None:
         odd = [key for key, _ in fields if type(key) is not Symbol]
         if odd:
             whole = f"{path}.{body.row.fields[place].name}"
-            first = f"{named(odd[0])} ({odd[0]!r})"
+            first = f"{type_name(odd[0])} ({odd[0]!r})"
             report.sure(event, f"{whole} has {first} as a key, not a symbol", whole)
 
 

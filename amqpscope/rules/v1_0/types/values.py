@@ -39,7 +39,7 @@ def error_of(body: Body) -> Body | None:
     return last if isinstance(last, Body) else None
 
 
-def mistyped(event: Event) -> list[Place]:
+def mistyped_fields(event: Event) -> list[Place]:
     """The fields of a performative, and of an error in it, that have another type than declared."""
     body = performative(event)
     if body is None:
@@ -71,7 +71,7 @@ def shapes_wrong(place: Place) -> bool:
     return place.field.multiple and isinstance(place.value, (list, Array))
 
 
-def declared(field: Field) -> str:
+def declared_type(field: Field) -> str:
     """A field's type in words, with the primitive behind it."""
     plain = primitive(field.type)
     return plain if plain == field.type else f"{field.type} ({plain})"
@@ -122,19 +122,19 @@ def field_type_mismatch(event: Event, report: Reporter) -> None:
     """
     found = [
         place
-        for place in mistyped(event)
+        for place in mistyped_fields(event)
         if not shapes_wrong(place) and not isinstance(place.value, Array)
     ]
     if found:
         first = found[0]
-        what = "a described value" if isinstance(first.value, Described) else named(first.value)
+        what = "a described value" if isinstance(first.value, Described) else type_name(first.value)
         # A value too many or too few puts all that follow in the wrong place: one cause.
         more = f"; {len(found) - 1} more fields are of the wrong type" if len(found) > 1 else ""
-        text = f"{first.path} is {what}, declared {declared(first.field)}{more}"
+        text = f"{first.path} is {what}, declared {declared_type(first.field)}{more}"
         report.sure(event, text, first.path)
 
 
-def named(value: Value) -> str:
+def type_name(value: Value) -> str:
     """The type of a value in words."""
     name = value.row.name if isinstance(value, Body) else type_of(value)
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
@@ -155,7 +155,7 @@ def multiple_field_shape(event: Event, report: Reporter) -> None:
         client: open container-id="c" offered-capabilities=:a desired-capabilities=array symbol[]
         server: open container-id="s" offered-capabilities=[:ANONYMOUS-RELAY]
     """
-    for place in mistyped(event):
+    for place in mistyped_fields(event):
         if not shapes_wrong(place):
             continue
         value = place.value
@@ -182,11 +182,11 @@ def array_on_single_field(event: Event, report: Reporter) -> None:
     Good (headers):
         client: open container-id="c" hostname="a" offered-capabilities=array symbol[:a]
     """
-    for place in mistyped(event):
+    for place in mistyped_fields(event):
         if isinstance(place.value, Array) and not place.field.multiple:
             report.sure(
                 event,
-                f"{place.path} is an array, declared a single {declared(place.field)}",
+                f"{place.path} is an array, declared a single {declared_type(place.field)}",
                 place.path,
             )
 

@@ -50,7 +50,7 @@ def test_pieces_pass_as_they_came_once_all_inside_them_may():
     assert made.release(1, 2) == b""
     assert made.release(1, 4) == made.wrap(1, b"abc")
     assert made.rest(1, 4) == made.wrap(1, b"d")
-    assert made.unpassed(1) == made.wrap(1, b"defg")
+    assert made.unpassed_octets(1) == made.wrap(1, b"defg")
 
 
 def test_all_that_was_received_and_has_not_passed_is_known_when_a_fault_acts():
@@ -61,7 +61,7 @@ def test_all_that_was_received_and_has_not_passed_is_known_when_a_fault_acts():
     for _ in range(3):
         made.keep(0, next(pieces))
     assert made.rest(0, 0) == ping
-    assert made.unpassed(0) == b"".join(parts) + b"\x82"
+    assert made.unpassed_octets(0) == b"".join(parts) + b"\x82"
     assert [piece.payload for piece in pieces] == [b"more"]
 
 

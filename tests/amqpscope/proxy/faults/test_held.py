@@ -202,7 +202,7 @@ def test_a_frame_that_is_lost_with_its_connection_is_reported(wire):
     reset(it.client.socket)
     it.relay.settle()
     assert ask(it, do="held")["held"] == []
-    told = it.relay.watch.told()
+    told = it.relay.watch.new_lines()
     assert any("transfer, held as 1, was not passed on" in line for line in told), told
 
 

@@ -132,7 +132,7 @@ def test_a_field_that_the_frame_does_not_have_is_reported_and_the_frame_passes(w
     it.client.say(SENT[0])
     assert it.server.hear() == canonical(SENT[0])
     assert any(
-        "not applied to a transfer: no field link-credit" in s for s in it.relay.watch.told()
+        "not applied to a transfer: no field link-credit" in s for s in it.relay.watch.new_lines()
     )
 
 

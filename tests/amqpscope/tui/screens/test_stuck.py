@@ -3,7 +3,7 @@
 import pytest
 
 from amqpscope.insight.series import Series
-from amqpscope.tui.widgets.plot import Axis, Slot, drawn, rates, short, slots
+from amqpscope.tui.widgets.plot import Axis, Slot, braille_lines, rates, short, slots
 
 SECOND = 1_000_000_000
 
@@ -111,7 +111,7 @@ def test_a_number_that_never_changed_is_a_line_and_no_plot(opened, drive):
 
 
 def test_the_top_of_a_plot_is_its_highest_dot():
-    assert drawn([Slot(0, 8), Slot(8, 8)], 8, 1) == ["⡏"]
+    assert braille_lines([Slot(0, 8), Slot(8, 8)], 8, 1) == ["⡏"]
 
 
 def test_numbers_fit_the_legend():
