@@ -262,6 +262,9 @@ class Journeys:
                 passing = said.limited or said.exclusive or said.fleeting
                 node.limited = node.limited or passing
                 node.fleeting = not said.facts["durable"]
+            if said.waiting:
+                node = party.broker.node(said.name + party.suffix, True)
+                node.had_older = node.had_older or not node.published
             said.connection, said.capture = party.conversation.number, party.capture
             self.heard = True
             declared = self.declarations_of(party)

@@ -40,6 +40,8 @@ class Declaration:
         """It is to be deleted only where it has no consumers."""
         self.limited = False
         """A queue from which messages may go by its own rules."""
+        self.waiting = 0
+        """Messages that the broker says are in a queue."""
         self.connection = 0
         self.capture = 0
         self.channel = 0

@@ -66,6 +66,8 @@ class Node:
         """What came from it in another protocol cannot be told apart."""
         self.strangers = 0
         """Messages that came from it and were not published in view."""
+        self.had_older = False
+        """It held messages before the first was published to it in view."""
         self.fleeting = False
         """It does not outlive its broker, so neither do durable messages on it."""
         self.keeps = False
@@ -400,9 +402,15 @@ def is_before(each: Leg, leg: Leg) -> bool:
 def is_awaited(leg: Leg, publish: Leg) -> bool:
     """Whether a consumer had asked for messages when one was published, or had got later ones:
     what is older came before."""
-    fresh, grants = leg.node.fresh, leg.lane.grants
+    fresh = leg.node.fresh
     if fresh is not None and fresh <= leg.mark.time:
         return True
+    return had_asked(leg, publish)
+
+
+def had_asked(leg: Leg, publish: Leg) -> bool:
+    """Whether a consumer had asked for messages when one was published."""
+    grants = leg.lane.grants
     asked = grants[0][1] if leg.lane.counted and grants else leg.lane.route.since
     if asked is None or leg.lane.capture != publish.lane.capture:
         return False

@@ -240,6 +240,8 @@ def declares(event: Event) -> Declaration | None:
         found = declaration_of(MADE, event, request.method, text(method.get("queue")))
         if found is not None:
             found.generated = not text(request.method.get("queue"))
+            count = method.get("message-count")
+            found.waiting = count if isinstance(count, int) else 0
     elif name == "exchange.declare-ok" and request is not None:
         found = declaration_of(MADE, event, request.method, "")
     elif name in ("queue.delete", "exchange.delete"):

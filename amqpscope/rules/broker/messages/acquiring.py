@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
-from amqpscope.model.broker.journey import Leg, is_awaited
+from amqpscope.model.broker.journey import Leg, had_asked, is_awaited
 from amqpscope.model.broker.moment import Moment, was_forwarded
 from amqpscope.model.broker.sharing import is_shared
 from amqpscope.model.mark import Mark
@@ -90,6 +90,8 @@ def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
     leg, read = moment.leg, earlier.read
     if earlier.lane is not leg.lane and not moment.is_queue:
         return
+    if is_perhaps_older(earlier, moment.publish):
+        return
     if read is None:
         if is_unasked(moment, earlier):
             text = "delivered again after a consumer that is still there had accepted it"
@@ -99,6 +101,14 @@ def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
     if ordered or leg.mark.time - read.time > GRACE:
         text = "delivered again after a consumer had accepted it and the broker had read that"
         report.find(moment, text, sure=ordered)
+
+
+def is_perhaps_older(earlier: Leg, publish: Leg | None) -> bool:
+    """Whether a delivery may be of a message from before the capture: its node held some then, and
+    a program that runs again uses the same ids."""
+    if publish is None or not earlier.node.had_older or earlier.envelope.has_strong_id:
+        return False
+    return not had_asked(earlier, publish)
 
 
 def is_unasked(moment: Moment, earlier: Leg) -> bool:

@@ -12,6 +12,10 @@ OWN_QUEUE = (
     'client: queue.declare[1] queue="q" exclusive=true',
     'server: queue.declare-ok[1] queue="q"',
 )
+LEFT_OVER = (
+    'client: queue.declare[1] queue="q"',
+    'server: queue.declare-ok[1] queue="q" message-count=1',
+)
 CANCEL = (
     'client: basic.cancel[1] consumer-tag="t"',
     'server: basic.cancel-ok[1] consumer-tag="t"',
@@ -28,6 +32,16 @@ def confirming() -> Story:
 
 
 STORIES = {
+    "a program that runs again, and counts as in its last run, which left a message": (
+        lines(Story(product="RabbitMQ").confirms("A"), "A", LEFT_OVER)
+        .basic_publish("A")
+        .ack("A", 1, "server")
+        .consume("B")
+        .basic_deliver("B")
+        .ack("B", 1)
+        .basic_deliver("B")
+        .ack("B", 2)
+    ),
     "a producer that sends again after its connection was lost": (
         Story()
         .sender("A")
