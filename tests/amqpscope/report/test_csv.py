@@ -38,7 +38,7 @@ def test_what_is_found_too_late_is_a_row_of_its_own(show, root):
     assert found | {"time": "", "packet": ""} == dict.fromkeys(COLUMNS, "") | {
         "frame": "25", "connection": "1", "from": "server", "kind": "finding", "channel": "0",
         "name": "close-before-tcp-close", "findings": "CON-008",
-        "summary": "the server resets the connection without a close; the last frame that it had"
+        "summary": "the server resets the connection without a close; the last frame it had"
         " received is 25",
     }  # fmt: skip
 

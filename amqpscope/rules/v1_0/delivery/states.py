@@ -241,7 +241,8 @@ def delivery_never_completed(event: Event, report: Reporter) -> None:
         @12s client: END
 
     Good (sent settled=true more=true):
-        server: detach[0] handle=0 closed=true
+        server: detach[0] handle=0 closed=true error=error(condition=:amqp:link:detach-forced
+                description="moved")
         client: detach[0] handle=0 closed=true
     """
     leaving = event.link

@@ -253,7 +253,8 @@ def disposition_after_error_or_close(event: Event, report: Reporter, body: Dispo
         server: detach[0] handle=0 closed=true
 
     Good (received):
-        server: detach[0] handle=0 closed=true
+        server: detach[0] handle=0 closed=true error=error(condition=:amqp:link:detach-forced
+                description="moved")
         client~1: disposition[0] role=receiver first=0 settled=true state=accepted()
         client: detach[0] handle=0 closed=true
     """

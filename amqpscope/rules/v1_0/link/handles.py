@@ -117,7 +117,8 @@ def flow_on_unattached_handle(event: Event, report: Reporter) -> None:
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=20   # <- LNK-004
 
     Good (receiving):
-        server: detach[0] handle=0 closed=true
+        server: detach[0] handle=0 closed=true error=error(condition=:amqp:link:detach-forced
+                description="moved")
         client~1: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
                 outgoing-window=100 handle=0 delivery-count=0 link-credit=20
         client: detach[0] handle=0 closed=true
@@ -137,7 +138,8 @@ def transfer_on_unattached_handle(event: Event, report: Reporter) -> None:
                 | data(b"0")   # <- LNK-005
 
     Good (sending):
-        server: detach[0] handle=0 closed=true
+        server: detach[0] handle=0 closed=true error=error(condition=:amqp:link:detach-forced
+                description="moved")
         client~1: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" message-format=0 settled=true
                 | data(b"0")
         client: detach[0] handle=0 closed=true
