@@ -83,6 +83,11 @@ class Browser:
 
     def open(self, uri):
         """Show a page and wait until it is loaded."""
+        self.load("about:blank")  # what the page before complains of as it goes is not of this one
+        self.load(uri)
+
+    def load(self, uri):
+        """Go to a page and wait for it."""
         self.events = []
         self.send("Page.navigate", url=uri)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
