@@ -28,7 +28,7 @@ from amqpscope.protocols.replay_acts import (
     Refused,
     are_nested,
 )
-from amqpscope.protocols.replay_differences import Differences, FieldDifference
+from amqpscope.protocols.replay_differences import Differences
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
 
@@ -270,17 +270,9 @@ class Part(Differences):
 
     # matching
 
-    def diverge(
-        self,
-        kind: str,
-        frame: Frame | None,
-        where: str,
-        seen: str = "",
-        fields: Sequence[FieldDifference] = (),
-    ) -> None:
-        """Note where the live peer leaves the script; what was in flight at our close does not."""
-        if kind != "extra" or not self.closes[0]:
-            super().diverge(kind, frame, where, seen, fields)
+    def was_in_flight(self, kind: str) -> bool:
+        """Whether a difference is only that something more came after our close."""
+        return kind == "extra" and self.closes[0]
 
     def meet(self, cue: Cue | None) -> None:
         """Something expected has come."""
