@@ -20,9 +20,9 @@ def answers(broker: Broker) -> dict[str, str]:
     """The answers by what is asked; without those for which nothing was seen."""
     facts = broker.facts
     found = {
-        "bare message": kept(facts),
+        "bare message": bare_message(facts),
         "header": header(facts),
-        "annotations": annotated(broker),
+        "annotations": message_annotations(broker),
         "delivery-count": law(broker, COUNT),
         "redelivered": law(broker, MARK),
         "order": order(facts),
@@ -33,14 +33,14 @@ def answers(broker: Broker) -> dict[str, str]:
     return {question: answer for question, answer in found.items() if answer}
 
 
-def matched(facts: Counter[str]) -> int:
+def matched_deliveries(facts: Counter[str]) -> int:
     """Deliveries whose publish was seen."""
     return sum(facts[f"recognised by {LEVELS[level]}"] for level in (EXACT, SAME_ID, SAME_BODY))
 
 
-def kept(facts: Counter[str]) -> str:
+def bare_message(facts: Counter[str]) -> str:
     """Whether the immutable part of messages arrives as it was published."""
-    total, same = matched(facts), facts[f"recognised by {LEVELS[EXACT]}"]
+    total, same = matched_deliveries(facts), facts[f"recognised by {LEVELS[EXACT]}"]
     if not total:
         return ""
     crossed = facts["in another protocol"]
@@ -56,7 +56,7 @@ def kept(facts: Counter[str]) -> str:
 
 def header(facts: Counter[str]) -> str:
     """What becomes of the header."""
-    if not matched(facts):
+    if not matched_deliveries(facts):
         return ""
     found = [
         f"{field} {change} in {facts[f'{field} {change}']:,}"
@@ -67,9 +67,9 @@ def header(facts: Counter[str]) -> str:
     return ", ".join(found) or "kept: durable, priority and ttl as they were published"
 
 
-def annotated(broker: Broker) -> str:
+def message_annotations(broker: Broker) -> str:
     """What becomes of message annotations, or headers of 0-9."""
-    if not matched(broker.facts):
+    if not matched_deliveries(broker.facts):
         return ""
     found = []
     for change in CHANGES:
@@ -92,7 +92,7 @@ def law(broker: Broker, start: str) -> str:
 
 def order(facts: Counter[str]) -> str:
     """Whether messages come in the order in which they were published."""
-    total, overtaken = matched(facts), facts["overtaken"]
+    total, overtaken = matched_deliveries(facts), facts["overtaken"]
     if not total:
         return ""
     if overtaken:

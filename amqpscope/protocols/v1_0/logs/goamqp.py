@@ -43,7 +43,7 @@ STYLE: Final = Style(
         for each in COMPOSITES
         for row in each.fields
     },
-    nothing=frozenset(("", "<nil>", "[]", "map[]", "*Error(nil)", "[] ", "nil")),
+    nothing=frozenset(("", "<nil>", "[]", "map[]", "*Error(nil)", "nil")),
     separator=" ",
 )
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|µs|us|ns)")

@@ -72,7 +72,7 @@ def body_of(name: str, text: str, style: Style, zeros: Iterable[str] = ()) -> Bo
     """A composite from what is printed between its brackets; `zeros` are 0 where that has none."""
     kind = BODIES.get(name)
     if kind is None:
-        raise ValueError(f"{name} is no type of AMQP")
+        raise ValueError(f"{name} is not a type of AMQP")
     rows = kind.row.fields
     found = split(text, [style.own_name(row.name) for row in rows], style.equals)
     values: list[Value] = []
