@@ -25,10 +25,18 @@ def earlier_of(moment: Moment, copied: bool = False) -> Leg | None:
     earlier, leg, journey = moment.earlier, moment.leg, moment.journey
     if earlier is None or not moment.identified or journey.doubtful or journey.published != 1:
         return None
-    if was_forwarded(leg.envelope) or moment.holed:
+    if was_forwarded(leg.envelope) or moment.holed or is_perhaps_older(earlier, moment.publish):
         return None
     browsed = leg.lane.route.copy or earlier.lane.route.copy
     return None if browsed and not (copied and earlier.lane is leg.lane) else earlier
+
+
+def is_perhaps_older(earlier: Leg, publish: Leg | None) -> bool:
+    """Whether a delivery may be of a message from before the capture: its node held some then, and
+    a program that runs again uses the same ids."""
+    if publish is None or not earlier.node.had_older or earlier.envelope.has_strong_id:
+        return False
+    return not had_asked(earlier, publish)
 
 
 @rule("BRK-116", "3.3", IMPLIED, WARNING, on="delivered again")
@@ -90,8 +98,6 @@ def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
     leg, read = moment.leg, earlier.read
     if earlier.lane is not leg.lane and not moment.is_queue:
         return
-    if is_perhaps_older(earlier, moment.publish):
-        return
     if read is None:
         if is_unasked(moment, earlier):
             text = "delivered again after a consumer that is still there had accepted it"
@@ -101,14 +107,6 @@ def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
     if ordered or leg.mark.time - read.time > GRACE:
         text = "delivered again after a consumer had accepted it and the broker had read that"
         report.find(moment, text, sure=ordered)
-
-
-def is_perhaps_older(earlier: Leg, publish: Leg | None) -> bool:
-    """Whether a delivery may be of a message from before the capture: its node held some then, and
-    a program that runs again uses the same ids."""
-    if publish is None or not earlier.node.had_older or earlier.envelope.has_strong_id:
-        return False
-    return not had_asked(earlier, publish)
 
 
 def is_unasked(moment: Moment, earlier: Leg) -> bool:

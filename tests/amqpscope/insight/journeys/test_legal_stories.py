@@ -42,6 +42,16 @@ STORIES = {
         .basic_deliver("B")
         .ack("B", 2)
     ),
+    "a program that runs again, and gets all that is there before it answers": (
+        lines(Story(product="RabbitMQ").confirms("A"), "A", LEFT_OVER)
+        .basic_publish("A")
+        .ack("A", 1, "server")
+        .consume("B")
+        .basic_deliver("B", redelivered="true")
+        .basic_deliver("B")
+        .ack("B", 1)
+        .ack("B", 2)
+    ),
     "a producer that sends again after its connection was lost": (
         Story()
         .sender("A")
