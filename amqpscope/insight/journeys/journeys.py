@@ -8,6 +8,7 @@ from typing import Final
 from amqpscope.analysis import NOTHING, Conversation, Step, StepSink
 from amqpscope.findings import Finding
 from amqpscope.insight.journeys import facts
+from amqpscope.insight.journeys.connections import Connections
 from amqpscope.insight.journeys.declarations import FRAMES, Declarations
 from amqpscope.insight.journeys.nodes import target_node
 from amqpscope.insight.journeys.observer import Observer
@@ -84,11 +85,9 @@ RANKED: Final = DISORDERED | OUTRANKED | YIELDING
 """Ways in which a message comes after others that were published later."""
 ENOUGH: Final = 8
 """Messages with the same change of their header that rules look at."""
-PAIRED_PORTS: Final = {5671: 5672}
-"""Ports on which a broker usually offers the same over TLS."""
 
 
-class Journeys:
+class Journeys(Connections):
     """Takes Steps; has, at the end, what brokers did with messages, and what is wrong with it."""
 
     def __init__(
@@ -100,21 +99,13 @@ class Journeys:
         wanted: Sequence[Observer] = (),
         collects: bool = False,
     ) -> None:
+        super().__init__(
+            window, MAX_ASKED if closed_world or wanted else MAX_JOURNEYS, collects=collects
+        )
         self.closed_world = closed_world
         """All connections to the brokers are in the captures, by the user's word."""
-        self.window = window
-        self.backlog = MAX_ASKED if closed_world or wanted else MAX_JOURNEYS
         self.wanted = list(wanted)
         """What looks at messages as they pass."""
-        self.collects = collects
-        """Brokers keep the journeys that they drop, for somebody who looks at all in the end."""
-        self.brokers: dict[tuple[str, int], Broker] = {}
-        self.containers: dict[str, Broker] = {}
-        self.parties: dict[Conversation, Party] = {}
-        self.numbered: dict[tuple[int, int], Party] = {}
-        """The same by the numbers of their captures and connections."""
-        self.addressed: dict[tuple[str, int, str, int], Party] = {}
-        """The first of those with the same addresses, by these."""
         self.declared: dict[Broker, Declarations] = {}
         self.reporter = Reporter(rules)
         self.heard = False
@@ -278,14 +269,6 @@ class Journeys:
         for mode in party.view.modes(event):
             party.broker.count_key("modes asked for -> given", mode)
 
-    def is_holed(self, capture: int, connection: int) -> bool:
-        """Whether octets of a connection are missing, as far as it is not over."""
-        party = self.numbered.get((capture, connection))
-        if party is None:
-            return False
-        party.look_for_loss()
-        return party.holed
-
     def declarations_of(self, party: Party) -> Declarations:
         """What was declared at the broker of a connection."""
         found = self.declared.get(party.broker)
@@ -346,52 +329,6 @@ class Journeys:
             for broker in dict.fromkeys(self.brokers.values())
             if broker.forgotten and broker.facts["delivered"]
         ]
-
-    # connections
-
-    def introduce(self, step: Step, event: Event, capture: int) -> None:
-        """A server says who it is, or a client which part of it it wants."""
-        party = self.party(step, capture)
-        if event.peer == CLIENT:
-            party.virtual_host = party.view.virtual_host(event) or party.virtual_host
-            return
-        identity, broker = event.identifies, party.broker
-        if identity is None:
-            return
-        if identity.product:
-            broker.product = identity.product
-        if event.name == "open" and identity.name:
-            known = self.containers.setdefault(identity.name, broker)
-            if known is not broker and is_same(known, broker):
-                party.broker = self.brokers[self.server_of(step)] = known
-                known.connections += 1
-                known.broken += int(party.broken)
-            party.broker.meet(identity.name)
-
-    def party(self, step: Step, capture: int) -> Party:
-        """A connection and its broker."""
-        found = self.parties.get(step.conversation)
-        if found is None:
-            server = self.server_of(step)
-            broker = self.brokers.get(server)
-            if broker is None:
-                name = f"{server[0]}:{server[1]}"
-                broker = self.brokers[server] = Broker(name, self.window, self.backlog)
-                broker.gone = [] if self.collects else None
-            found = self.parties[step.conversation] = Party(step.conversation, capture, broker)
-            self.numbered[capture, step.conversation.number] = found
-            found.copied = self.is_copy(found)
-        return found
-
-    def server_of(self, step: Step) -> tuple[str, int]:
-        """Where a broker listens."""
-        host, port = step.conversation.connection.server
-        return host, PAIRED_PORTS.get(port, port)
-
-    def is_copy(self, party: Party) -> bool:
-        """Whether another capture has the same connection: its messages would come twice."""
-        other = self.addressed.setdefault(party.addresses, party)
-        return other.capture != party.capture
 
     # messages
 
@@ -702,16 +639,6 @@ def newest_of(earlier: list[Leg], leg: Leg) -> Leg:
     node = leg.node
     own = [each for each in earlier if each.lane is leg.lane]
     return own[-1] if own and (node.is_topic or is_fanned_out(node)) else earlier[-1]
-
-
-def is_same(known: Broker, broker: Broker) -> bool:
-    """Whether two servers with one container-id are one broker.
-
-    RabbitMQ calls all nodes of a cluster the same; others use any name that suits them.
-    """
-    if known.product != broker.product:
-        return False
-    return known.is_rabbit or known.name.rpartition(":")[0] == broker.name.rpartition(":")[0]
 
 
 class FollowingSteps(StepSink):
