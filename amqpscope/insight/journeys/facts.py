@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.broker import Broker, Change
-from amqpscope.model.broker.envelope import ACCEPTED, PRESETTLED, Envelope
+from amqpscope.model.broker.envelope import ACCEPTED, PRESETTLED, PROVISIONAL, Envelope
 from amqpscope.model.broker.journey import EXACT, LEVELS, Journey, Leg
 from amqpscope.model.broker.moment import DISORDERED, OUTRANKED, YIELDING, Moment, was_forwarded
 
@@ -28,14 +28,7 @@ def count_answer(broker: Broker, leg: Leg, journey: Journey | None) -> None:
     """A message has its outcome."""
     verdict = leg.verdict
     span = broker.publish_settled if leg.is_publish else broker.delivery_settled
-    if verdict.word != ACCEPTED:
-        broker.counts[f"{'publish' if leg.is_publish else 'delivery'} {verdict.word}"] += 1
-    elif leg.is_publish:
-        broker.tally.publish_accepted += 1
-    else:
-        broker.tally.delivery_accepted += 1
-        if journey is not None:
-            journey.accepted += 1
+    count_outcome(broker, leg, journey)
     mark = verdict.mark
     if leg.is_publish and mark is not None:
         broker.tally.answered += 1
@@ -44,6 +37,25 @@ def count_answer(broker: Broker, leg: Leg, journey: Journey | None) -> None:
             broker.tally.answers += 1
     if mark is not None and mark.frame:
         span.add(mark.time - leg.last.time)
+
+
+def count_outcome(broker: Broker, leg: Leg, journey: Journey | None) -> None:
+    """Count an outcome by its name."""
+    word = leg.outcome
+    if word != ACCEPTED:
+        broker.counts[f"{'publish' if leg.is_publish else 'delivery'} {word}"] += 1
+    elif leg.is_publish:
+        broker.tally.publish_accepted += 1
+    else:
+        broker.tally.delivery_accepted += 1
+        if journey is not None:
+            journey.accepted += 1
+
+
+def count_commit(broker: Broker, leg: Leg, journey: Journey | None) -> None:
+    """Count an outcome that was given in a transaction, once that is committed."""
+    broker.counts[f"{'publish' if leg.is_publish else 'delivery'} {PROVISIONAL}"] -= 1
+    count_outcome(broker, leg, journey)
 
 
 def count_delivery(moment: Moment) -> None:

@@ -28,6 +28,7 @@ from amqpscope.model.broker.envelope import (
     MODIFIED,
     OPEN,
     PENDING,
+    PROVISIONAL,
     REFUSALS,
     REJECTED,
     RELEASED,
@@ -57,6 +58,7 @@ from amqpscope.model.broker.sharing import is_fanned_out, is_missed, learn
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import NOWHERE
+from amqpscope.model.transactions import COMMITTED, ROLLED_BACK
 from amqpscope.rules.broker import Reporter, doubted
 from amqpscope.rules.registry import RuleSet
 from amqpscope.stream.types import CLIENT, SERVER
@@ -76,6 +78,8 @@ IDLE: Final = frozenset((
 """Frames that, where they neither complete a message nor answer one, have nothing to say."""
 SELECTED: Final = frozenset(("confirm.select-ok", "tx.select-ok"))
 """Frames that switch a mode on."""
+CONCLUDED: Final = (COMMITTED, ROLLED_BACK)
+"""What a broker does with a transaction that is over."""
 INTRODUCTIONS: Final = frozenset(("open", "connection.start", "connection.open"))
 MIN_FOR_ANSWERS: Final = 5
 """How many properties a message has at least that has a reply-to."""
@@ -169,6 +173,8 @@ class Journeys(Connections):
                     leg = party.legs.get(delivery)
                     if leg is not None:
                         self.answer(party, leg, delivery, event)
+                if party.provisional and event.transacts in CONCLUDED:
+                    self.conclude(party, event)
             return
         name = event.name
         if event.aborts:
@@ -192,6 +198,8 @@ class Journeys(Connections):
             self.count_modes(party, event)
         elif name in SELECTED:
             self.count_modes(self.party(step, capture), event)
+        elif event.transacts in CONCLUDED:
+            self.conclude(self.party(step, capture), event)
         returned = event.returns
         if returned is not None:
             party = self.parties.get(step.conversation)
@@ -546,7 +554,7 @@ class Journeys(Connections):
             return
         journey, broker = leg.journey, party.broker
         if verdict.word != leg.outcome:
-            leg.verdict = verdict
+            leg.verdict, leg.read = verdict, verdict.read or leg.read
             leg.close()
             facts.count_answer(broker, leg, journey)
             for wanted in self.wanted:
@@ -560,12 +568,30 @@ class Journeys(Connections):
                 self.wait(journey, leg)
                 if verdict.word == ACCEPTED and not leg.is_publish:
                     party.pending.append(leg)
+        provisional = verdict.word == PROVISIONAL
+        if provisional:
+            party.await_commit(leg)
         if delivery.settled is not None:
             if delivery in party.legs:
                 del party.legs[delivery]
-            if not leg.commitment.state:
+            if not leg.commitment.state and not provisional:
                 leg.delivery = None
         if journey is not None:
+            self.close(broker, journey)
+
+    def conclude(self, party: Party, event: Event) -> None:
+        """A transaction is over: the outcomes that were given in it hold, or do not."""
+        broker = party.broker
+        for leg in party.committed(event.mark):
+            journey = leg.journey
+            facts.count_commit(broker, leg, journey)
+            if not leg.is_publish:
+                leg.delivery = None
+            if journey is None:
+                continue
+            for wanted in self.wanted:
+                wanted.look_at_answer(journey, leg)
+            self.wait(journey, leg)
             self.close(broker, journey)
 
     def wait(self, journey: Journey, leg: Leg) -> None:

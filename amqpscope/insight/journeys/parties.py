@@ -8,7 +8,7 @@ from typing import Final
 from amqpscope.analysis import Conversation
 from amqpscope.insight.journeys.nodes import source_node, target_node
 from amqpscope.model.broker.broker import Broker
-from amqpscope.model.broker.envelope import CUT, Envelope, Route, Verdict
+from amqpscope.model.broker.envelope import CUT, PROVISIONAL, Envelope, Route, Verdict
 from amqpscope.model.broker.journey import Anchor, Lane, Leg, Node
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
@@ -21,6 +21,8 @@ from amqpscope.stream.types import CLIENT, SERVER
 DEFAULT_HOST: Final = "/"
 MAX_PENDING: Final = 1024
 """Outcomes of a connection of which it is watched whether the broker has read them."""
+MAX_PROVISIONAL: Final = 4096
+"""Outcomes of a connection of which it is watched whether their transactions are committed."""
 MAX_ENDED: Final = 4096
 """Messages without an outcome that are watched after their link has ended."""
 MAX_TARGETS: Final = 1024
@@ -50,6 +52,8 @@ class Party:
         self.anchor = Anchor(self)
         self.pending: deque[Leg] = deque(maxlen=MAX_PENDING)
         """Messages that a consumer has accepted, and the broker may not know it."""
+        self.provisional: dict[Leg, None] = {}
+        """Messages whose outcome was given in a transaction that is not over."""
         self.broken = False
         """Octets of it are missing, or its beginning."""
         self.holed = False
@@ -120,6 +124,8 @@ class Party:
         mark = verdict.mark
         if verdict.word != leg.outcome and mark is not None and mark.frame <= now.frame:
             leg.verdict = verdict
+            if verdict.read is not None:
+                leg.read = verdict.read
 
     def target_of(self, delivery: Delivery, envelope: Envelope) -> Node:
         """Where one message goes, on a link without an address or by its routing key."""
@@ -219,6 +225,32 @@ class Party:
                 return
             pending.popleft().read = proof
 
+    def await_commit(self, leg: Leg) -> None:
+        """An outcome was given in a transaction."""
+        self.provisional[leg] = None
+        if len(self.provisional) > MAX_PROVISIONAL:
+            del self.provisional[next(iter(self.provisional))]
+
+    def committed(self, mark: Mark) -> list[Leg]:
+        """A transaction is over: the messages whose outcome holds from now on.
+
+        What is rolled back waits for another outcome, where a client may still give one.
+        """
+        found: list[Leg] = []
+        for leg in list(self.provisional):
+            delivery = leg.delivery
+            if delivery is not None:
+                self.look(leg, delivery, mark)
+                verdict = self.view.verdict(delivery)
+                if leg.outcome == PROVISIONAL and not verdict.undone:
+                    continue
+                if leg.outcome != PROVISIONAL:
+                    found.append(leg)
+                elif delivery.settled is None:
+                    self.legs[delivery] = leg
+            del self.provisional[leg]
+        return found
+
     def end(self, place: Place, mark: Mark) -> list[Leg]:
         """A place ends; its messages without an outcome."""
         if place.kind != CHANNEL:
@@ -276,6 +308,8 @@ class Party:
         self.ended += list(self.legs.values())
         self.legs.clear()
         self.pending.clear()
+        self.ended += list(self.provisional)
+        self.provisional.clear()
         return lost
 
     @property

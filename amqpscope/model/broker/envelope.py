@@ -222,6 +222,10 @@ class Verdict:
         """What `modified` adds to the message."""
         self.missing = False
         """`rejected`, as there is no such node."""
+        self.read: Mark | None = None
+        """The broker's own frame that makes it so: it commits the transaction."""
+        self.undone = False
+        """It was given in a transaction that was not committed."""
 
 
 NO_VERDICT: Final = Verdict(OPEN, None)

@@ -128,6 +128,8 @@ class Delivery(shared.Delivery):
         self.requeue = False
         self.transaction = False
         """It was acknowledged in a transaction that is not committed."""
+        self.committed: Mark | None = None
+        """The server's commit-ok of the transaction in which it was acknowledged."""
         self.given_back = False
         """It was acknowledged in a transaction that was rolled back."""
 

@@ -324,6 +324,7 @@ def tx_ended(event: Event, channel: Channel, method: Method) -> None:
     event.connection.transacted[1 if ending.rollback else 0] += 1
     for delivery in ending.acked:
         delivery.transaction = False
+        delivery.committed = None if ending.rollback else event.mark
     if ending.rollback:
         channel.deliveries.give_back(ending.acked)
 

@@ -114,6 +114,8 @@ class Work(Subject):
         self.outcome: Value = None
         """The provisional outcome that the receiver gave it."""
         self.outcome_mark: Mark | None = None
+        self.outcome_transaction: Transaction | None = None
+        """The one under which the receiver gave it; None where that was not declared in view."""
 
 
 class ControlMessage:
@@ -355,7 +357,7 @@ class Transactions:
             return
         work = work_of(delivery)
         work.outcome, work.outcome_mark = state.outcome, event.mark
-        transaction = self.known.get(id)
+        transaction = work.outcome_transaction = self.known.get(id)
         bound = work.transaction
         if bound is not None and delivery.complete:
             bound.postings.pop(delivery.mark.frame, None)

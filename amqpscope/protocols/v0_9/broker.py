@@ -47,6 +47,9 @@ MUTABLE: Final = frozenset((
 MAX_SHOWN: Final = 40
 """Characters of a field that a finding shows."""
 NO_ROUTE: Final = 312
+GIVEN_BACK: Final = Verdict(words.OPEN, None)
+"""Of a delivery whose acknowledgement was rolled back; shared, so never changed."""
+GIVEN_BACK.undone = True
 EXPIRES: Final = "x-expires"
 """The argument of a queue that goes when it is not used."""
 LIMITS: Final = ("x-max-length", "x-max-length-bytes", "x-message-ttl", "x-delivery-limit", EXPIRES)
@@ -188,8 +191,11 @@ def verdict(delivery: AnyDelivery) -> Verdict:
         word = CONFIRMS.get(delivery.outcome)
         return NO_VERDICT if word is None else Verdict(word, delivery.settled)
     if not isinstance(delivery, Delivery) or not delivery.outcome:
-        return NO_VERDICT
-    return Verdict(consumer_outcome(delivery), delivery.settled)
+        return GIVEN_BACK if isinstance(delivery, Delivery) and delivery.given_back else NO_VERDICT
+    committed = delivery.committed
+    found = Verdict(consumer_outcome(delivery), committed or delivery.settled)
+    found.read = committed
+    return found
 
 
 def consumer_outcome(delivery: Delivery) -> str:

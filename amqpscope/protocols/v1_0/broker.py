@@ -549,15 +549,30 @@ def verdict(delivery: Delivery) -> Verdict:
     """What became of a delivery; the sender's own word counts most."""
     if delivery.sent_settled and delivery.complete:
         return Verdict(words.PRESETTLED, delivery.mark)
+    if isinstance(delivery.rcv_state, TransactionalState):
+        return provisional_verdict(delivery)
     if delivery.snd_terminal is not None:
         return terminal_verdict(delivery.snd_terminal, delivery.snd_terminal_mark)
     if delivery.rcv_terminal is not None:
         return terminal_verdict(delivery.rcv_terminal, delivery.rcv_terminal_mark)
-    if isinstance(delivery.rcv_state, TransactionalState):
-        return Verdict(words.PROVISIONAL, delivery.rcv_state_mark)
     if delivery.settled is not None:
         return Verdict(words.SETTLED, delivery.settled)
     return NO_VERDICT
+
+
+def provisional_verdict(delivery: Delivery) -> Verdict:
+    """What became of a delivery whose outcome was given in a transaction: once the resource has
+    accepted the discharge that commits it, that outcome."""
+    work = delivery.work
+    transaction = None if work is None else work.outcome_transaction
+    found = Verdict(words.PROVISIONAL, delivery.rcv_state_mark)
+    if work is None or transaction is None or transaction.state < states.COMMITTED:
+        return found
+    found.undone = transaction.state != states.COMMITTED or work.outcome is None
+    if not found.undone:
+        found = terminal_verdict(work.outcome, transaction.answer)
+        found.read = transaction.answer
+    return found
 
 
 def terminal_verdict(state: Value, mark: Mark | None) -> Verdict:
