@@ -53,7 +53,7 @@ class Run:
         self.journeys: Journeys | None = None
         """What follows messages from one connection to another, for the rules about brokers."""
         if rules is not None and follow_messages:
-            journeys = Journeys(rules, closed_world=closed_world)
+            journeys = Journeys(rules, closed_world=closed_world, sparing=True)
             self.journeys = journeys if journeys.is_wanted else None
         if self.journeys is not None and sink is not None:
             self.sink = FollowingSteps(self.journeys, sink)

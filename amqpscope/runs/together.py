@@ -78,7 +78,9 @@ def check_together(inputs: Sequence[Input], settings: CheckSettings) -> list[Cap
         CaptureResult(source.name, place=place, only=source.connection)
         for place, source in enumerate(inputs)
     ]
-    journeys = Journeys(settings.selection.rules(), closed_world=settings.closed_world)
+    journeys = Journeys(
+        settings.selection.rules(), closed_world=settings.closed_world, sparing=True
+    )
 
     def fill(place: int, read: CaptureResult) -> None:
         read.place, read.only = place, results[place].only

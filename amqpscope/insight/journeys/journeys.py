@@ -13,6 +13,7 @@ from amqpscope.insight.journeys.declarations import FRAMES, Declarations
 from amqpscope.insight.journeys.nodes import target_node
 from amqpscope.insight.journeys.observer import Observer
 from amqpscope.insight.journeys.parties import Party
+from amqpscope.insight.journeys.sparing import Sparing
 from amqpscope.model.broker.broker import (
     MAX_ASKED,
     MAX_FINISHED,
@@ -59,7 +60,7 @@ from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.mark import NOWHERE
 from amqpscope.model.transactions import COMMITTED, ROLLED_BACK
-from amqpscope.rules.broker import Reporter, doubted
+from amqpscope.rules.broker import FAMILY, Reporter, doubted
 from amqpscope.rules.registry import RuleSet
 from amqpscope.stream.types import CLIENT, SERVER
 
@@ -102,6 +103,7 @@ class Journeys(Connections):
         window: int = MAX_FINISHED,
         wanted: Sequence[Observer] = (),
         collects: bool = False,
+        sparing: bool = False,
     ) -> None:
         super().__init__(
             window, MAX_ASKED if closed_world or wanted else MAX_JOURNEYS, collects=collects
@@ -112,6 +114,10 @@ class Journeys(Connections):
         """What looks at messages as they pass."""
         self.declared: dict[Broker, Declarations] = {}
         self.reporter = Reporter(rules)
+        families = self.reporter.checks.families
+        spared = sparing and FAMILY not in families
+        self.sparing = Sparing(families) if spared else None
+        """Which messages to follow; None for all. Only without a profile can some be left out."""
         self.heard = False
         """Rules have looked at something, so that there may be findings."""
         self.watched: dict[int, bool] = {}
@@ -343,7 +349,7 @@ class Journeys(Connections):
     def complete(self, step: Step, delivery: Delivery, capture: int) -> None:
         """A message has passed."""
         party = self.party(step, capture)
-        if party.copied:
+        if party.copied or (self.sparing is not None and self.sparing.skips(party)):
             return
         if step.conversation.gaps:
             party.look_for_loss()

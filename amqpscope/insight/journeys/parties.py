@@ -78,12 +78,17 @@ class Party:
         conversation, connection = self.conversation, self.conversation.connection
         touched = connection.marks is not None
         if (conversation.gaps or touched) and not self.holed:
-            self.holed = True
-            for lane in self.lanes.values():
-                lane.holed = True
+            self.find_hole()
         if not self.broken and (conversation.gaps or touched or not connection.complete):
             self.broken = True
             self.broker.broken += 1
+
+    def find_hole(self) -> None:
+        """Something may have happened to its messages that is not known."""
+        if not self.holed:
+            self.holed = True
+            for lane in self.lanes.values():
+                lane.holed = True
 
     def leg(self, event: Event, delivery: Delivery, envelope: Envelope) -> Leg:
         """The passage that a frame completes."""

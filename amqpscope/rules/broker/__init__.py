@@ -70,6 +70,13 @@ def also(id: str, *, on: str) -> Callable[[Check], Check]:
     return registered
 
 
+CLAIMED: Final = frozenset((
+    "A09-BAS-34", "A09-EXC-03", "A09-QUE-02", "A09-QUE-05", "A09-QUE-06", "A09-QUE-12",
+    "A09-QUE-18",
+))  # fmt: skip
+"""Rules about what is declared that look at several connections too."""
+
+
 class Checks:
     """The checks that run, by what there is to look at."""
 
@@ -84,7 +91,12 @@ class Checks:
         ]
         self.conditions += [(on, RULES[id], check) for on, id, check in ALSO if id in ids]
         self.tables: dict[int, list[tuple[Rule, Check]]] = {}
-        self.wanted = any(rule.id not in self.silent for _, rule, _ in self.conditions)
+        reported = {
+            rule.family.name for _, rule, _ in self.conditions if rule.id not in self.silent
+        }
+        self.families = frozenset(reported)
+        """Of the rules that are reported, and look at messages."""
+        self.wanted = bool(reported) or not CLAIMED.isdisjoint(ids - self.silent)
         """Something that is found here is reported."""
 
     def of(self, kinds: int) -> list[tuple[Rule, Check]]:
