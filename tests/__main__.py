@@ -11,6 +11,7 @@ TOOLS = {
     "benchmarks.faults":         "what faults cost where none acts",
     "benchmarks.following":      "what it costs to follow messages through a broker",
     "benchmarks.keeping":        "what it costs to keep the state of a replay between batches",
+    "benchmarks.planning":       "what the driver of the pipeline does for millions of files",
     "benchmarks.proxy":          "what a proxy costs",
     "benchmarks.screen":         "how quick the screen is on a large capture",
     "benchmarks.spark_pipeline": "how fast the Spark pipeline is",

@@ -50,3 +50,12 @@ def test_keeping_prints_a_line_for_each_protocol():
     table = subprocess.check_output(command, text=True, timeout=100)
     lines = [line.split()[:2] for line in table.splitlines()]
     assert lines[1:] == [["1.0", "replay"], ["0-9-1", "replay"]]
+
+
+def test_planning_finds_nothing_to_do_the_second_time():
+    command = [sys.executable, TESTS, "benchmarks.planning", "--files", "2500"]
+    table = subprocess.check_output(command, text=True, timeout=100)
+    first, second = table.split("second run")
+    assert "2,500 files planned and committed, 2,500 tasks" in first
+    assert "2,500 known rings" in second
+    assert "0 files planned and committed, 0 tasks" in second.splitlines()[-1]

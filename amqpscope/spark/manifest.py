@@ -7,11 +7,12 @@ adds rows, and takes back those of rings that it did again.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from itertools import accumulate
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -40,6 +41,10 @@ SCHEMA: Final = pa.schema(
         ("content", pa.string()),  # a digest, by which a copy is recognised
     ]
 )
+AHEAD: Final = 256
+"""Rows that are read at a time."""
+NEAR: Final = 4
+"""Names after the last one asked for that are looked at before all others."""
 TERMS: Final = ("version", "rules", "ports", "keys", "frames", "locked")
 
 
@@ -77,21 +82,23 @@ class Done:
 
 
 class Rings(Mapping[str, Done]):
-    """All rings that are done, of which only those that are asked for become objects."""
+    """All rings that are done, as columns: of ten million, only those asked for become objects."""
 
     def __init__(self, rows: pa.Table) -> None:
         self.rows = rows.sort_by([("ring", "ascending"), ("ordinal", "ascending")])
         counts = pc.value_counts(self.rows["ring"])
-        names, ends = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
-        ends = list(accumulate(ends))
-        spans = zip([0, *ends[:-1]], ends, strict=True)
-        self.spans: dict[str, tuple[int, int]] = (
-            dict(zip(names, spans, strict=True)) if ends else {}
-        )
+        self.names = counts.field("values")
+        self.ends = np.cumsum(counts.field("counts").to_numpy(zero_copy_only=False))
+        self.last = 0
+        """Where the last one was that somebody asked for: a run asks in order."""
+        self.read: tuple[int, list[dict[str, Any]]] = (0, [])
+        """The rows around it, and where they begin."""
 
     def __getitem__(self, ring: str) -> Done:
-        begin, end = self.spans[ring]
-        rows = self.rows.slice(begin, end - begin).to_pylist()
+        place = self._place(ring)
+        if place < 0:
+            raise KeyError(ring)
+        rows = self._rows(*self._span(place))
         last = rows[-1]
         return Done(
             [File(row["path"], row["size"], row["changed"]) for row in rows],
@@ -103,18 +110,47 @@ class Rings(Mapping[str, Done]):
         )
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.spans)
+        return (name.as_py() for name in self.names)
 
     def __len__(self) -> int:
-        return len(self.spans)
+        return len(self.names)
 
     def __contains__(self, ring: object) -> bool:
-        return ring in self.spans
+        return isinstance(ring, str) and self._place(ring) >= 0
 
     def count(self, ring: str) -> int:
         """How many files of a ring are done."""
-        begin, end = self.spans.get(ring, (0, 0))
+        place = self._place(ring)
+        if place < 0:
+            return 0
+        begin, end = self._span(place)
         return end - begin
+
+    def _span(self, place: int) -> tuple[int, int]:
+        """The rows of a ring."""
+        return int(self.ends[place - 1]) if place else 0, int(self.ends[place])
+
+    def _rows(self, begin: int, end: int) -> list[dict[str, Any]]:
+        first, rows = self.read
+        if begin < first or end > first + len(rows):
+            first, rows = begin, self.rows.slice(begin, max(end - begin, AHEAD)).to_pylist()
+            self.read = first, rows
+        return rows[begin - first : end - first]
+
+    def _place(self, ring: str) -> int:
+        """Where a ring is among the names, which are sorted; -1: it is not."""
+        low, high = self.last, min(self.last + NEAR, len(self.names))
+        near = low < high and self._name(low) <= ring <= self._name(high - 1)
+        span = (low, high) if near else (0, len(self.names))
+        place = bisect_left(range(len(self.names)), ring, *span, key=self._name)
+        if place == len(self.names) or self._name(place) != ring:
+            return -1
+        self.last = place
+        return place
+
+    def _name(self, place: int) -> str:
+        name: str = self.names[place].as_py()
+        return name
 
 
 @dataclass

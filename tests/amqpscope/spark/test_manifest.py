@@ -72,3 +72,15 @@ def test_many_files_cost_little_until_they_are_asked_for():
               for f in SCHEMA]  # fmt: skip
     rings = Rings(pa.Table.from_arrays(arrays, schema=SCHEMA))
     assert (len(rings), rings.count("ring7"), len(rings["ring7"].files)) == (1000, 200, 200)
+
+
+def test_rings_are_found_in_any_order_and_others_are_not():
+    names = [f"/ring/{at:03}" for at in range(600)]
+    rows = [row for name in names for row in Done([File(name, 1, 0)], 1).rows(name)]
+    rings = Rings(pa.Table.from_pylist(rows, SCHEMA))
+    for order in (names, names[::-1], names[::7] + names[::-5]):
+        assert [rings[name].files[0].path for name in order] == order
+        assert not any(f"{name}#2" in rings or rings.count(f"{name}!") for name in order)
+    assert list(rings) == names
+    assert "" not in rings
+    assert "~" not in rings
