@@ -44,8 +44,8 @@ class Flow:
 
     __slots__ = (
         "acked", "connection", "covered", "delayed", "doubted", "doubter", "doubts", "ended",
-        "excused", "fin", "fin_segment", "held", "isn", "key", "known", "last", "offset", "peer",
-        "peer_ack", "pending", "sender", "seq", "stopped", "strays", "waiting", "zero",
+        "excused", "fin", "fin_segment", "held", "isn", "key", "known", "last", "numbered", "offset",
+        "peer", "peer_ack", "pending", "sender", "seq", "stopped", "strays", "waiting", "zero",
     )  # fmt: skip
 
     def __init__(self, key: bytes, connection: Connection, sender: int) -> None:
@@ -83,6 +83,8 @@ class Flow:
         """The peer's sequence number behind the packet that acknowledged most."""
         self.acked = 0
         """Octets of the peer that this direction's segments have acknowledged, of those seen."""
+        self.numbered = False
+        """A segment of it has an acknowledgment number, as those of real peers have."""
         self.peer_ack = -1
         """What the peer acknowledged before this direction was known."""
         self.pending: list[Segment] | None = None

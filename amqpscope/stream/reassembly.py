@@ -357,8 +357,10 @@ class Reassembler:
         peer = flow.peer
         if segment.ack == 0:
             # Programs that write captures leave it out. Then their order has to do, if it is one.
-            ordered = not flow.acked and not flow.connection.disordered
+            # Where other segments have it, sequence numbers may just have wrapped to zero.
+            ordered = not flow.numbered and not flow.connection.disordered
             return -1 if ordered else BEYOND
+        flow.numbered = True
         if not peer.known:
             peer.peer_ack = segment.ack
             if flow.connection.anchored[flow.sender] and segment.seq == flow.isn + 1 & SEQ_MASK:

@@ -321,6 +321,13 @@ def test_zero_is_no_ack_number_where_the_peer_has_passed_it():
     assert chunk.ack == BEYOND
 
 
+def test_numbers_that_wrap_to_zero_may_acknowledge_what_was_not_seen():
+    wire = Wire(isn={CLIENT: 2**32 - 3, SERVER: 5000})
+    wire.connect()
+    (chunk,) = wire.send(SERVER, 0, b"x", ack=2)
+    assert chunk.ack == BEYOND
+
+
 def test_end_of_the_capture_ends_open_directions_only(wire):
     wire.send(CLIENT, 0, flags=ACK | FIN)
     assert told(wire.reassembler.finish()) == [("server", "capture")]
