@@ -44,8 +44,9 @@ class Flow:
 
     __slots__ = (
         "acked", "connection", "covered", "delayed", "doubted", "doubter", "doubts", "ended",
-        "excused", "fin", "fin_segment", "held", "isn", "key", "known", "last", "numbered", "offset",
-        "peer", "peer_ack", "pending", "sender", "seq", "stopped", "strays", "waiting", "zero",
+        "excused", "fin", "fin_segment", "held", "isn", "key", "known", "last", "numbered",
+        "offset", "peer", "peer_ack", "pending", "sender", "seq", "stopped", "strays", "waiting",
+        "zero",
     )  # fmt: skip
 
     def __init__(self, key: bytes, connection: Connection, sender: int) -> None:
