@@ -268,6 +268,10 @@ class Part(Differences):
             return ""
         return f"{cues[at].where} (frame {cues[at].frame.number})"
 
+    def next_cue(self, act: Act) -> Cue:
+        """The cue that `missing_cue` has just found missing."""
+        return self.cues[self._met[1 + (act.light and self.eager)]]
+
     # matching
 
     def was_in_flight(self, kind: str) -> bool:

@@ -153,7 +153,10 @@ class Part10(Part):
         """What has to come before an act; an answer waits for nothing but what it answers."""
         if self.loose and self.obstacles.answers_now(act):
             return ""
-        return super().missing_cue(act)
+        missing = super().missing_cue(act)
+        if missing and self.obstacles.feeds(act, self.next_cue(act)):
+            return ""
+        return missing
 
     def obstacle(self, act: Act) -> str:
         """Why the live peer does not allow an act now; empty: it does; DROP: it never will."""

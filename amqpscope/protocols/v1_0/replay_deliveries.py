@@ -55,12 +55,14 @@ class DeliverySender:
             self.send_sender_flow(live, drained=bool(body.drain))
             return
         credit = (body.link_credit or 0) - (live.received - grant.received)
+        credit = min(max(0, credit), NO_LIMIT)
+        live.granted = live.received + credit
         self.part.emit(
             with_fields(
                 session.flow(),
                 handle=live.handles[0],
                 delivery_count=live.delivery_count if live.counted else None,
-                link_credit=min(max(0, credit), NO_LIMIT),
+                link_credit=credit,
                 drain=body.drain,
                 echo=body.echo,
                 properties=self.properties_now(body.properties),

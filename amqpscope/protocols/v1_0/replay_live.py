@@ -59,6 +59,8 @@ class LiveLink:
         self.changed = False
         """The newest message of the peer was not as recorded."""
         self.received = 0
+        self.granted = 0
+        """Messages that the peer may have sent in all, by our newest grant."""
         self.incoming: dict[int, LiveDelivery] = {}
         """Deliveries of the peer, by their place in the recording."""
         self.outgoing: dict[int, int] = {}
@@ -68,6 +70,11 @@ class LiveLink:
     def usable(self) -> bool:
         """Both peers have attached it and none has detached it."""
         return None not in self.handles and not any(self.detached)
+
+    @property
+    def starved(self) -> bool:
+        """The peer has sent all that we have granted: no message comes before we grant more."""
+        return self.coming is None and self.received >= self.granted
 
     def grant(self, flow: Flow) -> None:
         """Take the credit of the live receiver."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from amqpscope.protocols.replay_acts import DROP, Act, Cue
 from amqpscope.protocols.v1_0.replay_script import (
+    Delivery,
     Grant,
     Link,
     Piece,
@@ -35,6 +36,21 @@ class Obstacles:
                 return about.initiator != self.part.side and about.live.channels[1] is not None
             return act.kind == "end" and about.live.ended[1]
         return act.kind == "close" and self.part.closes[1]
+
+    def feeds(self, act: Act, cue: Cue) -> bool:
+        """Whether an act grants the credit without which a message cannot come.
+
+        Some brokers send beyond their credit, so that their messages were recorded before the
+        grant that a lawful sender needs for them.
+        """
+        about, awaited = act.about, cue.about
+        if not isinstance(about, Grant) or not isinstance(awaited, Delivery):
+            return False
+        link, live = about.link, awaited.link.live
+        return (
+            awaited.link is link and live is not None and live.starved and not live.sends
+            and (about.body.link_credit or 0) > live.received - about.received
+        )  # fmt: skip
 
     def session_obstacle(self, act: Act, session: Session) -> str:
         """Of a begin or end."""

@@ -8,6 +8,7 @@ from amqpscope.protocols.replay_differences import Divergence
 from amqpscope.replay.outcome import in_order
 from amqpscope.stream.marks import COPY
 from dissectors.notation import parse
+from dissectors.v1_0.framing import decode_unit
 from kit import ROOT
 from kit.rehearsal import conversations, rehearse
 
@@ -137,6 +138,27 @@ def test_it_does_not_wait_for_long_where_the_live_client_answers_later(tmp_path)
     assert part.hasten()
     part.proceed(0.2)
     assert part.messages == [0, 2]
+
+
+def test_a_grant_goes_ahead_of_a_message_that_was_recorded_beyond_its_credit(tmp_path):
+    grant = "> flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9 handle=0"
+    overrun = [line for line in ONE_BY_ONE.strip().splitlines() if "disposition" not in line]
+    overrun = [f"{grant} link-credit=1" if line.startswith(grant) else line for line in overrun]
+    overrun.insert(-2, f"{grant} delivery-count=1 link-credit=1")
+    part = recorded_talk(tmp_path / "talk.pcapng", "\n".join(overrun)).part(0, Choices())
+    server = [parse(line[2:]) for line in overrun if line.startswith("<")]
+    part.start()
+    for octets in server[:-3]:
+        part.receive(octets, 0.0)
+        part.proceed(0.0)
+    part.out.clear()
+    part.receive(server[-3], 0.0)
+    part.proceed(0.0)
+    assert decode_unit(bytes(part.out)).name == "flow"
+    part.receive(server[-2], 0.0)
+    part.proceed(0.0)
+    assert bytes(part.out).endswith(parse("close"))
+    assert part.divergences == []
 
 
 def test_a_message_that_names_its_link_names_the_live_one(tmp_path):
