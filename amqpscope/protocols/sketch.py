@@ -1,9 +1,10 @@
 """Single events made again from what was kept of them, without the frames before.
 
 A screen shows any of a million frames at once, and a filter looks at all of them again. Replaying
-the connection for that costs 2.5 times as much as a filter may, and writing down the line of every
-frame beforehand makes reading a third slower. So a family may keep a `Clue` of each event, from
-which it makes that event again. A family that cannot has no `Notes`; its frames are replayed.
+the connection makes a filter 2.2 times as expensive, and writing down the line of every frame makes
+reading 3.3 times as expensive (.github/decisions/0012-events-made-again.md). So a family may keep a
+`Clue` of each event, from which it makes that event again. The frames of a family without `Notes`
+are replayed.
 """
 
 from __future__ import annotations
