@@ -16,6 +16,7 @@ ELSEWHERE = (
     ("amqpscope", "__init__", "amqpscope/runs/test_api.py"),
     ("amqpscope", "__main__", "amqpscope/cli/test_read.py"),
     ("amqpscope", "wording", "amqpscope/report/test_lint_text.py"),
+    ("amqpscope/analysis", "*", "amqpscope/test_analysis.py"),
     ("amqpscope/capture", "synthetic", "amqpscope/runs/test_exchanges.py"),
     ("amqpscope/check", "result", "amqpscope/runs/test_lint.py"),
     # The command line is tested as users run it.

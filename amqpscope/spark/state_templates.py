@@ -78,6 +78,7 @@ ROWS: Final[tuple[partial[Any], ...]] = (
     partial(analysis.Conversation, _TALK),
     partial(analysis.Numbering),
     partial(analysis.Candidate, _TCP, False),
+    partial(analysis.Recognition),
     partial(analysis.Analyzer),
     # numbers and rows
     partial(numbers.Tally),
