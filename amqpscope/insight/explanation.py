@@ -123,8 +123,9 @@ def ended_statements(
         yield Statement(sentence(explained_words(found)), WARNING, found.finding.frame)
     before = held.before
     if stall is None and before is not None and before.rank != RESTS:
-        time = seconds(max(held.bound.time - before.time, 0))
-        yield since(f"Until then: {bound_words(before)} for {time}", before)
+        lasted = held.bound.time - before.time
+        if lasted > 0:
+            yield since(f"Until then: {bound_words(before)} for {seconds(lasted)}", before)
 
 
 def stalled(held: Held) -> Bound | None:

@@ -10,8 +10,9 @@ from typing import Final
 
 from amqpscope.analysis import Step
 from amqpscope.model.refusal import COUNTED, Refusal
+from amqpscope.protocols.ending_words import LONGEST
 from amqpscope.protocols.stuck import Held, Refused
-from amqpscope.protocols.words import printable
+from amqpscope.protocols.words import printable, shortened
 
 STOLEN: Final = "amqp:link:stolen"
 
@@ -50,8 +51,15 @@ def refusal(step: Step) -> Refusal | None:
 
 
 def printable_refusal(refusal: Refusal) -> Refusal:
-    """A refusal in words that may be shown: they were chosen by the peer."""
-    return refusal._replace(reason=printable(refusal.reason), text=printable(refusal.text))
+    """A refusal in words that may be shown: they were chosen by the peer.
+
+    Some brokers send a whole stack trace, of many indented lines: it is shown as one text, and cut,
+    so that what comes after it stays in view. The frame has all of it.
+    """
+    text = shortened(printable(" ".join(refusal.text.split())), LONGEST)
+    if refusal.text.startswith('"') and not text.endswith('"'):
+        text += '"'
+    return refusal._replace(reason=printable(refusal.reason), text=text)
 
 
 class RefusedMessages:

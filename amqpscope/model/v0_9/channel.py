@@ -183,7 +183,14 @@ class Channel(Subject):
             del self.gone[next(iter(self.gone))]
 
     def release(self) -> None:
-        """It is over: let go of messages, of which nobody will ask any more."""
+        """It is over: let go of messages, of which nobody will ask any more.
+
+        Of each consumer the oldest that it never acknowledged is kept: it may be why it was stuck.
+        """
+        for delivery in self.deliveries.outstanding.values():
+            consumer = delivery.consumer
+            if consumer is not None and consumer.oldest is None:
+                consumer.oldest = delivery
         self.deliveries.outstanding = {}
         self.deliveries.settled = {}
         self.confirms.outstanding = {}

@@ -126,4 +126,4 @@ def oldest_unacked(channel: Channel, consumer: Consumer) -> Delivery | None:
     for delivery in channel.deliveries.outstanding.values():
         if delivery.consumer is consumer:
             return delivery
-    return None
+    return consumer.oldest

@@ -83,6 +83,8 @@ class Consumer(Subject):
         self.unacked = 0
         """Deliveries to it that are not acknowledged."""
         self.unacked_bytes = 0
+        self.oldest: Delivery | None = None
+        """Of a consumer whose channel is over: the oldest delivery that it never acknowledged."""
         self.assumed = False
         """Its consume was not seen."""
         self.again = False

@@ -18,6 +18,7 @@ from amqpscope.model.v0_9.constraint import (
     UNCONFIRMED,
     WAITING_REPLY,
     channel_hold,
+    consumer_constraint,
     consumer_hold,
 )
 from amqpscope.model.v0_9.refusal import refusal_of_close
@@ -41,19 +42,35 @@ MEANINGS.update({
 
 
 def held_channels(number: int, model: Connection) -> Iterator[Held]:
-    """Channels and consumers, and closed channels that published or were closed for a fault."""
-    for place, channel in sorted(model.channels.items()):
+    """Channels and consumers; of closed channels those that tell something of what went wrong."""
+    for _, channel in sorted(model.channels.items()):
         yield from held_channel(number, model, channel)
-        for consumer in channel_state(model, channel).consumers:
-            bound, before = bound_of(consumer.constraint), None
-            if bound.rank == OVER:
-                found = consumer_hold(model, channel, channel.consumers[consumer.tag])
-                before = bound_of(found)
-            yield Held(number, "consumer", consumer.tag, consumer.queue, SERVER, place, bound,
-                       before, refused_channel(model, channel))  # fmt: skip
+        yield from held_consumers(number, model, channel)
     for place, channel in sorted(model.closed.items()):
-        if place not in model.channels and (channel.publishes or refused_channel(model, channel)):
+        if place in model.channels:
+            continue
+        unacked = [*held_consumers(number, model, channel, only_unacked=True)]
+        if channel.publishes or refused_channel(model, channel):
             yield from held_channel(number, model, channel)
+        yield from unacked
+
+
+def held_consumers(
+    number: int, model: Connection, channel: Channel, *, only_unacked: bool = False
+) -> Iterator[Held]:
+    """What holds each consumer of a channel.
+
+    Cancelled ones are among them where they left deliveries unacknowledged: most clients cancel
+    before they close, and what held a consumer until then is still the question.
+    """
+    for consumer in [*channel.consumers.values(), *channel.gone.values()]:
+        if not consumer.unacked and (only_unacked or consumer.tag in channel.gone):
+            continue
+        bound, before = bound_of(consumer_constraint(model, channel, consumer)), None
+        if bound.rank == OVER:
+            before = bound_of(consumer_hold(model, channel, consumer))
+        yield Held(number, "consumer", consumer.tag, consumer.queue, SERVER, channel.number, bound,
+                   before, refused_channel(model, channel))  # fmt: skip
 
 
 def held_channel(number: int, model: Connection, channel: Channel) -> Iterator[Held]:

@@ -31,6 +31,8 @@ LOOKS: Final = {
 """Sign and style, by how something stands."""
 FIXED: Final = 28
 """Columns of all but the name and what holds it."""
+REST: Final = 18
+"""Columns of how long, and of who is waited for: free for the rest where there is neither."""
 KIND: Final = 22
 """Columns of what holds it, at the least."""
 
@@ -108,9 +110,12 @@ class HeldList(LiveList):
         name = cut(f"{talk} {name}".strip(), room)
         name += " " * (room - columns(name))
         found = brief(held, self.now)
-        kind = cut(found.kind, wide)
-        padding = " " * (wide - columns(kind))
-        text = f"{kind}{padding} {duration_words(found.duration):>7} {found.waits_for}"
+        rest = f" {duration_words(found.duration):>7} {found.waits_for}"
+        if rest.isspace():
+            text = cut(found.kind, wide + REST)
+        else:
+            kind = cut(found.kind, wide)
+            text = f"{kind}{' ' * (wide - columns(kind))}{rest}"
         return [Segment(f" {sign}  {ARROWS[held.sender]}  ", style), Segment(name),
                 Segment(f" {text}", style)]  # fmt: skip
 

@@ -136,3 +136,12 @@ def test_the_title_names_it_and_its_connection():
     assert title(STUCK) == "link s, q, connection 1"
     assert title(STUCK._replace(what="channel", name="channel 3")) == "channel 3, q, connection 1"
     assert title(STUCK._replace(what="connection", name="connection 1")) == "connection 1, q"
+
+
+def test_what_began_only_with_the_end_held_nothing_until_then():
+    held = OVER._replace(before=NO_CREDIT._replace(time=AT.time))
+    assert not [each for each in explain(held, NOW, 0, []) if "Until then" in each.text]
+    earlier = explain(HAD_NONE, NOW, 0, [])
+    assert [each.text for each in earlier if "Until then" in each.text] == [
+        "Until then: no credit (after 1 delivery) for 5 s"
+    ]

@@ -182,6 +182,38 @@ def test_what_held_a_consumer_of_0_9_1_until_its_end_is_known(recorded):
     assert (consumer.before.kind, consumer.bound.ending.how) == ("prefetch reached", "close")
 
 
+CANCELLED = """
+@7s client: basic.cancel[1] consumer-tag="t1"
+    server: basic.cancel-ok[1] consumer-tag="t1"
+@8s client: channel.close[1] reply-code=200 reply-text="" class-id=0 method-id=0
+    server: channel.close-ok[1]
+"""
+
+
+def test_a_consumer_that_is_cancelled_with_deliveries_unacked_still_says_what_held_it(recorded):
+    tag = TALK.partition('consumer-tag="')[2].partition('"')[0]
+    text = TALK.rpartition("@3s")[0] + CANCELLED.replace("t1", tag)
+    (consumer,) = (one for one in held_in(recorded(text)) if one.what == "consumer")
+    assert (consumer.before.kind, consumer.bound.ending.how) == ("prefetch reached", "cancel")
+    assert consumer.bound.time - consumer.before.time > 3_000_000_000
+
+
+def test_a_consumer_whose_channel_closes_with_deliveries_unacked_is_known_afterwards(recorded):
+    text = TALK.rpartition("@3s")[0] + "@8s" + CANCELLED.partition("@8s")[2]
+    (consumer,) = (one for one in held_in(recorded(text)) if one.what == "consumer")
+    assert (consumer.before.kind, consumer.bound.ending.how) == ("prefetch reached", "close")
+
+
+def test_a_stack_trace_as_a_reason_is_one_short_text(recorded):
+    trace = "Reader error:" + "\\n        {file,112}," * 40
+    text = f'''{SENT}server: close
+        error=error(condition=:amqp:internal-error description="{trace}")'''
+    (told,) = refusals(recorded(text))
+    assert told.startswith('closed: amqp:internal-error "Reader error: {file,112}, {file,112},')
+    assert told.endswith('…"')
+    assert len(told) < 250
+
+
 def test_a_transaction_that_is_rolled_back_counts_after_its_channel_is_closed(recorded):
     text = """
     client: tx.select[1]

@@ -33,6 +33,14 @@ def test_a_link_that_is_over_has_who_ended_it_and_waits_for_nobody(root, drive):
     assert held.rstrip().endswith("TCP reset by server")
 
 
+def test_how_it_ended_is_not_cut_beside_empty_columns(root, drive):
+    async def script(driver):
+        return driver.lines()
+
+    lines = stuck(root, drive, script, "v10_proton-rabbitmq_outcomes.pcap", size=(80, 24))
+    assert any(line.rstrip().endswith("session ended: invalid-field") for line in lines)
+
+
 def test_the_text_tells_since_when_and_plots_the_course(root, drive):
     async def script(driver):
         return driver.text()
