@@ -12,7 +12,7 @@ from amqpscope.filter.view import View
 from amqpscope.insight.message_states import KNOWN_AT_ONCE
 from amqpscope.model.transactions import STEPS
 from amqpscope.protocols import names
-from amqpscope.protocols.names import Fact, Getter, one_or_all
+from amqpscope.protocols.names import Fact, Getter, Rests, one_or_all
 from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.protocols.shapes import BINARY, BOOLEAN, DURATION, NUMBER, TEXT, Shape, one_of
 from amqpscope.stream.types import CLIENT, PEERS, SERVER
@@ -41,8 +41,9 @@ _CERTAINTY: Final = one_of("sure", "suspect")
 class Own(Getter):
     """A fact about the frame that is no field of the protocol."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: Read, rests_on: Rests) -> None:
         self.read = read
+        self.rests_on = rests_on
 
     def get(self, view: names.View) -> Value:
         """Ask the function."""
@@ -95,9 +96,21 @@ def frames_of(message: Message) -> Value:
     return [each.frame for each in message.passages] + [each.last for each in message.passages]
 
 
+# fmt: off
+RESTS_ON: Final = {
+    Rests.PLACE: ("connection", "from", "name", "channel", "ip", "port", "client.ip", "client.port",
+                  "server.ip", "server.port"),
+    Rests.LINK:  ("link", "link.name", "link.address", "link.handle"),
+    Rests.FRAME: ("frame.size", "frame.type", "frame.doff", "payload", "kind"),
+}
+# fmt: on
+"""Facts of which it is known that they do not rest on the whole state."""
+
+
 def fact(name: str, summary: str, shape: Shape, read: Read) -> Fact:
     """A row that reads from a Step."""
-    return Fact(name, summary, shape, Own(read))
+    rests_on = next((key for key, names in RESTS_ON.items() if name in names), Rests.STATE)
+    return Fact(name, summary, shape, Own(read, rests_on))
 
 
 def ask_family(name: str) -> Read:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amqpscope.model.event import Event
@@ -24,8 +25,23 @@ class View:
         self.kept: dict[object, Any] = {}
 
 
+class Rests(IntEnum):
+    """What the value of a field rests on, each on no more than the next."""
+
+    PLACE = 0
+    """The kind of frame, its sender and its channel."""
+    LINK = 1
+    """Also its link, and what that was attached with."""
+    FRAME = 2
+    """Also what the frame itself says."""
+    STATE = 3
+    """Also what passed before it."""
+
+
 class Getter(ABC):
     """Where a field is."""
+
+    rests_on: Rests = Rests.STATE
 
     @abstractmethod
     def get(self, view: View) -> Value:
@@ -61,6 +77,7 @@ class Inside(Getter):
     def __init__(self, whole: Getter, name: str) -> None:
         self.whole = whole
         self.name = name
+        self.rests_on = max(whole.rests_on, Rests.FRAME)
 
     def get(self, view: View) -> Value:
         """The part, None when there is no whole."""
@@ -73,6 +90,7 @@ class Several(Getter):
 
     def __init__(self, getters: list[Getter]) -> None:
         self.getters = getters
+        self.rests_on = max(getter.rests_on for getter in getters)
 
     def get(self, view: View) -> Value:
         """Every value that there is."""

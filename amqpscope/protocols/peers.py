@@ -75,6 +75,8 @@ class PeerView:
 
     quick: tuple[str, ...] = ()
     """Frames that come by the thousand, by name; all others may change what frames belong to."""
+    linked: frozenset[str] = frozenset()
+    """Those of them that name their link, so that it is known without what passed before."""
 
     def measure(self, octets: bytearray, at: int) -> tuple[int, str]:
         """The size of the frame that begins somewhere, and its name if it is a quick one.
@@ -89,6 +91,11 @@ class PeerView:
         Only as long as no fault has acted.
         """
         return False
+
+    def link_key(self, octets: bytearray, at: int) -> bytes:
+        """What tells the link of a quick frame from others of its sender; empty if that is not
+        known."""
+        return b""
 
     def decode(self, side: int, offset: int, raw: bytes) -> Frame:
         """A frame that no model has seen."""

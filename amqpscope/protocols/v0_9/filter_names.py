@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final
 
 from amqpscope.model.v0_9.event import Event
-from amqpscope.protocols.names import Getter, Kind, Known, View, add_name
+from amqpscope.protocols.names import Getter, Kind, Known, Rests, View, add_name
 from amqpscope.protocols.shapes import ANY, BINARY, BOOLEAN, NOTHING, NUMBER, TEXT, Shape, merge
 from dissectors.v0_9.dialects import NAMES, dialect
 from dissectors.v0_9.values import Value
@@ -50,6 +50,8 @@ def event_of(view: View) -> Event | None:
 class Method(Getter):
     """The frame's method is this one, or it is absent."""
 
+    rests_on = Rests.PLACE
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -62,6 +64,8 @@ class Method(Getter):
 class Class(Getter):
     """The frame's method is of this class."""
 
+    rests_on = Rests.PLACE
+
     def __init__(self, name: str) -> None:
         self.name = f"{name}."
 
@@ -73,6 +77,8 @@ class Class(Getter):
 
 class Argument(Getter):
     """An argument of one method, or of whichever method the frame has."""
+
+    rests_on = Rests.FRAME
 
     def __init__(self, field: str, method: str = "") -> None:
         self.field = field
@@ -90,6 +96,8 @@ class Argument(Getter):
 class Property(Getter):
     """A content property, on the header frame that has it."""
 
+    rests_on = Rests.FRAME
+
     def __init__(self, field: str) -> None:
         self.field = field
 
@@ -102,6 +110,8 @@ class Property(Getter):
 
 class HeaderField(Getter):
     """What stands in a content header before its properties."""
+
+    rests_on = Rests.FRAME
 
     def __init__(self, attribute: str) -> None:
         self.attribute = attribute

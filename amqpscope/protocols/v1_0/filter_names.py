@@ -10,7 +10,17 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
-from amqpscope.protocols.names import Getter, Inside, Kind, Known, Several, View, one_or_all, part
+from amqpscope.protocols.names import (
+    Getter,
+    Inside,
+    Kind,
+    Known,
+    Rests,
+    Several,
+    View,
+    one_or_all,
+    part,
+)
 from amqpscope.protocols.shapes import ANY, BINARY, NOTHING, Shape, merge
 from amqpscope.protocols.v1_0.shapes import composite, shape_of
 from dissectors.v1_0.bodies import Body
@@ -67,6 +77,8 @@ def section_values(view: View, code: int) -> list[Value]:
 class Performative(Getter):
     """The frame's performative, when it is this one."""
 
+    rests_on = Rests.PLACE
+
     def __init__(self, row: Composite) -> None:
         self.row = row
 
@@ -78,6 +90,8 @@ class Performative(Getter):
 
 class PerformativeField(Getter):
     """A field of one performative."""
+
+    rests_on = Rests.FRAME
 
     def __init__(self, row: Composite, place: int) -> None:
         self.row = row
@@ -93,6 +107,8 @@ class PerformativeField(Getter):
 
 class SharedField(Getter):
     """A field of the frame's performative, whichever of several that have it."""
+
+    rests_on = Rests.FRAME
 
     def __init__(self, places: dict[str, int]) -> None:
         self.places = places
@@ -118,6 +134,7 @@ class Nested(Getter):
         self.names = frozenset((name,))
         self.state = name in STATES
         self.message = name in IN_MESSAGES
+        self.rests_on = Rests.STATE if self.message else Rests.FRAME
 
     def get(self, view: View) -> Value:
         """All that are found."""

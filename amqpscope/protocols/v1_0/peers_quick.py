@@ -31,13 +31,16 @@ WIDTHS: Final = {
 }
 """Octets of values behind their constructors, as transfers have them."""
 BINARY: Final = 0xA0
+HANDLES: Final = {0x43: 1, 0x52: 2, 0x70: 5}
+"""Octets of a handle, by the first of them."""
 HANDLE, DELIVERY_ID, MORE, STATE, ABORTED = 0, 1, 5, 7, 9
 
 
 class QuickPeers(Peers):
     """Both peers of one connection, with a short way for what is frequent."""
 
-    quick = ("flow", "transfer", "disposition")
+    quick: tuple[str, ...] = ("flow", "transfer", "disposition")
+    linked: frozenset[str] = frozenset(("flow", "transfer"))
 
     def measure(self, octets: bytearray, at: int) -> tuple[int, str]:
         """The size of the frame that begins somewhere, and its name if it is a quick one."""
@@ -51,6 +54,14 @@ class QuickPeers(Peers):
         if len(octets) - at <= CODE:
             return size, ""
         return size, NAMES.get(octets[at + CODE], "")
+
+    def link_key(self, octets: bytearray, at: int) -> bytes:
+        """Channel and handle of a transfer, as they are written."""
+        first = at + LIST + 3
+        if octets[at + CODE] != 0x14 or octets[at + LIST] != 0xC0 or first >= len(octets):
+            return b""
+        width = HANDLES.get(octets[first], 0)
+        return bytes(octets[at + 6 : at + 8] + octets[first : first + width]) if width else b""
 
     def decode(self, side: int, offset: int, raw: bytes) -> Frame:
         """A frame that no model has seen."""

@@ -92,6 +92,8 @@ class FaultLayer:
         """Which frames faults can match at all."""
         self.scoped = -1
         """The version of the faults that it is of."""
+        self.elsewhere: tuple[set[bytes], set[bytes]] = (set(), set())
+        """By who sends: the links of which no fault can match a frame that names them."""
         self.noted: set[int] = set()
         """Who sends octets that have a comment on the fault that acts now."""
         self.comment = ""

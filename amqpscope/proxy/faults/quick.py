@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from amqpscope.analysis import Step
 from amqpscope.proxy.faults.acting import view
 from amqpscope.proxy.faults.scope import Scope
 from amqpscope.stream.framer import Frame
@@ -27,8 +28,15 @@ def scope_of(layer: FaultLayer) -> Scope:
     if layer.scoped != faults.version:
         layer.scoped = faults.version
         chosen = [fault for fault in faults.faults if fault.may_match(layer.number)]
-        layer.scope = Scope(chosen, view(layer).quick)
+        layer.scope = Scope(chosen, view(layer).quick, view(layer).linked)
+        forget_links(layer)
     return layer.scope
+
+
+def forget_links(layer: FaultLayer) -> None:
+    """Links may be others from now on."""
+    for links in layer.elsewhere:
+        links.clear()
 
 
 def may_be_quick(layer: FaultLayer) -> bool:
@@ -49,16 +57,21 @@ def is_skipped(layer: FaultLayer, leg: int, octets: bytes) -> bool:
 def take_frames(layer: FaultLayer, stream: Stream, side: int) -> bool:
     """Pass whole frames on, or let faults act on them; False where there are none any more."""
     peers, waiting = view(layer), stream.waiting
+    links = layer.elsewhere[side]
     at = frames = size = 0
     while not layer.connection.closing:
         size, name = peers.measure(waiting, at)
         if size <= 0 or at + size > len(waiting):
             break
-        untouched = not layer.connection.is_split and name in scope_of(layer).passed
-        if untouched and peers.count(side, waiting, at, size):
-            at += size
-            frames += 1
-            continue
+        if name and not layer.connection.is_split:
+            scope = scope_of(layer)
+            untouched = name in scope.passed[side]
+            if not untouched and name in scope.by_link[side] and links:
+                untouched = peers.link_key(waiting, at) in links
+            if untouched and peers.count(side, waiting, at, size):
+                at += size
+                frames += 1
+                continue
         pass_run(layer, stream, side, at, frames)
         at = frames = 0
         take_frame(layer, stream, side, size, name)
@@ -91,10 +104,28 @@ def take_frame(layer: FaultLayer, stream: Stream, side: int, size: int, name: st
         frame = view(layer).decode(side, offset, raw)
         layer.gates[side].in_turn(size, partial(pass_decoded, layer, frame))
         return
-    for step in layer.follow(side, side, raw):
+    if not name:
+        forget_links(layer)
+    key = view(layer).link_key(stream.waiting, 0) if name in scope.by_link[side] else b""
+    seen = bool(name) and not scope.needed[side]
+    for step in look_at(layer, side, offset, raw) if seen else layer.follow(side, side, raw):
+        if key and scope.is_elsewhere(step, name):
+            layer.elsewhere[side].add(key)
         layer.handle(stream, step)
     if stream.offset == offset and not layer.connection.closing:
         layer.pass_untouched(stream, side, size)
+
+
+def look_at(layer: FaultLayer, side: int, offset: int, raw: bytes) -> list[Step]:
+    """A frame as its sender's model has it, which does not follow it."""
+    conversation = layer.models[side].conversation_of(layer.tcp[side])
+    if conversation is None:
+        return layer.follow(side, side, raw)
+    layer.skip(side, side, len(raw), 1)
+    frame = view(layer).decode(side, offset, raw)
+    frame.number = layer.models[side].numbering.frames
+    talk = conversation.talk_of(side)
+    return [Step(conversation, talk, talk.locate(frame), [])]
 
 
 def pass_decoded(layer: FaultLayer, frame: Frame) -> None:

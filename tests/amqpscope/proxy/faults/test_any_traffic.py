@@ -1,6 +1,8 @@
 """Faults on real traffic of all kinds: nothing raises, and what no fault acts on is unchanged."""
 
+import gc
 import itertools
+import tracemalloc
 
 import pytest
 
@@ -9,8 +11,10 @@ from amqpscope.protocols.peers import CannotApplyError
 from amqpscope.proxy.faults import FaultSet, parse_fault
 from amqpscope.proxy.faults.actions import FORMS
 from amqpscope.proxy.faults.layer import FaultLayer
-from amqpscope.stream.types import Chunk
+from amqpscope.stream.types import CLIENT, SERVER, Chunk
+from dissectors.notation import parse
 from kit import CAPTURES
+from kit.benchmarks.traffic import DISPOSITION, SETUP, TRANSFER, numbered
 from kit.proxy.wire import Outside
 
 WRITTEN = {
@@ -135,8 +139,13 @@ NEVER = "frame => drop skip=1000000000"
         ["disposition && from == client || basic.ack => drop skip=1 times=1", "close => delay 0s"],
         ["flow && from == server => set link-credit=3 times=1", "content-header => drop skip=1"],
         ["transfer && from == client && link.role == sender => release skip=2 times=2"],
+        ['transfer && link.address contains "e" => drop skip=1 every=2', "detach => drop skip=9"],
+        ["flow => duplicate skip=2 times=1", 'transfer && link.address == "nowhere" => drop'],
+        ["disposition && state == accepted => drop skip=1 every=3"],
+        ["transfer && !settled && frame.size < 200 => duplicate every=2"],
+        ['link.name contains "1" && !attach => duplicate skip=3 every=5'],
     ],
-    ids=lambda rules: rules[0].partition(" ")[0],
+    ids=lambda rules: rules[0].partition(" => ")[0],
 )
 def test_the_short_way_of_frames_leads_to_the_same(rules):
     acted = 0
@@ -174,3 +183,35 @@ def test_a_fault_that_comes_late_finds_what_passed_in_the_short_way_counted(send
                 acted += faults.faults[-1].acted
             assert sent[0] == sent[1], name
     assert acted > 10
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "transfer => drop skip=1000000000",
+        'transfer && link.address == "nowhere" => drop',
+        "disposition && state == released => drop",
+        "frame.size > 1000000 => drop",
+    ],
+)
+def test_a_watched_connection_keeps_nothing_of_messages_that_pass(rule):
+    opening = [(sender, parse(unit.replace("=1000", "=2000000000"))) for sender, unit in SETUP]
+
+    def passed(first, last):
+        both = (CLIENT, TRANSFER), (SERVER, DISPOSITION)
+        return [(side, numbered(frame, n)) for n in range(first, last) for side, frame in both]
+
+    faults = FaultSet([parse_fault(rule)])
+    outside = Outside()
+    outside.emit = lambda *_: None  # which would keep all of it
+    layer = FaultLayer(faults, outside)
+    for side, octets in [*opening, *passed(0, 500)]:
+        layer.feed(side, octets)
+    tracemalloc.start()
+    for side, octets in passed(500, 2000):
+        layer.feed(side, octets)
+    gc.collect()
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 100_000
+    assert not outside.is_split

@@ -34,11 +34,42 @@ def test_what_may_match_by_name_and_sender(where, from_client, from_server):
         assert {name for name in NAMES if may_hold(tree, name, side)} == expected
 
 
-def test_a_model_follows_only_what_a_fault_can_match_of_its_peer():
-    scope = Scope([parse_fault(PRESETS["@no-credit"].rule)], NAMES)
+LINKED = frozenset(("flow", "transfer"))
+
+
+def scope_of(*faults):
+    return Scope([parse_fault(fault) for fault in faults], NAMES, LINKED)
+
+
+@pytest.mark.parametrize(
+    ("fault", "needed"),
+    [
+        ("detach => drop", [False, False]),
+        ("transfer => drop", [False, False]),
+        ("transfer && settled && !more => drop", [False, False]),
+        ('transfer && link.address == "q" => drop', [False, False]),
+        ('transfer && amqp.link.address == "q" => drop', [False, False]),
+        ("disposition && state == released => drop", [False, False]),
+        # which link a disposition is about is known by the deliveries that it names
+        ('disposition && link.address == "q" && from == server => drop', [False, True]),
+        ('link.address == "q" => drop', [True, True]),
+        ('transfer && from == client && properties.subject == "x" => drop', [True, False]),
+        ("transfer && message.size > 100 && from == client => drop", [True, False]),
+        ("transfer && delivery.size > 100 => drop", [True, True]),
+        ("frame.number > 100 => drop", [True, True]),
+        ("transfer && time > 10 => drop", [True, True]),
+        ("transfer => hold", [True, True]),
+        (PRESETS["@no-credit"].rule, [False, False]),
+    ],
+)
+def test_a_model_follows_frames_where_a_fault_asks_for_more_than_they_say(fault, needed):
+    assert scope_of(fault).needed == needed
+
+
+def test_frames_that_nobody_needs_to_look_at():
+    scope = scope_of(PRESETS["@no-credit"].rule)
     assert scope.unmatched == [set(NAMES), {"transfer", "disposition"}]
-    assert scope.needed == [False, True]
-    assert scope.quick
-    assert not scope.passed
-    assert Scope([parse_fault("detach => drop")], NAMES).passed == set(NAMES)
-    assert not Scope([parse_fault("frame => drop")], NAMES).quick
+    assert scope.passed == scope.unmatched
+    assert scope_of("detach => drop").passed == [set(NAMES), set(NAMES)]
+    assert not scope_of("frame => drop").quick
+    assert scope_of("frame => drop", "detach => drop").passed == [set(), set()]
