@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from amqpscope.filter import Filter
@@ -56,7 +56,7 @@ class Fault:
         usual = Counts()
         words = [
             f" {key}={value:g}" if key == "chance" else f" {key}={value}"
-            for key, value in vars(self.counts).items()
+            for key, value in asdict(self.counts).items()
             if value != getattr(usual, key)
         ]
         return "".join(words)
@@ -86,8 +86,8 @@ class Fault:
 
     def table(self) -> dict[str, Any]:
         """The fault as a table of a file."""
-        usual = vars(Counts())
-        counts = {key: value for key, value in vars(self.counts).items() if value != usual[key]}
+        usual = asdict(Counts())
+        counts = {key: value for key, value in asdict(self.counts).items() if value != usual[key]}
         name = {"name": self.name} if self.name else {}
         return {**name, "on": self.where.text, "action": self.text, **counts}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Any, Final
 
 from amqpscope.filter import FilterError, compile_filter
@@ -84,7 +85,7 @@ def _parse_preset(text: str, name: str) -> Fault:
         at = text.index(rest.strip())
         raise FaultError(text, at, len(rest.strip()), f"expected {'=, '.join(COUNTS)}=")
     fault = parse_fault(preset.rule, name or word)
-    usual = {key: str(value) for key, value in vars(fault.counts).items()}
+    usual = {key: str(value) for key, value in asdict(fault.counts).items()}
     given = usual | {key: value.text for key, value in options.items()}
     for key, value in options.items():
         _check_count(text, key, value)
