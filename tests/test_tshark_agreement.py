@@ -164,6 +164,10 @@ RENAMED = {
 }  # fmt: skip
 
 
+BOOLEANS = {"True": "1", "False": "0"}
+"""How tshark shows a boolean since 4.2, and how it did before."""
+BOOLEAN_SIZE = 2
+"""Octets of a boolean at the most: more of them are a text."""
 BINARY = {"amqp.data", "delivery-tag", "initial-response", "txn-id", "user-id"}
 
 
@@ -190,6 +194,8 @@ def their_node(field, keyed=False):
         return (label, field.get("value") or "", parts)
     if name == "amqp.value":
         return (label, value_of(field.get("showname"))[1], parts)
+    if int(field.get("size") or 0) <= BOOLEAN_SIZE:
+        show = BOOLEANS.get(show, show)
     return (label, show.removesuffix(" UTC") or None, parts)
 
 
@@ -203,7 +209,7 @@ def spec_name(name):
 
 def value_of(text):
     """`key (encoding): value` of an element; the value is None when it has parts."""
-    text = text.removeprefix(" [truncated]")
+    text = text.removeprefix(" [truncated]").removeprefix("[…] ")  # before 4.2, and since
     if text.endswith(": (null)"):
         return text.removesuffix(": (null)"), "null"
     if match := re.fullmatch(r"(.*) \((?:list|map|array) of \d+ elements?\)", text, re.S):
