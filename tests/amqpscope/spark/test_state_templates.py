@@ -13,11 +13,13 @@ from kit.project import compiled_modules
 
 ELSEWHERE = (
     "amqpscope.capture.",
+    "amqpscope.filter.",
     "amqpscope.proxy.",
     "amqpscope.report.",
     "amqpscope.rules.v0_9.",
     "amqpscope.rules.v1_0.",
     ".json",
+    ".peers",
     "snapshot",
     "journeys",
     "broker",
