@@ -191,7 +191,7 @@ class Side(Endpoint):
             if octets is None:
                 self.pass_end()
                 return
-            self.tail = tail_with(self.tail, bytes(octets[-TAIL:]))
+            self.tail = bytes(octets[-TAIL:])
             sent = peer.socket.send(octets)
         except BlockingIOError:
             sent = 0
@@ -232,11 +232,6 @@ class Side(Endpoint):
         self.host.leave(self.connection)
         if self is self.connection.server:
             self.host.upstream_broke_off(self.connection)
-
-
-def tail_with(tail: bytes, octets: bytes) -> bytes:
-    """The last octets that a peer has sent, when it sends more."""
-    return octets[-TAIL:] if len(octets) >= TAIL else (tail + octets)[-TAIL:]
 
 
 def close_at_once(endpoint: socket.socket) -> None:

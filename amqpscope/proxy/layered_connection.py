@@ -19,19 +19,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from amqpscope.proxy.address import address_of, address_text
 from amqpscope.proxy.bridge import Bridge
-from amqpscope.proxy.connection import (
-    ERR,
-    IN,
-    OUT,
-    Connection,
-    Endpoint,
-    close_at_once,
-    tail_with,
-)
+from amqpscope.proxy.connection import ERR, IN, OUT, Connection, Endpoint, close_at_once
 from amqpscope.proxy.files import AS_IT_WAS
 from amqpscope.proxy.history import History, Passed
 from amqpscope.proxy.lines import Repeats
 from amqpscope.proxy.record import END, RESET, TLS_REMOVED, Address, Flow, Recording, flows
+from amqpscope.proxy.sniff import TAIL
 from amqpscope.proxy.tls import TlsError
 from amqpscope.stream.types import CLIENT, SERVER
 from amqpscope.wording import reason_of
@@ -253,7 +246,7 @@ class LayeredConnection(Connection):
         if self.history is not None:
             self.history.add(Passed(side, recording.time, flow.ack, plain))
         recording.flush()
-        self.ends[side].tail = tail_with(self.ends[side].tail, plain)
+        self.ends[side].tail = plain[-TAIL:]
         other.unsent += len(plain)
         self.bridge.send(1 - side, plain)
 
