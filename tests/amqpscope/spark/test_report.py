@@ -62,8 +62,9 @@ def test_totals_are_those_of_lint(report, amqpscope, root):
     assert sum(each["count"] for each in report["rules"]) == len(document["findings"])
 
 
-def test_text_fits_80_columns_or_more_and_html_needs_nothing_else(report):
-    assert max(len(line) for line in report_text(report).splitlines()) <= 80
+def test_text_fits_80_columns_or_more_and_html_needs_nothing_else(report, root):
+    text = report_text(report).replace(str(root), "")  # wherever the clone is
+    assert max(len(line) for line in text.splitlines()) <= 80
     page = report_html(report)
     assert re.findall(r"(?:src|href)=", page) == []
     assert "<svg" in page
