@@ -12,6 +12,8 @@ from dissectors.notation_text import EPOCH
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")
 WORD = re.compile(r"[A-Za-z0-9+.:_-]+")
+MOST_DIGITS = 400
+"""Of a number; every type has fewer."""
 INTEGER = re.compile(r"[+-]?(0x[0-9a-fA-F]+|[0-9]+)")
 HEX = re.compile(r"0x([0-9a-fA-F]*)")
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT.*Z")
@@ -96,6 +98,9 @@ class Scanner:
         except OverflowError as error:
             large = "too big" in str(error)
             self.fail(f"this number is too {'big' if large else 'small'} for its type", at)
+        except UnicodeEncodeError as error:
+            what = "an octet" if error.encoding == "latin-1" else "a character"
+            self.fail(f"{error.object[error.start]!a} is not {what}", at)
         except (ValueError, InvalidOperation) as error:
             if isinstance(error, NotationError):
                 raise
@@ -128,8 +133,14 @@ class Scanner:
 
     def integer(self) -> int:
         """A number, decimal or hex."""
-        found = self.take(INTEGER, "a number")
-        return int(found[0], 16 if "0x" in found[0] else 10)
+        start = self.at
+        return self.to_integer(self.take(INTEGER, "a number")[0], start)
+
+    def to_integer(self, digits: str, at: int) -> int:
+        """The number that digits are, decimal or hex."""
+        if len(digits) > MOST_DIGITS:
+            self.fail("this number is too big for its type", at)
+        return int(digits, 16 if "0x" in digits else 10)
 
     def time(self, step: timedelta) -> int:
         """A time as ISO 8601 in UTC or as a number: how many steps it is since 1970."""

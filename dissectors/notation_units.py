@@ -60,7 +60,7 @@ def read_header(scanner: Scanner) -> bytes:
     """A protocol header, behind its first word."""
     start = scanner.at
     word = scanner.take(WORD, "AMQP, TLS, SASL or a number")[0]
-    number = _PROTOCOLS[word] if word in _PROTOCOLS else int(word)
+    number = _PROTOCOLS[word] if word in _PROTOCOLS else scanner.to_integer(word, start)
     scanner.space()
     version = scanner.take(_VERSION, "a version such as 1.0.0")
     octets = (number, *map(int, version.groups()))

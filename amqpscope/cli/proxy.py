@@ -307,12 +307,15 @@ def make_faults(rules: tuple[str, ...], files: tuple[str, ...]) -> tuple[dict[st
         return ()
     from amqpscope.proxy.faults import FaultSet, parse_fault, read_faults
 
+    option = "--faults"
     try:
         found = [fault for path in files for fault in read_faults(path)]
+        if rules:
+            option = "--fault"
         found += [parse_fault(rule) for rule in rules]
         return tuple(fault.table() for fault in FaultSet(found).faults)
     except ValueError as error:
-        raise click.UsageError(f"--fault{'s' if not rules else ''}:\n{error}") from error
+        raise click.UsageError(f"{option}:\n{error}") from error
 
 
 def temporary() -> str:

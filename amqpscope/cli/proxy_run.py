@@ -24,12 +24,14 @@ from amqpscope.cli.proxy_command import TO_END, Command
 from amqpscope.cli.proxy_report import analyse, files_of, standard
 from amqpscope.cli.proxy_screen import Terminal, show_screen
 from amqpscope.cli.scrub import SALT, scrub_one
+from amqpscope.protocols.words import escaped
 from amqpscope.proxy.connection import IN
 from amqpscope.proxy.control import Channel, Watch
 from amqpscope.proxy.control_socket import ControlSocket
 from amqpscope.proxy.files import NEVER
 from amqpscope.proxy.process import Settings, StartError, exposed_listeners, make_relay
 from amqpscope.proxy.relay import QUIET, SECONDS_TO_END
+from amqpscope.report.columns import cut
 from amqpscope.runs.collector import bound_garbage
 from amqpscope.runs.gate import lost_packets
 from amqpscope.runs.input import Input
@@ -48,6 +50,10 @@ ANALYSIS_TO_END: Final = 3.0
 """Seconds for the rest of the analysis, then."""
 NICENESS: Final = 10
 """Of the analysis: where processors are scarce the traffic comes first."""
+MOST_LISTED: Final = 20
+"""Faults that are named one by one."""
+LONGEST_LISTED: Final = 400
+"""Characters of a fault that are shown."""
 
 
 class ProxyRun:
@@ -338,10 +344,14 @@ def open_control(relay: Relay) -> None:
 def fault_counts(relay: Relay) -> list[str]:
     """How often each fault has matched and acted: one that never did was written wrong."""
     faults = [] if relay.faults is None else relay.faults.faults
-    return [
+    shown = [fault for at, fault in enumerate(faults) if fault.matched or at < MOST_LISTED]
+    lines = [
         f"fault {fault.name}: matched {plural(fault.matched, 'frame')}, acted on {fault.acted:,}"
-        for fault in faults
+        for fault in shown
     ]
+    if more := len(faults) - len(shown):
+        lines.append(f"{plural(more, 'more fault')}: matched 0 frames")
+    return lines
 
 
 def announce_route(route: Route) -> str:
@@ -363,8 +373,12 @@ def announce(relay: Relay) -> None:
     complain(told)
     if relay.metrics is not None:
         complain(f"metrics at http://{relay.metrics.name}/metrics")
-    for fault in [] if relay.faults is None else relay.faults.faults:
-        complain(f"fault {fault.name}: {fault}")
+    faults = [] if relay.faults is None else relay.faults.faults
+    for fault in faults[:MOST_LISTED]:
+        complain(f"fault {fault.name}: {cut(escaped(str(fault)), LONGEST_LISTED)}")
+    if len(faults) > MOST_LISTED:
+        more = plural(len(faults) - MOST_LISTED, "more fault")
+        complain(f"{more}: amqpscope faults list shows them all")
     for policy in [route.policy for route in routes if route.policy is not None]:
         for warning in policy.warnings:
             complain(f"warning: {warning}")

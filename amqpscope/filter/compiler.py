@@ -126,5 +126,6 @@ class Compiler:
                 warnings.simplefilter("ignore")
                 return re.compile(value.text)
         except (re.error, OverflowError, RecursionError) as error:
-            message = f"not a regular expression: {error}"
+            deep = isinstance(error, RecursionError)
+            message = f"not a regular expression: {'nested too deep' if deep else error}"
             raise FilterError(self.text, value.position, value.length, message) from None

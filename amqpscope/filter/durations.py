@@ -18,5 +18,5 @@ def parse_seconds(text: str) -> float:
     unit = NANOSECONDS.get(found[2]) if found else None
     seconds = round(float(found[1]) * unit) / 1e9 if found and unit else LONGEST + 1
     if seconds > LONGEST:
-        raise ValueError(f"{text!r} is not a time such as 500ms, 2s or 1min")
+        raise ValueError(f"{text[:40]!r} is not a time such as 500ms, 2s or 1min")
     return seconds

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Final
 from unicodedata import east_asian_width
+
+LONGEST: Final = 400
+"""Characters of a text that are shown; of a longer one those around its error."""
+BEFORE: Final = 60
+"""Characters of a longer text that are shown before its error."""
+CUT: Final = "..."
 
 
 class FilterError(ValueError):
@@ -19,10 +26,14 @@ class FilterError(ValueError):
         self.message = message
 
     def __str__(self) -> str:
-        shown = "".join(c if c.isprintable() else " " for c in self.text)
-        before = columns(shown[: self.position])
-        wrong = columns(shown[self.position : self.position + self.length])
-        return f"{shown}\n{' ' * before}{'^' * max(wrong, 1)}\n{self.message}"
+        start = max(0, self.position - BEFORE) if len(self.text) > LONGEST else 0
+        end = start + LONGEST
+        shown = "".join(c if c.isprintable() else " " for c in self.text[start:end])
+        dots = CUT if start else ""
+        before = columns(dots + shown[: self.position - start])
+        wrong = columns(shown[self.position - start : self.position - start + self.length])
+        line = f"{dots}{shown}{CUT if end < len(self.text) else ''}"
+        return f"{line}\n{' ' * before}{'^' * max(wrong, 1)}\n{self.message}"
 
 
 def columns(text: str) -> int:

@@ -97,7 +97,10 @@ def _content(scanner: Scanner) -> Content:
     word = scanner.take(WORD, "inline, reference or a number")
     if word[0] not in CONTENTS and not word[0].isdecimal():
         scanner.fail("expected inline, reference or a number", word.start())
-    kind = CONTENTS.index(word[0]) if word[0] in CONTENTS else int(word[0])
+    if word[0] in CONTENTS:
+        kind = CONTENTS.index(word[0])
+    else:
+        kind = scanner.to_integer(word[0], word.start())
     scanner.space()
     return Content(kind, _text(scanner, short=False))
 
@@ -162,7 +165,7 @@ def read_item(scanner: Scanner, depth: int) -> tuple[Value, int]:
         scanner.at = start
         return _marked(scanner, scanner.time(_SECOND), "timestamp", start)
     if _INTEGER.fullmatch(word):
-        return _marked(scanner, int(word), "int32", start)
+        return _marked(scanner, scanner.to_integer(word, start), "int32", start)
     return _fraction(scanner, word, start)
 
 
@@ -172,7 +175,8 @@ def _fraction(scanner: Scanner, word: str, start: int) -> tuple[Value, int]:
     mark = _LETTER.match(scanner.text, scanner.at)
     if scaled is not None and mark is not None and mark[1] == "D":
         scanner.at = mark.end()
-        return ScaledDecimal(int(scaled[2]), int(scaled[1])), ord("D")
+        unscaled, places = (scanner.to_integer(digits, start) for digits in scaled.groups())
+        return ScaledDecimal(places, unscaled), ord("D")
     try:
         number = float(word)
     except ValueError:

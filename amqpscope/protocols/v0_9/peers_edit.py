@@ -7,7 +7,13 @@ from functools import partial
 from amqpscope.protocols.peers import NO_FIELD, CannotApplyError, SettingReader
 from dissectors.notation_scanner import NAME, Scanner
 from dissectors.v0_9.dialects import DEFAULT, dialect
-from dissectors.v0_9.encode import content_payload, encode_frame, encode_method, method_payload
+from dissectors.v0_9.encode import (
+    content_payload,
+    encode_argument,
+    encode_frame,
+    encode_method,
+    method_payload,
+)
 from dissectors.v0_9.framing import HEADER, METHOD, Unit
 from dissectors.v0_9.notation_parser import read_argument
 from dissectors.v0_9.plans import Dialect
@@ -60,7 +66,12 @@ def read_settings(text: str, owned: tuple[Field, ...]) -> dict[str, Value]:
         if name not in fields:
             scanner.fail(f"{NO_FIELD}{name}", start)
         scanner.expect("=")
-        given[name] = read_argument(scanner, fields[name])
+        field = fields[name]
+        at = scanner.at
+        value = read_argument(scanner, field)
+        if field.type != "bit":
+            scanner.make_octets(partial(encode_argument, value, field.type), at)
+        given[name] = value
     if not given:
         scanner.fail("expected FIELD=VALUE")
     return given

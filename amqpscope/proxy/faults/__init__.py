@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amqpscope.proxy.faults.errors import FaultError
 from amqpscope.proxy.faults.fault import Fault
-from amqpscope.proxy.faults.file import read_faults
+from amqpscope.proxy.faults.file import MOST, read_faults
 from amqpscope.proxy.faults.parser import parse_fault, parse_table
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Fault", "FaultError", "FaultSet", "parse_fault", "parse_table", "read_faults"]
 
-MOST: Final = 1000
-"""Faults at a time: each is a question to each frame."""
 INTERCEPT: Final = "intercept"
 """The fault that holds frames for a person."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import Final
 
@@ -12,7 +13,11 @@ from amqpscope.wording import reason_of
 
 LARGEST: Final = 1 << 20
 """Octets of a file."""
+MOST: Final = 1000
+"""Faults of a file, and of a proxy at a time: each is a question to each frame."""
 FAULT: Final = "fault"
+_DEEP_KEY: Final = re.compile(r"(?:\.[ \t]*[\w\"'-][^.\n]{0,40}){64}")
+"""What makes `tomllib` take minutes: keys of very many parts. No key of ours has two."""
 
 
 def read_faults(path: str) -> list[Fault]:
@@ -21,21 +26,30 @@ def read_faults(path: str) -> list[Fault]:
         with open(path, "rb") as file:
             octets = file.read(LARGEST + 1)
         if len(octets) > LARGEST:
-            raise ValueError(f"{path}: larger than {LARGEST:,} octets")
-        tables = tomllib.loads(octets.decode("utf-8"))
+            raise tomllib.TOMLDecodeError(f"larger than {LARGEST:,} octets")
+        text = octets.decode("utf-8-sig")
+        if _DEEP_KEY.search(text):
+            raise tomllib.TOMLDecodeError("a line has more than 64 parts with dots between them")
+        tables = tomllib.loads(text)
     except OSError as error:
         raise ValueError(f"{path}: {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not UTF-8 at octet {error.start}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "nested too deep"
-        raise ValueError(f"{path}: {reason}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"{path}: nested too deep") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: a number or a date is out of range") from error
     for key in tables:
         if key != FAULT:
-            raise ValueError(f"{path}: {key}: expected [[{FAULT}]] and nothing else")
+            wrong = FaultError(key, 0, len(key), f"expected [[{FAULT}]] and nothing else")
+            raise ValueError(f"{path}:\n{wrong}")
     found = tables.get(FAULT, [])
     if not isinstance(found, list) or not found or not all(isinstance(t, dict) for t in found):
         raise ValueError(f"{path}: expected a table [[{FAULT}]] for each fault")
+    if len(found) > MOST:
+        raise ValueError(f"{path}: {len(found):,} faults; a proxy has at most {MOST:,} at a time")
     try:
         return [parse_table(table, f"[[{FAULT}]] {n}:") for n, table in enumerate(found, 1)]
     except FaultError as error:

@@ -82,7 +82,7 @@ def _parse_preset(text: str, name: str) -> Fault:
         raise FaultError(text, start, len(word), f"expected {', '.join(PRESETS)}{hint}")
     rest, options = _take_options(text, text[start + len(word) :], start + len(word), COUNTS)
     if rest.strip():
-        at = text.index(rest.strip())
+        at = text.index(rest.strip(), start + len(word))
         raise FaultError(text, at, len(rest.strip()), f"expected {'=, '.join(COUNTS)}=")
     fault = parse_fault(preset.rule, name or word)
     usual = {key: str(value) for key, value in asdict(fault.counts).items()}
@@ -179,7 +179,7 @@ def _counts(given: dict[str, str]) -> Counts:
 def parse_chance(text: str) -> float:
     """A probability; ValueError says what was expected."""
     if not re.fullmatch(r"[0-9]{0,6}(\.[0-9]{1,12})?(e-[0-9]{1,2})?", text) or text in ("", "."):
-        raise ValueError(f"{text!r} is not a probability from 0 to 1")
+        raise ValueError(f"{text[:40]!r} is not a probability from 0 to 1")
     if not 0 <= float(text) <= 1:
-        raise ValueError(f"{text!r} is not a probability from 0 to 1")
+        raise ValueError(f"{text[:40]!r} is not a probability from 0 to 1")
     return float(text)

@@ -15,7 +15,7 @@ def parse_rate(text: str) -> float:
     found = _RATE.fullmatch(text)
     unit = OCTETS.get(found[2].lower()) if found else None
     if found is None or unit is None or float(found[1]) * unit < 1:
-        raise ValueError(f"{text!r} is not a rate such as 500B/s or 10kB/s")
+        raise ValueError(f"{text[:40]!r} is not a rate such as 500B/s or 10kB/s")
     return float(found[1]) * unit
 
 

@@ -34,7 +34,7 @@ def test_a_file_has_the_same_as_the_command_line(tmp_path):
     [
         ("", "expected a table [[fault]]"),
         ("[fault]\non = 'flow'\n", "expected a table [[fault]]"),
-        ("[[faults]]\n", "faults: expected [[fault]]"),
+        ("[[faults]]\n", "faults\n^^^^^^\nexpected [[fault]]"),
         ("[[fault]]\non = 'flow'\n", "expected action = a text"),
         ("[[fault]]\naction = 'drop'\n", "expected on = a text"),
         ("[[fault]]\non = 'flow'\naction = 'drop'\ntime = 1\n", "did you mean times"),
@@ -46,6 +46,14 @@ def test_a_file_has_the_same_as_the_command_line(tmp_path):
         ("a = " + "[" * 100_000, "faults.toml: "),
         ("#" * (1 << 21), "larger than 1,048,576 octets"),
         ("\xff", "not UTF-8 at octet 0"),
+        (
+            "[[fault]]\non = 'flow'\naction = 'drop'\n" * 1001,
+            "1,001 faults; a proxy has at most 1,000",
+        ),
+        ("[[fault]]\ntimes = " + "9" * 5000, "a number or a date is out of range"),
+        ("a." * 100_000 + "a = 1", "more than 64 parts"),
+        ("'a' . " * 100_000 + "a = 1", "more than 64 parts"),
+        ("k" * 300_000 + " = 1", "kkk...\n^"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path, text, reason):
@@ -54,6 +62,12 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, text, reason):
     with pytest.raises(ValueError, match=r"faults\.toml") as caught:
         read_faults(str(path))
     assert reason in str(caught.value)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "faults.toml"
+    path.write_text(GOOD, encoding="utf-8-sig")
+    assert len(read_faults(str(path))) == 2
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
