@@ -15,7 +15,7 @@ from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.cli.read import ReadOptions, print_frames
 from amqpscope.report.look import Look
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream.types import Chunk, Connection
 from dissectors.notation import write
 from dissectors.v1_0.codec import decode

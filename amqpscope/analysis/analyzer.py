@@ -19,7 +19,7 @@ from amqpscope.findings import Finding
 from amqpscope.protocols.protocol import HEADER_SIZE, Protocol
 from amqpscope.protocols.registry import PROTOCOLS, by_header, is_header, may_become_header
 from amqpscope.protocols.talk import Talk
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream.framer import UNREAD, Frame
 from amqpscope.stream.types import PEERS, SERVER, Chunk, Connection, End, Gap, Piece, Window
 

@@ -13,7 +13,8 @@ from amqpscope.protocols import registry as _families  # noqa: F401 - they bring
 from amqpscope.rules.all import load
 from amqpscope.rules.catalogue import catalogue
 from amqpscope.rules.coverage import CHECKED, status
-from amqpscope.rules.registry import SHOULD, Rule, RuleSet
+from amqpscope.rules.dispatch import RuleSet
+from amqpscope.rules.registry import SHOULD, Rule
 
 ALL: Final = "ALL"
 NEVER: Final = "never"

@@ -7,7 +7,7 @@ from amqpscope.insight.counters import Histogram
 from amqpscope.insight.journeys import Journeys
 from amqpscope.insight.journeys.observer import Observer
 from amqpscope.model.broker.journey import Journey, Leg
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 
 
 class Delays(Observer):

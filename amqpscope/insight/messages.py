@@ -29,7 +29,7 @@ from amqpscope.insight.message_states import (
 from amqpscope.model.broker.envelope import REFUSALS, REJECTED
 from amqpscope.model.broker.journey import Journey, Leg
 from amqpscope.model.mark import Mark
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 
 PUBLISHED, ANSWERED, DELIVERED, CONSUMED, ENDED = range(5)
 """What a passage is."""

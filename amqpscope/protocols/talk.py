@@ -17,7 +17,8 @@ from amqpscope.protocols.ending_words import ended_words
 from amqpscope.protocols.peers import PeerView
 from amqpscope.protocols.state import ENDED, TITLE, KnownNodes, StateNode, StateRow, ended_row
 from amqpscope.protocols.stuck import NO_LINK, Bound, Held, Refused
-from amqpscope.rules.registry import Dispatcher, Reporter, RuleSet
+from amqpscope.rules.dispatch import Dispatcher, RuleSet
+from amqpscope.rules.reporter import Reporter
 from amqpscope.stream.framer import Frame, Framer
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection, End, Gap
 from dissectors.native import mypyc_attr

@@ -13,7 +13,7 @@ from amqpscope.check.selection import Selection
 from amqpscope.findings import ERROR, SURE, Finding
 from amqpscope.protocols.replay_acts import Judge
 from amqpscope.protocols.talk import Talk
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream.types import PEERS, Chunk, Connection
 
 HERE: Final = ("127.0.0.1", 50000), ("127.0.0.1", 5672)

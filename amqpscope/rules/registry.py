@@ -1,4 +1,4 @@
-"""What a rule is, which rules run on an event, and what they report.
+"""What a rule is, and how a function becomes one.
 
     @rule("FLW-016", "2.6.7", MUST, ERROR, on="first", needs="!ahead")
     def transfer_without_credit(
@@ -10,8 +10,7 @@
 A rule looks at an event before its frame is applied and calls `report.sure` or `report.suspect`.
 `on` names the kinds of event that it looks at (see `KINDS` of the family's `model.*.event`) and
 methods by their names (`basic.publish`, `queue.*`): all words must fit the event, and a bar
-separates alternatives: `on="first"`, `on="transfer aborted"`, `on="end | close"`. A dispatcher
-keeps, for each combination that it meets, the list of rules to call.
+separates alternatives: `on="first"`, `on="transfer aborted"`, `on="end | close"`.
 
 What a rule cannot do without is declared and not asked for in its body: parameters behind `report`
 are what the event belongs to (`link`, `pair`, `session`, `delivery`, `body`), and the rule is not
@@ -29,27 +28,16 @@ from importlib.resources import files
 from types import FunctionType
 from typing import Final
 
-from amqpscope.findings import ERROR, GUESSED, SURE, SUSPECT, WARNING, Finding
 from amqpscope.model.event import Event
-from amqpscope.model.ledger import Subject
-from amqpscope.model.mark import Mark
-from amqpscope.stream.types import PEERS
-from dissectors.native import mypyc_attr
 
 MUST: Final = "MUST"
 SHOULD: Final = "SHOULD"
 IMPLIED: Final = "implied"
 ADVISORY: Final = "advisory"
 
-INCOMPLETE: Final = "; not all that passed shortly before was captured"
-"""Why a finding is in doubt that rests on what was seen before."""
-MAX_NAMES: Final = 4096
-"""Names that are remembered: of methods that nobody knows there are as many as numbers."""
 
 Check = Callable[..., None]
 Getter = Callable[[Event], object]
-Related = tuple[tuple[Mark | None, str], ...]
-"""Frames that matter to a finding, each with why."""
 
 
 class Condition:
@@ -242,239 +230,3 @@ def signature_of(check: Check) -> list[tuple[str, str]]:
             function, *words = line.split("\t")
             SIGNATURES[function] = list(zip(words[::2], words[1::2], strict=True))
     return SIGNATURES[f"{check.__module__}.{check.__name__}"]
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Reporter:
-    """Takes what the rules report about the events of one connection.
-
-    A family's own reporter says in `add` where a finding belongs and how sure it can be there, and
-    hands it to `write`.
-    """
-
-    def __init__(self, connection: int, guessed: bool) -> None:
-        self.connection = connection
-        """The number of the connection."""
-        self.guessed = guessed
-        """Who is the client is a guess, so nobody is accused for sure."""
-        self.rule: Rule | None = None
-        """The rule that runs."""
-        self.findings: list[Finding] = []
-        self.active: frozenset[str] = frozenset()
-        """The rules that run: what an inactive one would have found is not known."""
-        self.trial = False
-        """The event may never happen: nothing is remembered of what it breaks."""
-
-    def sure(
-        self, event: Event, message: str, path: str = "", related: Related = (), *,
-        severity: str = "", peer: int = -1, mark: Mark | None = None, about: object = None,
-    ) -> None:  # fmt: skip
-        """The octets prove it; `peer`, `mark`, `about` if not the event's sender, frame, place."""
-        self.add(event, SURE, message, path, related, severity, peer, mark, about)
-
-    def suspect(
-        self, event: Event, message: str, path: str = "", related: Related = (), *,
-        severity: str = "", peer: int = -1, mark: Mark | None = None, about: object = None,
-    ) -> None:  # fmt: skip
-        """It rests on time or on what is not on the wire; never an error."""
-        self.add(event, SUSPECT, message, path, related, severity, peer, mark, about)
-
-    def once(self, about: Subject, key: object = None, *, topic: str = "") -> bool:
-        """Whether the rule reports of an object for the first time; from now on it has.
-
-        With a key it does so again when the key is another: only the last one is remembered. Rules
-        that report the same in different ways name it as their common topic.
-        """
-        topic = topic or self.running.id
-        if self.trial:
-            return not self.has_reported(topic, about, key)
-        return about.reported.record(topic, key)
-
-    def has_reported(self, topic: str, about: Subject, key: object = None) -> bool:
-        """Whether a rule, or what several have in common, was reported of an object before."""
-        ledger = about.reported
-        return ledger.has(topic) and (key is None or ledger.key_of(topic) == key)
-
-    def add(
-        self, event: Event, certainty: str, message: str, path: str, related: Related,
-        severity: str, peer: int, mark: Mark | None, about: object,
-    ) -> None:  # fmt: skip
-        """Take a finding; `about` is what it is about, if not the event's own place."""
-        self.write(
-            sure=certainty == SURE, peer=event.peer if peer < 0 else peer,
-            mark=event.mark if mark is None else mark, severity=severity, message=message,
-            path=path, channel=event.frame.unit.channel, link="", related=related,
-        )  # fmt: skip
-
-    @property
-    def running(self) -> Rule:
-        """The rule that runs."""
-        if self.rule is None:
-            raise ValueError("no rule is running")
-        return self.rule
-
-    def proves(self, certainty: str, severity: str) -> bool:
-        """Whether a finding is a proven violation: an error, also one that is forgiven here."""
-        return certainty == SURE and ERROR in (severity, self.running.severity)
-
-    def write(
-        self, *, sure: bool, peer: int, mark: Mark, severity: str, message: str, path: str,
-        channel: int | None, link: str, related: Related,
-    ) -> None:  # fmt: skip
-        """Keep a finding; only what is sure is an error."""
-        rule = self.running
-        chosen = severity or rule.severity
-        finding = Finding(
-            rule=rule.id,
-            name=rule.name,
-            section=rule.section,
-            level=rule.level,
-            severity=WARNING if chosen == ERROR and not sure else chosen,
-            certainty=SURE if sure else SUSPECT,
-            peer=PEERS[peer],
-            message=message,
-            path=path,
-            connection=self.connection,
-            frame=mark.frame,
-            packet=mark.packet,
-            time=mark.time,
-            channel=channel,
-            link=link,
-            related=tuple([(m.frame, why) for m, why in related if m is not None and m.frame]),
-        ).masked()
-        self.findings.append(finding.doubted(GUESSED) if self.guessed else finding)
-
-    def take(self) -> list[Finding]:
-        """What was reported since this was last asked."""
-        found, self.findings = self.findings, []
-        return found
-
-
-class RuleSet:
-    """The rules that are wanted, and those that run because the others build on them."""
-
-    def __init__(self, rules: list[Rule], needed: list[Rule] | None = None) -> None:
-        self.rules = rules
-        self.running = rules if needed is None else needed
-        wanted = frozenset(rule.id for rule in rules)
-        self.ids = frozenset(rule.id for rule in self.running)
-        self.silent = self.ids - wanted
-        """Rules that run because others build on what they find, and are not reported."""
-        self.dispatchers: dict[str, Dispatcher] = {}
-
-    def of(self, family: str) -> Dispatcher:
-        """What finds the rules of a family."""
-        found = self.dispatchers.get(family)
-        if found is None:
-            found = self.dispatchers[family] = Dispatcher(self, family)
-        return found
-
-
-class Checks:
-    """Counts the events that rules have looked at."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
-CHECKS: Final = Checks()
-
-
-class Recent:
-    """What was last found for a name: most frames of a name are of one kind, or of two in turn."""
-
-    def __init__(self, dialect: str, kinds: int, rules: list[Rule]) -> None:
-        self.dialect = dialect
-        self.kinds = kinds
-        self.rules = rules
-        self.other_kinds = kinds
-        self.other_rules = rules
-
-
-class Dispatcher:
-    """The rules of one family that run, found by the kinds and the name of an event."""
-
-    def __init__(self, chosen: RuleSet, family: str) -> None:
-        self.ids = chosen.ids
-        self.silent = chosen.silent
-        self.conditions = [
-            (condition, rule)
-            for rule in chosen.running
-            if rule.family.name == family
-            for condition in rule.conditions
-        ]
-        self.tables: dict[tuple[str, int, str], list[Rule]] = {}
-        """By dialect, kinds and name."""
-        self.recent: dict[str, Recent] = {}
-
-    def rules_for(self, dialect: str, kinds: int, name: str) -> list[Rule]:
-        """The rules that look at such an event."""
-        recent = self.recent.get(name)
-        if recent is not None and recent.dialect == dialect:
-            if recent.kinds == kinds:
-                return recent.rules
-            if recent.other_kinds == kinds:
-                return recent.other_rules
-        if len(self.recent) > MAX_NAMES:
-            self.recent, self.tables = {}, {}
-        key = (dialect, kinds, name)
-        found = self.tables.get(key)
-        if found is None:
-            chosen = {
-                rule.id: rule
-                for condition, rule in self.conditions
-                if condition.holds(kinds, name) and rule.concerns(dialect)
-            }
-            found = self.tables[key] = list(chosen.values())
-        newest = Recent(dialect, kinds, found)
-        if recent is not None and recent.dialect == dialect:
-            newest.other_kinds, newest.other_rules = recent.kinds, recent.rules
-        self.recent[name] = newest
-        return found
-
-    def check(self, event: Event, name: str, reporter: Reporter, dialect: str = "") -> None:
-        """Let the rules look at an event, and keep what they report."""
-        rules = self.rules_for(dialect, event.kinds, name)
-        if not rules:
-            return
-        reporter.active = self.ids
-        CHECKS.count += 1
-        facts = -1
-        for rule in rules:
-            if rule.must or rule.must_not:
-                if facts < 0:
-                    facts = rule.family.facts_of(event)
-                if facts & rule.must != rule.must or facts & rule.must_not:
-                    continue
-            reporter.rule = rule
-            if rule.parameters:
-                run_with_parameters(rule, event, reporter)
-            else:
-                rule.check(event, reporter)
-        if self.silent and reporter.findings:
-            kept = [found for found in reporter.findings if found.rule not in self.silent]
-            reporter.findings = kept
-
-
-def run_with_parameters(rule: Rule, event: Event, reporter: Reporter) -> None:
-    """Call a rule, unless something that it is to be given is not there."""
-    parameters, check = rule.parameters, CHECKS.count
-    first = parameters[0].of(event, check)
-    if first is None:
-        return
-    if len(parameters) == 1:
-        rule.check(event, reporter, first)
-        return
-    second = parameters[1].of(event, check)
-    if second is None:
-        return
-    if len(parameters) == 2:
-        rule.check(event, reporter, first, second)
-        return
-    given: list[object] = [event, reporter, first, second]
-    for parameter in parameters[2:]:
-        value = parameter.of(event, check)
-        if value is None:
-            return
-        given.append(value)
-    rule.check(*given)

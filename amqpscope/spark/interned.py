@@ -15,7 +15,7 @@ from amqpscope.model.mark import NOWHERE
 from amqpscope.protocols import talk
 from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream import flow
 from dissectors.wire import NO_FAULTS
 

@@ -25,7 +25,7 @@ from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.filter import compile_filter
 from amqpscope.insight.journeys import Journeys
 from amqpscope.insight.messages import CAPTURE_ENDS
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.spark.gather import ROWS, Block, Gatherer
 from amqpscope.spark.messages import MessageRows
 from amqpscope.spark.work import Work

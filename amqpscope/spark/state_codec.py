@@ -14,7 +14,7 @@ from amqpscope import __version__, build
 from amqpscope.capture.keylog import Keys
 from amqpscope.check.selection import Selection
 from amqpscope.insight.counters import MINUTE
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.spark.gather import LIVE, Block
 from amqpscope.spark.interned import Known
 from amqpscope.spark.numbering import octets_of

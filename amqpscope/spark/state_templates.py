@@ -28,7 +28,8 @@ from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.model.peer import PeerEnd
 from amqpscope.model.place import Place
 from amqpscope.protocols.registry import PROTOCOLS
-from amqpscope.rules.registry import Reporter, RuleSet
+from amqpscope.rules.dispatch import RuleSet
+from amqpscope.rules.reporter import Reporter
 from amqpscope.spark import deliveries as rows_of_deliveries
 from amqpscope.spark import gather, minutes, replay
 from amqpscope.spark.work import Work

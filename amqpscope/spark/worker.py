@@ -22,7 +22,7 @@ from amqpscope.analysis import Share as Connections
 from amqpscope.capture.packets import Packets
 from amqpscope.capture.tls import Records, is_record
 from amqpscope.capture.unwrap import Unwrapper
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.spark.gather import Block
 from amqpscope.spark.plan import Ring, Share
 from amqpscope.spark.records import Reading

@@ -8,7 +8,7 @@ import pytest
 from amqpscope.findings import ERROR, GUESSED, INFO, SURE, SUSPECT, WARNING
 from amqpscope.model.mark import Mark
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import Reporter
+from amqpscope.rules.reporter import Reporter
 
 
 def found(severity, *, guessed, sure=True):

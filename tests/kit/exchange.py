@@ -11,7 +11,7 @@ from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.findings import Finding
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.v1_0.scenes import SCENES
 from amqpscope.stream.types import Connection
 from kit.beneath import Beneath, Opened

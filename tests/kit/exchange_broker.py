@@ -19,7 +19,7 @@ from amqpscope.findings import Finding
 from amqpscope.insight.journeys import Journeys
 from amqpscope.rules.all import load
 from amqpscope.rules.broker.scenes import SCENES
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream.types import Connection, End
 from kit.conversation import Pieces, Said, happenings, with_early
 

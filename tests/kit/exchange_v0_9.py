@@ -15,7 +15,7 @@ from amqpscope.model.v0_9.event import Event
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.v0_9.protocol import PROTOCOL
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.v0_9.scenes import SCENES
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import Connection, End, Gap

@@ -6,7 +6,7 @@ from amqpscope.analysis import Analyzer
 from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.findings import Finding
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream.types import Chunk, Connection, End, Gap
 from kit.beneath import Opened
 from kit.conversation import Said

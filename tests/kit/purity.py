@@ -8,8 +8,9 @@ from dataclasses import replace
 from amqpscope.model.event import Event
 from amqpscope.rules import v1_0
 from amqpscope.rules.all import load
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.documents import documents
-from amqpscope.rules.registry import Rule, RuleSet
+from amqpscope.rules.registry import Rule
 from kit import exchange, exchange_v0_9
 from kit.fingerprint import fingerprint
 

@@ -61,7 +61,7 @@ from amqpscope.model.event import Event
 from amqpscope.model.mark import NOWHERE
 from amqpscope.model.transactions import COMMITTED, ROLLED_BACK
 from amqpscope.rules.broker import FAMILY, Reporter, doubted
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream.types import CLIENT, SERVER
 
 ENDINGS: Final = frozenset((

@@ -22,7 +22,7 @@ from amqpscope.protocols.v0_9.places import HALTS, ended_places, levels
 from amqpscope.protocols.v0_9.state import connection_node
 from amqpscope.protocols.v0_9.stuck import held_channels, opening
 from amqpscope.protocols.voice import Voice
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.v0_9 import FAMILY, Reporter
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import Chunk, Connection, End, Gap

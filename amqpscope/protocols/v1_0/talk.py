@@ -29,7 +29,7 @@ from amqpscope.protocols.v1_0.state import connection_node
 from amqpscope.protocols.v1_0.stuck import held_links, opening
 from amqpscope.protocols.v1_0.versions import is_foreign
 from amqpscope.protocols.voice import Voice
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.v1_0 import FAMILY, Reporter
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, Connection, End, Gap

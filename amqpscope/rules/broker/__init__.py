@@ -19,17 +19,8 @@ from amqpscope.model.broker.moment import KIND, Moment
 from amqpscope.model.event import Event
 from amqpscope.model.mark import NOWHERE, Mark
 from amqpscope.rules import registry
-from amqpscope.rules.registry import (
-    ADVISORY,
-    IMPLIED,
-    MUST,
-    RULES,
-    SHOULD,
-    Check,
-    Family,
-    Rule,
-    RuleSet,
-)
+from amqpscope.rules.dispatch import RuleSet
+from amqpscope.rules.registry import ADVISORY, IMPLIED, MUST, RULES, SHOULD, Check, Family, Rule
 from amqpscope.stream.types import PEERS, SERVER
 
 __all__ = [

@@ -25,20 +25,10 @@ from amqpscope.model.fault import Fault
 from amqpscope.model.mark import Mark
 from amqpscope.model.v0_9.channel import Channel
 from amqpscope.model.v0_9.event import ENTANGLED, KIND, Event
-from amqpscope.rules import registry
+from amqpscope.rules import registry, reporter
 from amqpscope.rules.consequences import EARLIER, consequence
-from amqpscope.rules.registry import (
-    ADVISORY,
-    IMPLIED,
-    INCOMPLETE,
-    MUST,
-    SHOULD,
-    Check,
-    Family,
-    Getter,
-    Given,
-    Related,
-)  # fmt: skip
+from amqpscope.rules.registry import ADVISORY, IMPLIED, MUST, SHOULD, Check, Family, Getter, Given
+from amqpscope.rules.reporter import INCOMPLETE, Related
 from amqpscope.rules.v0_9.consequences import STATELESS, cause_of, touched_by
 
 __all__ = [
@@ -160,7 +150,7 @@ def rule(
     return registry.register(OF_0_9, id, section, level, severity, on, needs, default, dialects)
 
 
-class Reporter(registry.Reporter):
+class Reporter(reporter.Reporter):
     """Takes what rules report about events of 0-9; `about` is the number of a channel."""
 
     def sure_if(

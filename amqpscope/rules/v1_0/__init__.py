@@ -15,19 +15,10 @@ from amqpscope.model.v1_0.connection import Fault
 from amqpscope.model.v1_0.event import KIND, WRONG, Event
 from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.session import SessionEnd
-from amqpscope.rules import registry
+from amqpscope.rules import registry, reporter
 from amqpscope.rules.consequences import EARLIER, consequence
-from amqpscope.rules.registry import (
-    ADVISORY,
-    IMPLIED,
-    INCOMPLETE,
-    MUST,
-    SHOULD,
-    Check,
-    Family,
-    Getter,
-    Related,
-)  # fmt: skip
+from amqpscope.rules.registry import ADVISORY, IMPLIED, MUST, SHOULD, Check, Family, Getter
+from amqpscope.rules.reporter import INCOMPLETE, Related
 from amqpscope.rules.v1_0 import parameters
 from amqpscope.rules.v1_0.consequences import cause_of, touched_by
 from amqpscope.rules.v1_0.termini._terminus import termini_of
@@ -119,7 +110,7 @@ def rule(
     return registry.register(OF_1_0, id, section, level, severity, on, needs, default, "")
 
 
-class Reporter(registry.Reporter):
+class Reporter(reporter.Reporter):
     """Takes what rules report about events of 1.0; `about` is a link or session."""
 
     def add(

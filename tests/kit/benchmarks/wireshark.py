@@ -24,8 +24,8 @@ from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.findings import Finding
 from amqpscope.rules.all import load
 from amqpscope.rules.broker import FAMILY
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.documents import documents
-from amqpscope.rules.registry import RuleSet
 from kit.conversation import record
 from kit.exchange import script
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from amqpscope.analysis import Analyzer, Step
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream.types import Chunk, Connection
 from dissectors.v1_0.bodies import (
     Accepted,

@@ -15,7 +15,7 @@ from amqpscope.capture.unwrap import Unwrapper
 from amqpscope.check.selection import Selection
 from amqpscope.findings import ERROR, SUSPECT, WARNING, Finding
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import RuleSet
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.stream.reassembly import Reassembler
 from amqpscope.stream.types import Segment
 from kit.relations.recording import Accusation, Known, Pair, Recording, endpoints, segments_of

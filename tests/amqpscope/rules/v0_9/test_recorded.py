@@ -6,8 +6,8 @@ from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
 from amqpscope.capture.write import CaptureWriter, Conversation
 from amqpscope.rules.all import load
+from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.documents import documents
-from amqpscope.rules.registry import RuleSet
 from amqpscope.rules.v0_9 import FAMILY
 from kit.conversation import record
 from kit.exchange_v0_9 import play, script

@@ -7,7 +7,8 @@ import pytest
 from amqpscope.analysis import Analyzer
 from amqpscope.check.selection import Selection
 from amqpscope.rules.all import load
-from amqpscope.rules.registry import RULES, RuleSet
+from amqpscope.rules.dispatch import RuleSet
+from amqpscope.rules.registry import RULES
 from amqpscope.stream.types import Chunk, Connection
 from kit.conversation import Pieces
 from kit.exchange import play, script
