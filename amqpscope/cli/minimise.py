@@ -16,7 +16,8 @@ from amqpscope.wording import plural
 
 if TYPE_CHECKING:
     from amqpscope.filter import Filter
-    from amqpscope.runs.minimise import Goal, Minimised, Minimiser
+    from amqpscope.runs.minimise import Minimiser
+    from amqpscope.runs.minimise_goal import Goal, Minimised
 
 NOT_THERE: Final = 1
 
@@ -71,7 +72,8 @@ def run_minimise(
     from amqpscope.capture.source import CaptureError
     from amqpscope.check.selection import Selection
     from amqpscope.runs.input import repeatable, split_connection
-    from amqpscope.runs.minimise import Minimiser, MinimiseSettings
+    from amqpscope.runs.minimise import Minimiser
+    from amqpscope.runs.minimise_goal import MinimiseSettings
 
     rule, where = parse_keep(keep)
     if rule is None and where is None:
@@ -129,7 +131,7 @@ def is_off(rule: str | None) -> bool:
 
 def find_goal(search: Minimiser, rule: str | None, where: Filter | None) -> tuple[Goal | None, int]:
     """What is to be kept, and the frame at which it is."""
-    from amqpscope.runs.minimise import Goal, choose_finding
+    from amqpscope.runs.minimise_goal import Goal, choose_finding
 
     if rule is not None:
         finding = choose_finding(search.findings, rule)

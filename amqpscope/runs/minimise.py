@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from amqpscope.analysis import Analyzer, Step
 from amqpscope.capture.synthetic import FIN, Exchange, Sent, pieces
-from amqpscope.check.selection import Selection
 from amqpscope.filter import Filter
 from amqpscope.findings import INFO, Finding
 from amqpscope.insight.journeys import Journeys
@@ -24,12 +23,11 @@ from amqpscope.protocols.comparison import Lane, Lanes
 from amqpscope.runs.ddmin import Reducer
 from amqpscope.runs.exchanges import Exchanges
 from amqpscope.runs.input import Input
+from amqpscope.runs.minimise_goal import Goal, Minimised, MinimiseSettings, Seen, judgement
 from amqpscope.runs.run import Run
 
 SMALL: Final = 20
 """Frames that are few enough not to risk new errors for fewer."""
-BUDGET: Final = 20.0
-"""Seconds after which the best so far is taken."""
 AT_LEAST: Final = 5.0
 """Seconds for the search, however long reading took."""
 BROKER_RULES: Final = "BRK-"
@@ -42,58 +40,6 @@ BEGINNING: Final = 3
 Place = tuple[int, int]
 """A connection, and what was sent on it, by place."""
 Kept = frozenset[Place]
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What has to stay: a finding with its peer and certainty, or a frame that matches a filter."""
-
-    finding: Finding | None = None
-    where: Filter | None = None
-
-    def is_met(self, seen: Seen) -> bool:
-        """Whether what is left shows it."""
-        wanted = self.finding
-        if wanted is not None:
-            key = judgement(wanted)
-            return any(judgement(each) == key for each in seen.findings)
-        return self.where is not None and any(map(self.where.matches, seen.steps))
-
-
-@dataclass
-class Seen:
-    """What the rules see in some connections."""
-
-    steps: list[Step] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class MinimiseSettings:
-    """How the smallest capture is looked for."""
-
-    selection: Selection
-    closed_world: bool = False
-    seconds: float = BUDGET
-
-
-@dataclass
-class Minimised:
-    """What was found."""
-
-    exchanges: list[Exchange]
-    before: int
-    """Frames at first, and in the end."""
-    after: int
-    finding: Finding | None
-    """What is still found, as it is in the smaller capture."""
-    tests: int
-    interrupted: bool = False
-
-
-def judgement(finding: Finding) -> tuple[str, str, str, str]:
-    """What has to be the same of a finding."""
-    return finding.rule, finding.peer, finding.severity, finding.certainty
 
 
 class OutOfTime(Exception):
@@ -453,13 +399,3 @@ def with_ends(exchange: Exchange) -> Exchange:
         if sender not in ended
     ]
     return replace(exchange, sent=(*exchange.sent, *more))
-
-
-def choose_finding(findings: Iterable[Finding], rule: str) -> Finding | None:
-    """The finding of a rule that is kept: the first of the worst."""
-    order = ("error", "warning", "info")
-    found = [each for each in findings if each.rule == rule]
-    return min(
-        found, key=lambda each: (bool(each.fault), order.index(each.severity), each.frame),
-        default=None,
-    )  # fmt: skip

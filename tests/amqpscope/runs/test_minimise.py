@@ -7,7 +7,8 @@ from amqpscope.check.selection import Selection
 from amqpscope.runs.ddmin import Reducer
 from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
-from amqpscope.runs.minimise import Goal, Minimiser, MinimiseSettings, choose_finding, judgement
+from amqpscope.runs.minimise import Minimiser
+from amqpscope.runs.minimise_goal import Goal, MinimiseSettings, choose_finding, judgement
 
 FINDINGS = (
     ("captures/v091_pika_chanerr-rabbitmq.pcap", "A09-QUE-06"),
