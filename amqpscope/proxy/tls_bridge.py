@@ -199,10 +199,6 @@ class Crossing(Bridge):
             and not (self._held[CLIENT] or self._held[UPSTREAM])
         )
 
-    def is_encrypted(self, side: int) -> bool:
-        """Whether a side speaks TLS."""
-        return self._ends[side] is not None
-
     def is_truncated(self, side: int) -> bool:
         """Whether a side's TLS ended without a word."""
         end = self._ends[side]

@@ -6,7 +6,6 @@ from collections import deque
 from typing import Final
 
 from amqpscope.model.broker.envelope import (
-    ACCEPTED,
     NO_COMMITMENT,
     NO_VERDICT,
     OPEN,
@@ -382,12 +381,6 @@ class Journey:
     def legs(self) -> list[Leg]:
         """All passages in the order of their frames."""
         return sorted([*self.publishes, *self.deliveries], key=_moment)
-
-    @property
-    def is_accepted(self) -> bool:
-        """The broker took it: it accepted or confirmed the one publish."""
-        publish = self.publish
-        return publish is not None and publish.outcome == ACCEPTED
 
 
 def is_before(each: Leg, leg: Leg) -> bool:

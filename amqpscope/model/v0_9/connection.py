@@ -123,7 +123,6 @@ class ConnectionEnd(PeerEnd):
         """How far its partner had read when that sent frames which came before these octets."""
         self.silence: Silence | None = None
         """The time without an octet before the newest frame, when it was a second or more."""
-        self.heartbeats = 0
         self.heartbeat_mark: Mark | None = None
         """The newest heartbeat."""
         self.trace_mark: Mark | None = None
@@ -193,7 +192,6 @@ class Connection(Subject):
         self.virtual_host: str | None = None
         self.insist = False
         self.open_mark: Mark | None = None
-        self.open_ok_mark: Mark | None = None
         self.blocked: Mark | None = None
         """The server's connection.blocked, while that lasts."""
         self.blocked_reason = ""

@@ -50,7 +50,6 @@ def apply_handshake(event: Event, method: Method) -> None:
         connection.insist = bool(method.get("insist"))
         connection.open_mark = event.mark
     elif name == "connection.open-ok":
-        connection.open_ok_mark = event.mark
         # It has read the open, and so the tune-ok before it.
         connection.ends[SERVER].frame_limit = agreed_frame_max(connection)
 

@@ -28,7 +28,6 @@ class Staging:
         self.staged = 0
         """`staged-size`: octets that the partner says it has already."""
         self.ok_mark: Mark | None = None
-        self.stage_mark: Mark | None = None
         self.content: Content | None = None
 
     @property

@@ -45,7 +45,6 @@ def stage(event: Event, channel: Channel, method: Method) -> None:
     request = event.request
     staging = None if request is None else request.staging
     if staging is not None:
-        staging.stage_mark = event.mark
         staging.content = event.content
     channel.stagings[event.peer] = staging
 

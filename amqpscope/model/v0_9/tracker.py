@@ -257,7 +257,6 @@ class Tracker:
             handshake.apply_header(event)
             return
         if event.kinds & kinds.HEARTBEAT:
-            own.heartbeats += 1
             own.heartbeat_mark = event.mark
             return
         if unit.label == "trace":

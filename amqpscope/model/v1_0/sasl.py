@@ -42,7 +42,6 @@ class Sasl:
         """This peer has sent a frame that only the other may send."""
         self.last_mark: Mark | None = None
         """The newest header or frame of the layer."""
-        self.last_peer = CLIENT
         self.mechanisms: SaslMechanisms | None = None
         self.mechanisms_mark: Mark | None = None
         self.init: SaslInit | None = None
@@ -107,12 +106,12 @@ class Sasl:
         if self.begun[event.peer]:
             self.nested = True
         self.begun[event.peer] = True
-        self.last_mark, self.last_peer = event.mark, event.peer
+        self.last_mark = event.mark
 
     def apply(self, event: Event) -> None:
         """Take a SASL frame."""
         frame = event.frame
-        self.last_mark, self.last_peer = event.mark, event.peer
+        self.last_mark = event.mark
         if event.peer == SERVER:
             self.take_server(event)
         else:

@@ -205,11 +205,6 @@ class Transactions:
             self.message = read_control(event.message)
         return self.message
 
-    def is_live(self, id: bytes) -> bool:
-        """Whether an id is of a transaction that is not discharged."""
-        found = self.known.get(id)
-        return found is not None and found.state == LIVE
-
     def apply(self, event: Event) -> None:
         """Take a frame that may declare, use or discharge a transaction."""
         body = event.body
