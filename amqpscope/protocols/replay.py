@@ -31,6 +31,7 @@ from amqpscope.protocols.replay_acts import (
 from amqpscope.protocols.replay_differences import Differences
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
+from dissectors.wire import DAMAGED, MORE
 
 NANOSECONDS: Final = 1e9
 CATCH_UP: Final = 0.1
@@ -76,6 +77,8 @@ class Part(Differences):
         self.reason = ""
         """Why the first act that waits is not sent."""
         self.waiting: Act | None = None
+        self._incomplete = b""
+        """Octets of the live peer that are not a whole frame yet."""
         self._met = [0, 0, 0]
         """Up to which cue all have come: of all, of the legal ones, and of those not soft."""
         self._next_message = 0.0
@@ -116,8 +119,12 @@ class Part(Differences):
         """Begin, when TCP is connected."""
         raise NotImplementedError
 
-    def receive(self, octets: bytes, now: float) -> None:
-        """Take octets of the live peer."""
+    def measure(self, data: bytes, at: int) -> int:
+        """How many octets the frame has that begins here, or MORE or DAMAGED."""
+        raise NotImplementedError
+
+    def take(self, raw: bytes) -> None:
+        """Take a frame of the live peer."""
         raise NotImplementedError
 
     def obstacle(self, act: Act) -> str:
@@ -137,10 +144,31 @@ class Part(Differences):
     def finish_politely(self) -> None:
         """The script is at its end and the connection is open: close it."""
 
+    # listening
+
+    def receive(self, octets: bytes, now: float) -> None:
+        """Take octets of the live peer, and each frame that they complete."""
+        if self.guard is not None:
+            self.guard.now = now
+            self.guard.hear(octets)
+        data, at = self._incomplete + octets, 0
+        while not self.over:
+            size = self.measure(data, at)
+            if size == MORE or (size != DAMAGED and at + size > len(data)):
+                break
+            if size == DAMAGED:
+                shown = f"octets {data[at : at + 16].hex(' ')}"
+                self.diverge("extra", None, "octets that are not a frame", shown)
+                self.over = "fin"
+                return
+            at += size
+            self.take(data[at - size : at])
+        self._incomplete = data[at:]
+
     @property
     def closed(self) -> bool:
         """Both peers have closed the connection."""
-        raise NotImplementedError
+        return all(self.closes)
 
     # playing
 

@@ -23,7 +23,6 @@ from dissectors.v0_9.encode import encode_body, encode_content_header, encode_he
 from dissectors.v0_9.framing import Unit, decode_unit, measure
 from dissectors.v0_9.plans import Dialect
 from dissectors.v0_9.values import Value
-from dissectors.wire import DAMAGED, MORE
 
 SHOWN: Final = 80
 REPLY_SUCCESS: Final = 200
@@ -55,7 +54,6 @@ class Part09(Part):
         self.set_pauses()
         self.setup = Setup(self)
         self.receiver = Receiver(self)
-        self.buffer = b""
         self.values: dict[str, str] = {}
         """What is called otherwise now."""
         self.channels: dict[int, LiveChannel] = {}
@@ -69,41 +67,21 @@ class Part09(Part):
         for frame in [] if choices.exact else self.script.left_out:
             self.forgo_error(frame)
 
-    # what whoever owns the socket asks
-
     def start(self) -> None:
-        """Begin, when TCP is connected."""
+        """Send what a client begins with; a server waits."""
         self.setup.start()
 
-    def receive(self, octets: bytes, now: float) -> None:
-        """Take octets of the live peer."""
-        if self.guard is not None:
-            self.guard.now = now
-            self.guard.hear(octets)
-        data = self.buffer + octets
-        at, head = 0, self.dialect.heads[0]
-        while not self.over:
-            size = measure(data, at, len(data), head)
-            if size == MORE or (size != DAMAGED and at + size > len(data)):
-                break
-            if size == DAMAGED:
-                shown = f"octets {data[at : at + 16].hex(' ')}"
-                self.diverge("extra", None, "octets that are not a frame", shown)
-                self.over = "fin"
-                return
-            raw = data[at : at + size]
-            at += size
-            unit = decode_unit(raw, self.dialect, None, 0, head)
-            if unit.header is not None or not self.ready:
-                self.setup.receive(raw, unit)
-            elif unit.label != "heartbeat":
-                self.receiver.receive(raw, unit)
-        self.buffer = data[at:]
+    def measure(self, data: bytes, at: int) -> int:
+        """How many octets the frame has that begins here, or MORE or DAMAGED."""
+        return measure(data, at, len(data), self.dialect.heads[0])
 
-    @property
-    def closed(self) -> bool:
-        """Both peers have closed the connection."""
-        return all(self.closes)
+    def take(self, raw: bytes) -> None:
+        """Take a frame of the live peer: the handshake's, or one that a cue may wait for."""
+        unit = decode_unit(raw, self.dialect, None, 0, self.dialect.heads[0])
+        if unit.header is not None or not self.ready:
+            self.setup.receive(raw, unit)
+        elif unit.label != "heartbeat":
+            self.receiver.receive(raw, unit)
 
     @property
     def shown_to_its_end(self) -> bool:

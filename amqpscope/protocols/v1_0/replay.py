@@ -40,7 +40,6 @@ from dissectors.v1_0.bodies import (
 from dissectors.v1_0.body import Body
 from dissectors.v1_0.encode import encode_frame
 from dissectors.v1_0.framing import Unit, decode_unit, measure
-from dissectors.wire import DAMAGED, MORE
 
 SHOWN: Final = 80
 """Octets of a string in a frame that is shown."""
@@ -63,7 +62,6 @@ class Part10(Part):
         self.obstacles = Obstacles(self)
         self.links = LinkSender(self)
         self.deliveries = DeliverySender(self)
-        self.buffer = b""
         self.values: Values = {}
         """What is called otherwise now: addresses, ids, transactions."""
         self.names: dict[str, str] = {}
@@ -77,41 +75,21 @@ class Part10(Part):
         for frame in [] if choices.exact else self.script.left_out:
             self.forgo_error(frame)
 
-    # what whoever owns the socket asks
-
     def start(self) -> None:
-        """Begin, when TCP is connected."""
+        """Send what a client begins with; a server waits."""
         self.setup.start()
 
-    def receive(self, octets: bytes, now: float) -> None:
-        """Take octets of the live peer."""
-        if self.guard is not None:
-            self.guard.now = now
-            self.guard.hear(octets)
-        data = self.buffer + octets
-        at = 0
-        while not self.over:
-            size = measure(data, at, len(data))
-            if size == MORE or (size != DAMAGED and at + size > len(data)):
-                break
-            if size == DAMAGED:
-                shown = f"octets {data[at : at + 16].hex(' ')}"
-                self.diverge("extra", None, "octets that are not a frame", shown)
-                self.over = "fin"
-                return
-            raw = data[at : at + size]
-            at += size
-            unit = decode_unit(raw)
-            if unit.header is not None or unit.kind == "sasl":
-                self.setup.receive(unit)
-            elif unit.kind != "empty":
-                self.receiver.receive(raw, unit)
-        self.buffer = data[at:]
+    def measure(self, data: bytes, at: int) -> int:
+        """How many octets the frame has that begins here, or MORE or DAMAGED."""
+        return measure(data, at, len(data))
 
-    @property
-    def closed(self) -> bool:
-        """Both peers have closed the connection."""
-        return all(self.closes)
+    def take(self, raw: bytes) -> None:
+        """Take a frame of the live peer: the handshake's, or one that a cue may wait for."""
+        unit = decode_unit(raw)
+        if unit.header is not None or unit.kind == "sasl":
+            self.setup.receive(unit)
+        elif unit.kind != "empty":
+            self.receiver.receive(raw, unit)
 
     def is_moot(self, cue: Cue) -> bool:
         """Whether a cue answers messages of ours that were never sent."""
