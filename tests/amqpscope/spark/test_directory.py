@@ -9,41 +9,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from amqpscope.spark.delta import Change
 from amqpscope.spark.directory import Directory
 from amqpscope.spark.manifest import Done, ManifestError
-from amqpscope.spark.numbering import table_of, with_day
-from amqpscope.spark.parts import Writer, rows_without
+from amqpscope.spark.parts import rows_without
 from amqpscope.spark.plan import File
 from amqpscope.spark.schema import TABLES
 from amqpscope.spark.tables import Snapshot
-
-DAY = 86_400_000_000
-BOTH = ("captures", "quarantine")
-
-
-def rows_of(table, ring, count):
-    """Rows of a small table, each of a day of its own."""
-    plain = [(ring, f"file{at}", at * DAY, at, "broken", True) for at in range(count)]
-    if table == "captures":
-        plain = [(ring, "file", at, 5, 6, 7, 8, 9, 10, None, None) for at in range(count)]
-    return with_day(table_of(table, plain))
-
-
-def write(directory, run, ring, count=2):
-    """Write files of two tables as a run does; what they change."""
-    writer, changes = Writer(directory.begin(run)), {}
-    for table in BOTH:
-        writer.add(table, rows_of(table, ring, count))
-    for each in writer.close():
-        changes.setdefault(each.table, Change()).added.append(each.file)
-    return changes
-
-
-def do(directory, run, ring, **options):
-    """One whole run over a ring with one file."""
-    done = {ring: Done([File(f"/{ring}/1", 10, 0)], run)}
-    directory.commit(run, write(directory, run, ring), done, **options)
+from kit.spark.run_steps import BOTH, do, rows_of, write
 
 
 def rings_in(snapshot):
@@ -113,8 +85,7 @@ STEPS = ("begin", "written", *BOTH, "_inputs", "over")
 
 DYING = """if True:
     import os, signal, sys
-    sys.path.insert(0, sys.argv[1])
-    from test_directory import do, write
+    from kit.spark.run_steps import do, write
     from amqpscope.spark import delta
     from amqpscope.spark.directory import Directory
 
@@ -150,7 +121,7 @@ def test_killed_at_any_step_a_run_is_in_all_tables_or_in_none(tmp_path):
     """A process dies by kill -9 right before each commit in turn."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with subprocess.Popen(
-        [sys.executable, "-c", DYING, os.path.dirname(__file__)], env=environment, text=True,
+        [sys.executable, "-c", DYING], env=environment, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as dying:  # fmt: skip
         for known in (0, 1):
