@@ -11,7 +11,7 @@ for link in plots.links:
     link.credit.points(), link.unsettled.points(), link.deliveries.rates(), ...
 """
 
-from amqpscope.insight.series.downsample import ENDLESS, SLICES, Point, Series
+from amqpscope.insight.series.downsample import ENDLESS, SLICES, Drought, Point, Series
 from amqpscope.insight.series.plots import Plots
 from amqpscope.insight.series.store import KINDS, Gathered, Kind, LinkSeries
 
@@ -19,6 +19,7 @@ __all__ = [
     "ENDLESS",
     "KINDS",
     "SLICES",
+    "Drought",
     "Gathered",
     "Kind",
     "LinkSeries",

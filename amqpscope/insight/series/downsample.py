@@ -35,6 +35,46 @@ class Point(NamedTuple):
     """When the last of them came."""
 
 
+class Drought(NamedTuple):
+    """A time during which a number was 0, after it was more."""
+
+    start: int
+    duration: int
+    frame: int
+    """With which it began; 0: not known."""
+
+
+class _Droughts:
+    """The longest time during which a number was 0, exactly, and the one that goes on."""
+
+    __slots__ = ("longest", "open", "risen")
+
+    def __init__(self) -> None:
+        self.longest: Drought | None = None
+        self.open: tuple[int, int] | None = None
+        """When, and with which frame, the one began that goes on."""
+        self.risen = False
+
+    def take(self, time: int, value: int | None, frame: int) -> None:
+        if value is not None and value <= 0:
+            if self.risen and self.open is None:
+                self.open = (time, frame)
+            return
+        # What is not known any more is no drought.
+        self.longest, self.open = self.until(time), None
+        self.risen = self.risen or value is not None
+
+    def until(self, now: int) -> Drought | None:
+        """The longest up to now."""
+        if self.open is None:
+            return self.longest
+        start, frame = self.open
+        longest = self.longest
+        if longest is None or now - start > longest.duration:
+            return Drought(start, now - start, frame)
+        return longest
+
+
 class _Range:
     """The lowest and the highest of some values."""
 
@@ -88,6 +128,7 @@ class Series(_Range):
         self.start = 0
         """When the first value came."""
         self.most = slices
+        self._droughts = _Droughts()
         self._kept: tuple[int, list[_Slice]] = (FINEST, [])
         """The nanoseconds of a slice, and the slices."""
 
@@ -96,8 +137,9 @@ class Series(_Range):
         """Nanoseconds of a slice."""
         return self._kept[0]
 
-    def add(self, time: int, value: int | None) -> None:
-        """The value from now on, or of one event; None where it is not known."""
+    def add(self, time: int, value: int | None, frame: int = 0) -> None:
+        """The value from this frame on, or of one event; None where it is not known."""
+        self._droughts.take(time, value, frame)
         width, slices = self._kept
         if not slices:
             self.start = time
@@ -131,6 +173,10 @@ class Series(_Range):
         """The newest value."""
         slices = self._kept[1]
         return slices[-1].last if slices else None
+
+    def drought(self, now: int) -> Drought | None:
+        """The longest time up to now during which the value was 0, after it was more."""
+        return self._droughts.until(now)
 
     def points(self) -> list[Point]:
         """The slices in which something happened, in order."""

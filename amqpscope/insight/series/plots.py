@@ -9,6 +9,7 @@ from amqpscope.analysis import Step
 from amqpscope.insight.series.downsample import Series
 from amqpscope.insight.series.store import MAX_LINKS, Gathered, LinkSeries
 from amqpscope.model.delivery import Delivery
+from amqpscope.model.mark import Mark
 from amqpscope.model.place import LINK, SESSION, UNCHANGED, Ended, Level, Place
 from amqpscope.stream.types import PEERS
 
@@ -31,7 +32,7 @@ class Plots(Gathered):
         event, talk = step.event, step.talk
         number, time = step.conversation.number, event.time
         for level in talk.levels(event):
-            self._level(number, time, level)
+            self._level(number, event.mark, level)
         begun = event.begins
         if begun is not None:
             self._begin(number, time, begun, event.carried_octets)
@@ -55,22 +56,22 @@ class Plots(Gathered):
             self._lanes[key] = self.add(made)
         return self._lanes[key]
 
-    def _level(self, number: int, time: int, level: Level) -> None:
+    def _level(self, number: int, mark: Mark, level: Level) -> None:
         """How much may be sent, and how much is not settled."""
         place, left = level.place, level.left
         if place.kind == SESSION:
             window = self._windows.get((number, place.key))
             if window is not None:
-                window.add(time, left)
+                window.add(mark.time, left, mark.frame)
             return
         found = self._lane(number, place)
         if found is None:
             return
         found.limit = level.limit
         if left != UNCHANGED:
-            found.credit.add(time, left)
+            found.credit.add(mark.time, left, mark.frame)
         if level.unsettled != UNCHANGED:
-            found.unsettled.add(time, level.unsettled)
+            found.unsettled.add(mark.time, level.unsettled, mark.frame)
 
     def _begin(self, number: int, time: int, delivery: Delivery, octets: int) -> None:
         """A message begins."""

@@ -104,7 +104,7 @@ class StuckView(MeasuredView):
         for what, found in droughts(link, held, now):
             begin = (found.start - self.store.start) / 1e9
             text = f"longest without {what}: {seconds(found.duration)}, from {begin:.3f} s"
-            number = self.store.at_time(found.start)
+            number = found.frame or self.store.at_time(found.start)
             yield Line((("⏎", "level"), (cut(f" {text}, frame {number}", width - 1), "")), number)
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
