@@ -45,10 +45,11 @@ def capture_parts(
             f'<p class="quiet">{moment(shown.first)} to {moment(shown.last)} UTC, '
             f"{seconds(shown.last - shown.first)}</p>\n"
         )
-    yield from held_parts(place, shown)
-    yield from broken_parts(place, shown)
-    yield from refused_parts(place, shown)
-    findings = FindingsPart(place, shown, checked.more, frames=frames)
+    troubles = [
+        *held_parts(place, shown), *broken_parts(place, shown), *refused_parts(place, shown),
+    ]  # fmt: skip
+    yield from troubles
+    findings = FindingsPart(place, shown, checked.more, frames=frames, clean=not troubles)
     yield from findings.parts()
     if shown.numbers:
         yield from ConnectionsPart(place, shown, findings.named).parts()

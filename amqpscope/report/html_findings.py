@@ -54,7 +54,13 @@ class FindingsPart:
     """The findings of the capture at this place."""
 
     def __init__(
-        self, place: int, shown: Illustration, more: dict[Kind, int], *, frames: bool
+        self,
+        place: int,
+        shown: Illustration,
+        more: dict[Kind, int],
+        *,
+        frames: bool,
+        clean: bool = True,
     ) -> None:
         self.prefix = f"c{place}-"
         self.more: Counter[Group] = Counter()
@@ -64,6 +70,8 @@ class FindingsPart:
         self.shown = shown
         self.frames = frames
         """The page lists all frames, so that they can be pointed at."""
+        self.clean = clean
+        """Nothing else went wrong either, such as a refused message."""
         self.connections = {ladder.number for ladder in shown.ladders}
         self.drawn = {
             row.frame for ladder in shown.ladders for row in ladder.rows if isinstance(row, Arrow)
@@ -73,7 +81,10 @@ class FindingsPart:
     def parts(self) -> Iterator[str]:
         """All groups."""
         if not self.shown.findings:
-            yield '<p class="clean">Nothing found.</p>\n'
+            if self.clean:
+                yield '<p class="clean">Nothing found.</p>\n'
+            else:
+                yield '<p class="quiet">No rule is broken.</p>\n'
             return
         yield f'<section id="{self.prefix}findings">\n<h3>Findings</h3>\n'
         for (severity, rule, peer), findings in group_findings(self.shown.findings).items():

@@ -223,6 +223,14 @@ def test_a_clean_capture_says_so(good):
     assert "rules" not in page.ids
 
 
+def test_refusals_that_break_no_rule_do_not_look_clean(root):
+    path = root / "captures" / "v10_proton-storybroker_rejected.pcapng"
+    text = written(path, choice=Selection(select=("FLW-016",))).text
+    assert "<h3>Refused</h3>" in text
+    assert '<p class="quiet">No rule is broken.</p>' in text
+    assert "Nothing found" not in text.replace('aria-label="Nothing found"', "")
+
+
 def test_several_captures_are_told_one_after_the_other(root, good):
     page = written(root / "captures" / "demo.pcapng", good)
     assert "<h1>2 captures</h1>" in page.text
