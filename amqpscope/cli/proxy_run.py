@@ -24,6 +24,7 @@ from amqpscope.cli.proxy_command import TO_END, Command
 from amqpscope.cli.proxy_report import analyse, files_of, standard
 from amqpscope.cli.proxy_screen import Terminal, show_screen
 from amqpscope.cli.scrub import SALT, scrub_one
+from amqpscope.cli.web import PROXY
 from amqpscope.protocols.words import escaped
 from amqpscope.proxy.connection import IN
 from amqpscope.proxy.control import Channel, Watch
@@ -129,7 +130,10 @@ class ProxyRun:
         """Show the recording in a browser, if that is wanted."""
         if self.page_options:
             path = relay.recording.files.first
-            me = (sys.executable, "-m", "amqpscope", "read", *self.page_options, path)
+            me = (sys.executable, "-m", "amqpscope", "read", *self.page_options)
+            if relay.control is not None:
+                me += (f"{PROXY}={relay.control.name}",)
+            me += (path,)
             self.page = Command(me, self.command.files)
             self.page.start(relay)
 

@@ -5,19 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import termios
-from time import monotonic
-from typing import Any, Final
+from typing import Any
 
 from amqpscope.cli.output import UNREADABLE, complain
 from amqpscope.proxy.control import Watch
+from amqpscope.proxy.relay import Status
 from amqpscope.runs.live import ProxyOutput
 from amqpscope.wording import plural
-
-RECOVERED: Final = "takes connections again"
-REFUSING: Final = "; clients get a reset"
-"""What the relay says of an upstream that answers again, and of one that does not."""
-LASTING: Final = 30.0
-"""Seconds for which a trouble is shown that has no end of its own."""
 
 
 def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
@@ -26,13 +20,10 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
     from amqpscope.tui.interception import Remote
 
     told: list[str] = []
-    trouble_now = RelayTrouble()
     shown = 0
 
     def poll() -> dict[str, Any]:
-        fresh = watch.new_lines()
-        told.extend(fresh)
-        trouble_now.take(fresh)
+        told.extend(watch.new_lines())
         watch.ask()
         watch.ask_for_held()
         return {} if watch.ended else watch.held
@@ -49,11 +40,10 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
         where=where,
         show_secrets=output.look.show_secrets,
         profile=output.profile,
-        status=lambda: status_words(watch, trouble_now.text),
+        status=lambda: status_words(watch.latest, ended=watch.ended),
         begun=watch.reading,
-        remote=Remote(
-            watch.ask_about_faults, poll, news, lambda: (invitation(watch), trouble_now.text)
-        ),
+        remote=Remote(watch.ask_about_faults, poll, news),
+        invite=lambda: invitation(watch.latest),
     )
     watch.stop()
     watch.wait_for_end()
@@ -64,43 +54,24 @@ def show_screen(path: str, watch: Watch, output: ProxyOutput) -> int:
     return UNREADABLE if trouble or not watch.in_order or not whole else 0
 
 
-class RelayTrouble:
-    """What is wrong with the relay now; what it spoke of before is over."""
-
-    def __init__(self) -> None:
-        self.last = ""
-        self.since = 0.0
-
-    def take(self, lines: list[str]) -> None:
-        """Take what the relay has to say; that the upstream answers again ends a trouble."""
-        for line in lines:
-            self.last = "" if line.endswith(RECOVERED) else line
-            self.since = monotonic()
-
-    @property
-    def text(self) -> str:
-        """The trouble; an upstream that does not answer is one until it does."""
-        lasts = REFUSING in self.last or monotonic() - self.since < LASTING
-        return self.last if lasts else ""
-
-
-def invitation(watch: Watch) -> str:
-    """Where to point a client."""
-    status = watch.latest
+def invitation(status: Status | None) -> tuple[str, str]:
+    """Where to point a client, and why that would not help now."""
     if status is None:
-        return "waiting for frames ..."
+        return "waiting for frames ...", ""
     places = " or ".join(map(str, status.listening))
-    return f"Waiting for clients: connect one to {places}, which leads to {status.upstream}."
+    return (
+        f"Waiting for clients: connect one to {places}, which leads to {status.upstream}.",
+        status.trouble,
+    )
 
 
-def status_words(watch: Watch, trouble: str) -> str:
-    """How the relay stands, in a few words; its trouble first."""
-    status = watch.latest
-    if watch.ended or status is None:
-        return "the relay has ended" if watch.ended else ""
+def status_words(status: Status | None, *, ended: bool) -> str:
+    """How the relay is doing, in a few words; its trouble first."""
+    if ended or status is None:
+        return "the relay has ended" if ended else ""
     connections = plural(status.open, "connection")
     words = f"{status.listening[0]} to {status.upstream}, {connections} open"
-    return f"✗ {trouble} | {words}" if trouble else words
+    return f"✗ {status.trouble} | {words}" if status.trouble else words
 
 
 class Terminal:

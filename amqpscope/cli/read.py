@@ -23,7 +23,7 @@ from amqpscope.cli.options import (
 )
 from amqpscope.cli.output import UNREADABLE, ascii_alone, complain, make_look, printing
 from amqpscope.cli.rings import choose
-from amqpscope.cli.web import WEB, WEB_PORT, is_served, serve_screen
+from amqpscope.cli.web import OF_PROXY, WEB, WEB_PORT, is_served, serve_screen, ways_to_ask
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
@@ -43,6 +43,7 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
 @PROFILE
 @WEB_PORT
 @WEB
+@OF_PROXY
 @click.option(
     "--bodies",
     metavar="DIR",
@@ -118,6 +119,7 @@ class ReadOptions(ReaderOptions):
     follow: bool = False
     jobs: int | None = 1
     profile: str = ""
+    of_proxy: str = ""
 
 
 @click.command()
@@ -179,6 +181,7 @@ def show_screen(captures: Sequence[Readable], options: ReadOptions) -> int:
         decode_as=options.decode_as,
         show_secrets=options.show_secrets,
         profile=options.profile,
+        **ways_to_ask(options.of_proxy),
     )
     for trouble in troubles:
         complain(trouble)

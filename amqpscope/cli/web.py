@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FLAG: Final = "--web"
 PORT: Final = "--web-port"
+PROXY: Final = "--of-proxy"
 DRIVER: Final = "TEXTUAL_DRIVER"
 """Set in the processes that draw for a browser."""
 
@@ -32,6 +33,8 @@ WEB_PORT = click.option(
     metavar="PORT",
     help="The port of --web.  [default: one that is free]",
 )
+
+OF_PROXY = click.option(PROXY, default="", hidden=True, help="The proxy that writes the capture.")
 
 
 def is_served() -> bool:
@@ -62,6 +65,17 @@ def page_options(port: int, output: ProxyOutput) -> tuple[str, ...]:
     if output.profile:
         found += ["--profile", output.profile]
     return tuple(found)
+
+
+def ways_to_ask(proxy: str) -> dict[str, Any]:
+    """How a screen asks the proxy of this name how it is doing; nothing without a name."""
+    if not proxy:
+        return {}
+    from amqpscope.cli.proxy_page import ProxyPage
+
+    page = ProxyPage(proxy)
+    page.start()
+    return {"status": page.words, "invite": page.invite}
 
 
 def serve(arguments: Sequence[str], title: str, port: int) -> int:

@@ -1,8 +1,9 @@
 """A socket in the file system through which other programs reach a running proxy.
 
 Only its owner can: the socket has mode 0600, in a folder of mode 0700. A line of JSON is a
-question, and a line of JSON its answer; see `faults.commands`. Nobody who is slow, or sends
-rubbish, can hold up the traffic.
+question, and a line of JSON its answer: {"do": "status"} asks how the proxy is doing, and
+`faults.commands` has the other questions. Nobody who is slow, or sends rubbish, can hold up the
+traffic.
 """
 
 from __future__ import annotations
@@ -28,8 +29,22 @@ LONGEST: Final = 1 << 18
 MOST: Final = 16
 """Programs that may be connected at a time."""
 SUFFIX: Final = ".sock"
+STATUS: Final = "status"
 ANSWER_SECONDS: Final = 30.0
 """A proxy that is asked for its first fault has to import what plays faults."""
+
+
+def is_status_question(line: bytes) -> bool:
+    """Whether somebody asks how the proxy is doing."""
+    return bool(json_of(line) == {"do": STATUS})
+
+
+def json_of(line: bytes) -> Any:
+    """What a line of JSON says; None for anything else."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 class ControlError(Exception):
@@ -60,6 +75,7 @@ class ControlSocket:
         """OSError when there can be none: the proxy then goes on without."""
         require_private(folder())
         self.relay = relay
+        self.name = name
         self.path = os.path.join(folder(), name + SUFFIX)
         self.clients: dict[int, tuple[socket.socket, bytearray]] = {}
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -108,7 +124,10 @@ class ControlSocket:
         *lines, rest = bytes(received).split(b"\n")
         received[:] = rest
         for line in lines:
-            self.relay.loader.when_ready(partial(self.reply, fd, client, line))
+            if is_status_question(line):  # which needs nothing of what plays faults
+                self.send(fd, client, {STATUS: self.relay.status()._asdict()})
+            else:
+                self.relay.loader.when_ready(partial(self.reply, fd, client, line))
         if not octets or len(rest) > LONGEST:
             self.relay.change(fd, EDGE)
             self.relay.loader.when_ready(partial(self.drop_client, fd, client))
@@ -117,11 +136,13 @@ class ControlSocket:
         """Answer a question."""
         from amqpscope.proxy.faults.commands import answer
 
-        try:
-            question = json.loads(line)
-        except (ValueError, RecursionError):
-            question = None
-        text = json.dumps(answer(self.relay, question)).encode() + b"\n"
+        self.send(fd, client, answer(self.relay, json_of(line)))
+
+    def send(self, fd: int, client: socket.socket, message: dict[str, Any]) -> None:
+        """Send an answer; who does not take it at once is dropped."""
+        if fd not in self.clients or self.clients[fd][0] is not client:
+            return
+        text = json.dumps(message).encode() + b"\n"
         try:
             whole = client.send(text) == len(text)
         except OSError:

@@ -29,6 +29,7 @@ from amqpscope.proxy.record import FULL, Recording
 from amqpscope.proxy.route import Route
 from amqpscope.proxy.sniff import MAX_HELLO, Kind, is_closed, sniff
 from amqpscope.proxy.tls_bridge import Crossing
+from amqpscope.proxy.trouble import RelayTrouble
 
 if TYPE_CHECKING:
     from amqpscope.proxy.control_socket import ControlSocket
@@ -68,6 +69,8 @@ class Status(NamedTuple):
     """Packets that passed and are not in the recording."""
     held: int = 0
     """Frames that wait for a decision."""
+    trouble: str = ""
+    """What is wrong now, such as an upstream that refuses connections."""
 
 
 class Relay:
@@ -89,9 +92,10 @@ class Relay:
         self.routes = routes
         """Listeners with their upstreams; the first is what the user names first."""
         self.recording = recording
-        self.tell = tell
-        """Says one line to the user; must not wait."""
-        self.repeats = Repeats(tell)
+        self._print = tell
+        """Shows one line to the user; must not wait."""
+        self.trouble = RelayTrouble()
+        self.repeats = Repeats(self.tell)
         self.keylog = keylog
         """Where a peer writes the secrets of TLS that is passed on."""
         self.limits = limits or Limits()
@@ -120,6 +124,11 @@ class Relay:
         self.metrics: MetricsServer | None = None
         self.analysis: dict[str, Any] | None = None
         """What the analysis has counted, as `runs.tally` reports it."""
+
+    def tell(self, line: str) -> None:
+        """Show one line to the user, and remember what it says is wrong."""
+        self.trouble.take(line)
+        self._print(line)
 
     def run(self) -> None:
         """Relay until stopped."""
@@ -232,6 +241,7 @@ class Relay:
             recording.problem,
             recording.lost,
             0 if self.faults is None else len(self.faults.held),
+            self.trouble.text,
         )
 
     # Sockets and their events.

@@ -27,14 +27,16 @@ def run(
     place: str = "",
     remote: Remote | None = None,
     profile: str = "",
+    invite: Callable[[], tuple[str, str]] | None = None,
 ) -> tuple[str, int]:
     """Show a capture until the user leaves.
 
     `follow` goes on as the file grows; `status` says in a few words how its writer is doing;
     `begun` is called with the number of each file of a rotated recording that is begun; `place`
     says which of several captures it is; `remote` is the proxy that writes it; `profile` names how
-    the screen looks. Returns why it could not be read (or nothing), and whether the user wants the
-    next capture (1), the one before (-1), or has seen enough (0).
+    the screen looks; `invite` says where to point a client, while there are no frames. Returns why
+    it could not be read (or nothing), and whether the user wants the next capture (1), the one
+    before (-1), or has seen enough (0).
     """
     from amqpscope.runs.collector import calm_collector
     from amqpscope.tui.opening import ReaderProcess, Source
@@ -56,7 +58,7 @@ def run(
     except ProfileError as error:
         look, warning = Profile(profile or DEFAULT), str(error)
     shown: dict[str, Any] = {"where": where, "status": status, "begun": begun, "place": place}
-    shown["profile"] = look
+    shown |= {"profile": look, "invite": invite}
     if remote is None:
         app = Scope(store, **shown)
     else:

@@ -72,6 +72,7 @@ class Scope(App[int]):
         begun: Callable[[int], None] | None = None,
         place: str = "",
         profile: Profile | None = None,
+        invite: Callable[[], tuple[str, str]] | None = None,
     ) -> None:
         super().__init__(driver_class=None if constants.DRIVER else Terminal)
         self.place = place
@@ -81,6 +82,8 @@ class Scope(App[int]):
         """The filter to begin with."""
         self.said = status
         """Tells how whatever records the capture stands."""
+        self.invite = invite
+        """Of a proxy: where to point a client, and why that would not help now."""
         self.begun = begun
         """Hears which file of a rotated recording is read."""
         self.file = 0
@@ -144,6 +147,7 @@ class Scope(App[int]):
 
     def on_ready(self) -> None:
         """All parts are there: begin to look for what is new."""
+        self.frames.frames.invite = self.invite
         self.looks.apply()
         try:
             self.marks.read_beside(self.store.source.path)

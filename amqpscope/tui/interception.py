@@ -26,8 +26,6 @@ class Remote(NamedTuple):
     """The newest answer about what is `held`, and by which filter; asked for without waiting."""
     news: Callable[[], list[str]]
     """What the proxy had to say since."""
-    invite: Callable[[], tuple[str, str]] | None = None
-    """Where to point a client, and why that would not help now."""
 
 
 class Interception:

@@ -62,11 +62,6 @@ class ProxyScope(Scope):
                 yield self.held
             yield part
 
-    def on_ready(self) -> None:
-        """All parts are there."""
-        self.frames.frames.invite = self.interception.remote.invite
-        super().on_ready()
-
     def tick(self) -> None:
         """Take what is new, and show it."""
         super().tick()

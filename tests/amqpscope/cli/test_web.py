@@ -1,12 +1,17 @@
 """`--web`: the same screen in a real browser, for those who have its address."""
 
 import contextlib
+import os
+import pty
 import re
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
@@ -86,6 +91,47 @@ def test_a_proxy_is_shown_while_it_runs():
         process.wait(PATIENCE)
         with pytest.raises(URLError):
             status(url)
+
+
+def drawn(process, words):
+    """Wait until a screen in a pseudo terminal shows some words; all that it has drawn."""
+    seen = ""
+    end = time.monotonic() + PATIENCE
+    while words not in seen:
+        assert time.monotonic() < end, (words, seen)
+        if select.select([process], [], [], 1)[0]:
+            seen += os.read(process, 1 << 16).decode(errors="replace")
+    return seen
+
+
+def test_the_screen_of_a_proxy_says_where_to_point_a_client(tmp_path, monkeypatch):
+    """Each page runs `read` with the name of the proxy: here in a terminal, which can be read."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        upstream = "{}:{}".format(*unused.getsockname())
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+    recording = tmp_path / "r.pcapng"
+    proxy = ("proxy", f"amqp://{upstream}", "-l", f"127.0.0.1:{port}", "-w", recording)
+    with served(*proxy) as (process, _):
+        page = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        lines = [Path(f"/proc/{each}/cmdline").read_text().split("\0") for each in page]
+        (command,) = [line for line in lines if "read" in line]
+        child, screen = pty.fork()
+        if child == 0:
+            kept = without_web(command[1:-1])
+            os.execv(sys.executable, [sys.executable, *kept])
+        try:
+            drawn(screen, f"connect one to 127.0.0.1:{port}")
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)) as end:
+                end.recv(1)
+            drawn(screen, f"✗ upstream {upstream}: connection refused")
+            process.send_signal(signal.SIGINT)
+            drawn(screen, "the relay has ended")
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            os.close(screen)
 
 
 def test_the_command_that_draws_does_not_serve():

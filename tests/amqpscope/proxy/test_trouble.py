@@ -1,9 +1,9 @@
-"""What the screen of a proxy says of its relay."""
+"""What is wrong with a relay, and for how long that is shown."""
 
 import pytest
 
-from amqpscope.cli import proxy_screen
-from amqpscope.cli.proxy_screen import RelayTrouble
+from amqpscope.proxy import trouble as module
+from amqpscope.proxy.trouble import LASTING, RelayTrouble
 
 DOWN = "upstream 127.0.0.1:5672: connection refused; clients get a reset"
 AGAIN = "upstream 127.0.0.1:5672 takes connections again"
@@ -22,9 +22,10 @@ RESET = "upstream 127.0.0.1:5672 has reset the connection of client 127.0.0.1:40
 )
 def test_a_trouble_is_shown_until_it_is_over(monkeypatch, lines, at_once, later):
     clock = [100.0]
-    monkeypatch.setattr(proxy_screen, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(module, "monotonic", lambda: clock[0])
     trouble = RelayTrouble()
-    trouble.take(lines)
+    for line in lines:
+        trouble.take(line)
     assert trouble.text == at_once
-    clock[0] += proxy_screen.LASTING + 1
+    clock[0] += LASTING + 1
     assert trouble.text == later
