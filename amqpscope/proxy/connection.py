@@ -223,6 +223,25 @@ class Side(Endpoint):
             if not peer.ended:
                 peer.want(peer.mask | IN)
 
+    def read_rest(self) -> None:
+        """Pass on what came in before a send to this socket failed: a close may be the last of it.
+
+        Only between turns, when the arena is free.
+        """
+        peer = self.peer
+        try:
+            while self.alive and not self.ended and not peer.pending:
+                octets = self.socket.recv(PAYLOAD)
+                if not octets:
+                    return
+                self.recording.data(self.flow, octets)
+                self.recording.flush()
+                self.tail = octets[-TAIL:]
+                sent = peer.socket.send(octets)
+                peer.pending = octets[sent:]
+        except OSError:
+            return
+
     def reset(self) -> None:
         """The connection broke on this side: it breaks on the other, as it would without us."""
         if not self.alive:

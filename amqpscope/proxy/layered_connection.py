@@ -377,7 +377,9 @@ class LayeredConnection(Connection):
             try:
                 self.send(side)
             except OSError:
-                self.reset(side)
+                self.read_rest(side)
+                if self.client.alive:
+                    self.reset(side)
                 return
         if not self.ready and self.bridge.settled:
             self.ready = True
@@ -416,6 +418,17 @@ class LayeredConnection(Connection):
         if not end.pending and not end.shut and self.bridge.is_closed(side):
             end.shut = True
             end.socket.shutdown(socket.SHUT_WR)
+
+    def read_rest(self, side: int) -> None:
+        """Pass on what came in before a send to a socket failed: a close may be the last of it."""
+        end = self.ends[side]
+        with contextlib.suppress(OSError, TlsError):
+            while end.alive and not end.ended and not self.closing:
+                octets = end.socket.recv(RECEIVE)
+                if not octets:
+                    break
+                self.take(side, octets)
+                self.send(1 - side)
 
     def fail(self, error: TlsError) -> None:
         """TLS cannot go on: let both peers know, each in its own way."""

@@ -159,6 +159,7 @@ class Relay:
         self.queue.clear()
         if self.broken:
             for side in self.broken:
+                side.read_rest()
                 side.reset()
             self.broken.clear()
             recording.flush()
@@ -339,19 +340,20 @@ class Relay:
 
     def upstream_broke_off(self, connection: Connection) -> None:
         """The upstream broke a connection off, and not just behind a close; many are one line."""
-        if is_closed(connection.client.tail, connection.server.tail):
+        client, server = connection.client, connection.server
+        if is_closed(client.tail, server.tail):
             return
+        if client.ended and not client.tail:
+            return  # it has only looked whether somebody listens, as load balancers do
         now = time.monotonic()
         if now - self.vanished_at < ONE_LINE:
             self.vanished_too += 1
             return
-        client = address_text(connection.client_address)
+        who = address_text(connection.client_address)
         more = f", and {self.vanished_too:,} others before" if self.vanished_too else ""
         self.vanished_at, self.vanished_too = now, 0
         self.vanished_from = connection.upstream
-        self.tell(
-            f"upstream {connection.upstream} has reset the connection of client {client}{more}"
-        )
+        self.tell(f"upstream {connection.upstream} has reset the connection of client {who}{more}")
 
     def tell_news(self) -> None:
         """Report what happened to the recording."""

@@ -1,5 +1,6 @@
 """The relay, in a process of its own, between real sockets."""
 
+import contextlib
 import random
 import socket
 import threading
@@ -178,6 +179,48 @@ def test_a_reset_by_the_server_reaches_the_client(relay, server):
     relay.settle()
     relay.stop()
     assert relay.watch.new_lines() == [f"upstream {there} has reset 3 more connections"]
+
+
+@pytest.mark.parametrize("faults", [(), ({"on": "flow", "action": "drop"},)])
+def test_the_last_words_of_a_server_that_is_still_sent_to_are_not_lost(relay, server, faults):
+    """A send to a server that has closed may fail before its last octets are read."""
+
+    def close(peer):
+        peer.recv(8)
+        peer.sendall(b"close-ok")
+
+    relay = relay(server(close), faults=faults)
+    answers = []
+    for _ in range(100):
+        with relay.connect() as client, contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):
+                client.sendall(b"closing!")
+                for _ in range(20):
+                    time.sleep(0.0001)
+                    client.sendall(b"too late" * 10)
+            answers.append(client.recv(100))
+    assert answers == [b"close-ok"] * 100
+
+
+def test_a_client_that_only_looks_whether_somebody_listens_is_not_news(relay, server):
+    looked = threading.Event()
+
+    def refuse_rudely(peer):
+        peer.recv(1)
+        reset(peer)
+        looked.set()
+
+    relay = relay(server(refuse_rudely))
+    relay.connect().close()
+    assert looked.wait(PATIENCE)
+    relay.settle()
+    assert relay.watch.new_lines() == []
+    with relay.connect() as client:
+        client.sendall(b"AMQP")
+        assert was_reset(client)
+    relay.settle()
+    (line,) = relay.watch.new_lines()
+    assert "has reset the connection of client" in line
 
 
 def test_a_reset_reaches_a_peer_that_does_not_read(relay, server):
