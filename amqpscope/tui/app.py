@@ -303,6 +303,12 @@ class Scope(App[int]):
         """A tab was clicked."""
         self.open_screen(screens()[event.place].name)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that ask come first, unless a text is typed already, or something lies on top."""
+        if action == "ask":
+            return not self.prompt.has_focus_within and len(self.screen_stack) == 1
+        return super().check_action(action, parameters)
+
     def action_ask(self, kind: str) -> None:
         """Ask for a filter, a text, a note, a place or a file name."""
         self.asking.ask(kind)

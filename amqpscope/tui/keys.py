@@ -41,11 +41,20 @@ OTHERS: Final = (
     ("left_square_bracket",  "capture(-1)",   "Previous capture"),
 )
 # fmt: on
+TYPED_AFTER: Final = ("slash", "s", "semicolon", "ctrl+g")
+"""Keys after which a text is typed. They come first, so that what is typed or pasted right behind
+them is not taken for keys while the prompt opens."""
 KEYS: Final = (
     *(
         Binding(entry.key, f"screen('{entry.name}')", f"{entry.title}: {entry.summary}", show=False)
         for entry in screens()
     ),
-    *(Binding(key, action, text, key_display=shown) for key, action, text, shown in SHOWN),
-    *(Binding(key, action, text, show=False) for key, action, text in OTHERS),
+    *(
+        Binding(key, action, text, key_display=shown, priority=key in TYPED_AFTER)
+        for key, action, text, shown in SHOWN
+    ),
+    *(
+        Binding(key, action, text, show=False, priority=key in TYPED_AFTER)
+        for key, action, text in OTHERS
+    ),
 )

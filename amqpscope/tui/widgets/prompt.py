@@ -158,12 +158,15 @@ class Prompt(Container):
         self.add_class("asked")
         self.answer.value = text
         self.answer.cursor_position = len(text)
-        self.answer.focus()
+        # At once, not when the next styles are computed: keys may be on their way already.
+        self.styles.display = "block"
+        self.screen.set_focus(self.answer)
         self.look()
 
     def close(self) -> None:
         """Out of sight."""
         self.remove_class("asked")
+        self.styles.display = None
 
     @property
     def open(self) -> bool:

@@ -1,10 +1,11 @@
-"""A screen whose terminal vanishes ends, whenever that happens."""
+"""The screen and its terminal: keys that come in a burst, and a terminal that vanishes."""
 
 import contextlib
 import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -40,3 +41,39 @@ def test_a_screen_ends_with_its_terminal(root, word):
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.parametrize(
+    ("burst", "shown"),
+    [
+        (b"/transfer && aborted == false\r", b"filter: transfer && aborted == false"),
+        (b"sqpid\r", b"search: qpid"),
+        (b";queue\r", "» queue".encode()),
+    ],
+    ids=["filter", "search", "note"],
+)
+def test_what_is_pasted_behind_a_key_goes_to_its_prompt(root, burst, shown):
+    """Over a slow connection a key and the text behind it come together."""
+    pid, screen = pty.fork()
+    if not pid:
+        os.environ["TERM"] = "xterm-256color"
+        path = str(root / "captures" / "demo.pcapng")
+        os.execv(sys.executable, [sys.executable, "-m", "amqpscope", "read", path])
+    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    try:
+        drawn(screen, b"header")
+        os.write(screen, burst)
+        drawn(screen, shown)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(screen)
+
+
+def drawn(screen, words):
+    """Wait until words are drawn."""
+    seen, end = b"", time.monotonic() + PATIENCE
+    while words not in seen:
+        assert time.monotonic() < end, (words, seen)
+        if select.select([screen], [], [], 1)[0]:
+            seen += os.read(screen, 1 << 16)

@@ -95,7 +95,8 @@ def measure(path):
                 terminal.read(0.2)
             yield "all frames read", f"{time.monotonic() - terminal.begun:.1f} s"
         if when == "while a filter runs":
-            os.write(terminal.file, b"/transfer && settled == false\r")
+            os.write(terminal.file, b"/transfer\r")
+            terminal.wait_for(b"filter: transfer")
         for name, key in keys.items():
             times = sorted(terminal.press(key) for _ in range(8))
             yield f"{name} {when}", f"{times[4]:.0f} ms, at most {times[-1]:.0f} ms"
