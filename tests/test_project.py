@@ -129,6 +129,24 @@ def test_help_starts_at_once():
     assert min(seconds() for _ in range(5)) < HELP_SECONDS
 
 
+def test_a_command_loads_nothing_that_only_others_need():
+    """Each of these takes milliseconds and megabytes at every start."""
+    code = (
+        "import atexit, os, sys\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.__stdout__))\n"
+        "sys.stdout = open(os.devnull, 'w')\n"
+        "from amqpscope.cli import cli\n"
+        "cli(['lint', '--fail-on', 'never', 'captures/demo.pcapng'])\n"
+    )
+    loaded = set(run(sys.executable, "-c", code).split())
+    spared = {
+        "_hashlib", "asyncio", "importlib.resources", "multiprocessing", "rich", "ssl",
+        "subprocess", "tempfile", "amqpscope.cli.read", "amqpscope.protocols.replay",
+    }  # fmt: skip
+    assert "amqpscope.cli.lint" in loaded
+    assert loaded & spared == set()
+
+
 @pytest.mark.parametrize(
     "path", sorted(ROOT.glob("dissectors/**/*.py")), ids=lambda path: str(path.relative_to(ROOT))
 )

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from amqpscope.capture.handshake import ALERT, RECORD_HEADER
 from amqpscope.capture.keylog import Keys
 from amqpscope.capture.source import CaptureError
 from amqpscope.capture.tls import APPLICATION_DATA, Records, TlsStream
-from amqpscope.capture.tshark import DecryptionError, Plaintexts, decrypt
 from amqpscope.stream.types import PEERS
+
+if TYPE_CHECKING:
+    from amqpscope.capture.tshark import Plaintexts
 
 CLEAR_ALERT: Final = RECORD_HEADER + 2
 """Octets of an alert that is not encrypted: a level and a description."""
@@ -133,6 +135,8 @@ class Decryptor(Records):
     def _decrypt(self, collect: Callable[[Records], None]) -> None:
         if self._failed:
             return
+        from amqpscope.capture.tshark import DecryptionError, decrypt
+
         try:
             self._plaintexts = decrypt(collect, self._keys)
         except (DecryptionError, CaptureError, OSError) as error:

@@ -9,9 +9,7 @@ print(pieces.capture.packets, pieces.capture.problem, pieces.notes)
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import IO, Final
@@ -107,6 +105,8 @@ class Pieces:
 
     def _spool_pipe(self, path: str) -> str:
         """A pipe can be read once only, so keep its octets in a file."""
+        import tempfile
+
         with tempfile.NamedTemporaryFile(prefix="amqpscope-", delete=False) as file:
             self._spool = file.name
             try:
@@ -118,6 +118,8 @@ class Pieces:
 
     def _spool_log(self, path: str) -> str:
         """Keep what the log of a library says as a capture."""
+        import tempfile
+
         from amqpscope.capture.log import write_log
 
         with tempfile.NamedTemporaryFile(prefix="amqpscope-", delete=False) as file:
@@ -149,6 +151,8 @@ def is_log(given: Readable) -> bool:
 
 def copy_pipe(path: str, file: IO[bytes]) -> None:
     """Copy what comes from a pipe, or from standard input, to a file."""
+    import shutil
+
     try:
         if path == STDIN:
             shutil.copyfileobj(sys.stdin.buffer, file)

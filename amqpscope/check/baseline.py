@@ -9,7 +9,6 @@ is run. One that is not there under its path is taken for a moved one of the sam
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import Counter
@@ -46,6 +45,8 @@ def key_of(finding: Finding, capture: str) -> Key:
 
 def fingerprint(finding: Finding, capture: str, place: int = 1) -> str:
     """The same as a short text, for reports that want one; `place` tells equal ones apart."""
+    import hashlib  # It loads OpenSSL, which nobody else needs who checks a capture.
+
     text = "\0".join((*key_of(finding, capture), str(place)))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 

@@ -2,7 +2,8 @@
 
 0: done and clean; 1: findings; 2: bad usage or input that could not be read.
 
-Each command imports what it works with when it runs, so that `amqpscope --help` starts at once.
+The module of a command is imported when that command is asked for, and imports what it works with
+when it runs: so `amqpscope --help` starts at once, and no command waits for what others need.
 """
 
 from __future__ import annotations
@@ -10,34 +11,21 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from importlib import import_module
 from typing import Any, Final
 
 import click
 
 import amqpscope
-from amqpscope.cli.broker import broker
-from amqpscope.cli.ca import ca
-from amqpscope.cli.convert import convert
-from amqpscope.cli.diff import diff
-from amqpscope.cli.faults import faults
-from amqpscope.cli.ladder import ladder
-from amqpscope.cli.lint import lint
-from amqpscope.cli.minimise import minimise
 from amqpscope.cli.output import nothing
-from amqpscope.cli.pipeline import pipeline
-from amqpscope.cli.proxy import proxy
-from amqpscope.cli.read import demo, read
-from amqpscope.cli.replay import replay
-from amqpscope.cli.rules import explain, rules
-from amqpscope.cli.scrub import scrub
-from amqpscope.cli.state import state, stats
-from amqpscope.cli.stuck import stuck
-from amqpscope.cli.trace import trace
 from amqpscope.runs.collector import calm_collector
 
 CAPTURES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".xz")
 """How files that people mean to open end, whether or not they are there."""
 
+
+MODULES: Final = {"demo": "read", "explain": "rules", "stats": "state"}
+"""Commands that are in the module of another one; others are in a module of their own name."""
 
 # fmt: off
 IN_SHORT: Final = {
@@ -52,7 +40,7 @@ IN_SHORT: Final = {
     "ca":       "certificates of the proxy", "convert":  "logs to pcapng",
     "pipeline": "archives, with Spark",      "scrub":    "a copy without secrets",
 }
-"""What the commands are for, so short that two of them fit beside each other in 80 columns."""
+"""All commands and what they are for, so short that two fit beside each other in 80 columns."""
 # fmt: on
 NAME: Final = 9
 SHORT: Final = 27
@@ -62,25 +50,31 @@ SHORT: Final = 27
 class Commands(click.Group):
     """The commands; a capture without one is read."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, in the order of the help."""
+        return list(IN_SHORT)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None for a name that is none."""
+        if cmd_name not in IN_SHORT:
+            return None
+        module = import_module(f"{__name__}.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List all commands in two columns: the whole fits a terminal of 80 by 24."""
-        names = [*(name for name in IN_SHORT if name in self.commands),
-                 *(name for name in self.commands if name not in IN_SHORT)]  # fmt: skip
-        cells = [f"{name:{NAME}} {self.in_short(name):{SHORT}}" for name in names]
+        cells = [f"{name:{NAME}} {short:{SHORT}}" for name, short in IN_SHORT.items()]
         cells += [""] * (len(cells) % 2)
         formatter.write("\nCommands (amqpscope COMMAND --help says more):\n")
         for left, right in zip(cells[::2], cells[1::2], strict=True):
             formatter.write(f"  {left} {right}".rstrip() + "\n")
         formatter.write("\nOptions: -h or --help shows this, --version the version.\n")
 
-    def in_short(self, name: str) -> str:
-        """What a command is for, in few words."""
-        return IN_SHORT.get(name) or self.commands[name].get_short_help_str(SHORT)
-
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Take a file where a command should be for `read`."""
         first = args[0]
-        if first not in self.commands and (
+        if first not in IN_SHORT and (
             first == "-" or os.path.exists(first) or first.endswith(CAPTURES)
         ):
             args = ["read", *args]
@@ -101,12 +95,26 @@ def main() -> None:
         gc.freeze()
 
 
+def show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Print the version, and how this copy runs."""
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"amqpscope {amqpscope.__version__} ({amqpscope.build()})")
+        ctx.exit()
+
+
 @click.group(
     cls=Commands,
     subcommand_metavar="[COMMAND | CAPTURE] [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(amqpscope.__version__, message=f"amqpscope %(version)s ({amqpscope.build()})")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=show_version,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """See what went over the wire in AMQP, and who broke the protocol.
 
@@ -116,10 +124,3 @@ def cli() -> None:
     amqpscope lint capture.pcapng       report violations, and who is at fault
     amqpscope proxy amqp://broker:5672  watch, record and check live traffic
     """
-
-
-for command in (
-    read, proxy, faults, replay, demo, lint, broker, trace, diff, minimise, scrub, convert, stuck,
-    ladder, state, stats, explain, rules, ca, pipeline,
-):  # fmt: skip
-    cli.add_command(command)

@@ -183,10 +183,10 @@ class Lint:
 
     def expand(self, path: Readable) -> Sequence[Readable]:
         """A file or ring as it is given, or the captures in a directory."""
-        from amqpscope.runs.lint import captures_in
-
         if not isinstance(path, str) or not os.path.isdir(path):
             return [path]
+        from amqpscope.runs.lint_many import captures_in
+
         found = captures_in(path)
         if not found:
             self.inputs.fail(f"{path}: no captures in this directory")
@@ -223,7 +223,7 @@ class Lint:
     def check(self, sources: list[Input]) -> list[CaptureResult]:
         """Check all captures."""
         from amqpscope.cli.progress import CaptureBar, CapturesBar
-        from amqpscope.runs.lint import CheckSettings, check_all
+        from amqpscope.runs.lint import CheckSettings
 
         options = self.options
         excerpts = options.form == "text" and not options.statistics
@@ -240,6 +240,8 @@ class Lint:
 
             with CaptureBar(sources[0].name) as bar:
                 return [check_on_cores(sources[0], settings, options.jobs, bar.show)]
+        from amqpscope.runs.lint_many import check_all
+
         jobs = options.jobs or os.cpu_count() or 1
         with CapturesBar(len(sources)) as bars:
             return check_all(sources, settings, jobs, bars.advance)

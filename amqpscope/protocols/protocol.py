@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from amqpscope.protocols.logs import LogFormat
-from amqpscope.protocols.peers import SettingReader
-from amqpscope.protocols.replay import Part
-from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.sketch import Notes, Records, Sketcher
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.voice import Voice
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import Connection
 from dissectors.native import mypyc_attr
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.logs import LogFormat
+    from amqpscope.protocols.peers import SettingReader
+    from amqpscope.protocols.replay import Part
+    from amqpscope.protocols.replay_acts import Choices
 
 HEADER_SIZE: Final = 8
 """Octets of a protocol header: four that all headers of the family have, and four of a version."""

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.event import Event
 from amqpscope.model.place import Place
 from amqpscope.protocols.broker import BrokerView
-from amqpscope.protocols.comparison import Comparison
 from amqpscope.protocols.json import masked_fields, put_damage
 from amqpscope.protocols.names import Fact, Kind, Known, Said, add_name
-from amqpscope.protocols.scrub import Marker
 from amqpscope.protocols.shapes import NOTHING, Shape
-from amqpscope.protocols.simpler import Simplifier
 from amqpscope.protocols.words import escaped, printable
 from dissectors.native import mypyc_attr
 from dissectors.tree import Node, header_tree, octets_node, plain_node
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.comparison import Comparison
+    from amqpscope.protocols.scrub import Marker
+    from amqpscope.protocols.simpler import Simplifier
 
 ALWAYS: Final = 0
 """Of how many frames that are alike a ladder draws: all."""
@@ -69,12 +71,26 @@ class Voice:
         """What `kind` may be of its frames."""
         self.broker = BrokerView()
         """What its frames say of a broker's work."""
-        self.comparison = Comparison()
+
+    # What few commands ask for is imported when they do.
+
+    def comparison(self) -> Comparison:
         """What may differ between two conversations."""
-        self.simplifier = Simplifier()
+        from amqpscope.protocols.comparison import Comparison
+
+        return Comparison()
+
+    def simplifier(self) -> Simplifier:
         """What makes simpler frames of frames."""
-        self.marker = Marker()
+        from amqpscope.protocols.simpler import Simplifier
+
+        return Simplifier()
+
+    def marker(self) -> Marker:
         """What marks the octets that belong to users."""
+        from amqpscope.protocols.scrub import Marker
+
+        return Marker()
 
     def frame_names(self) -> list[str]:
         """What `name` may be of its frames."""

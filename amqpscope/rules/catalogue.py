@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from amqpscope.rules.registry import RULES
+from dissectors.data_files import read_text
 
 
 class Entry(NamedTuple):
@@ -47,6 +47,6 @@ def catalogue() -> dict[str, Entry]:
 @cache
 def table() -> dict[str, Entry]:
     """The rows of the table by id."""
-    text = files("amqpscope.rules").joinpath("catalogue.tsv").read_text(encoding="utf-8")
+    text = read_text("amqpscope.rules", "catalogue.tsv")
     rows = (Entry(*line.split("\t")) for line in text.splitlines()[1:])
     return {row.id: row for row in rows}

@@ -24,11 +24,11 @@ import builtins
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
 from types import FunctionType
 from typing import Final
 
 from amqpscope.model.event import Event
+from dissectors.data_files import read_text
 
 MUST: Final = "MUST"
 SHOULD: Final = "SHOULD"
@@ -225,7 +225,7 @@ def signature_of(check: Check) -> list[tuple[str, str]]:
         names = code.co_varnames[: code.co_argcount]
         return [(name, annotations.get(name, "")) for name in names]
     if not SIGNATURES:
-        text = files("amqpscope.rules").joinpath("signatures.tsv").read_text(encoding="utf-8")
+        text = read_text("amqpscope.rules", "signatures.tsv")
         for line in text.splitlines():
             function, *words = line.split("\t")
             SIGNATURES[function] = list(zip(words[::2], words[1::2], strict=True))

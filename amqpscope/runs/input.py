@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -88,6 +87,8 @@ def repeatable(given: Input) -> Iterator[Input]:
     if isinstance(source, Ring) or (source != STDIN and not is_pipe(source)):
         yield given
         return
+    import tempfile
+
     with tempfile.NamedTemporaryFile(prefix="amqpscope-") as file:
         copy_pipe(source, file)
         file.flush()

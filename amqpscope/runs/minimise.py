@@ -101,7 +101,7 @@ class Minimiser:
                 for step in batch.steps:
                     number = step.conversation.number
                     if number not in lanes:
-                        lanes[number] = step.talk.voice.comparison.lanes()
+                        lanes[number] = step.talk.voice.comparison().lanes()
                     lane, event = lanes[number].lane(step.event), step.event
                     carried = event.carries
                     marks = [each.mark.frame for each in event.covers]
@@ -341,7 +341,7 @@ class Minimiser:
             step = self._step_at(at, place)
             if step is None:
                 return
-            for octets in step.talk.voice.simplifier.simpler(step.event):
+            for octets in step.talk.voice.simplifier().simpler(step.event):
                 if len(octets) >= len(self.exchanges[at].sent[place].octets):
                     continue
                 exchanges = list(self.exchanges)

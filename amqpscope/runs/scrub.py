@@ -166,10 +166,10 @@ class Scrubber:
         frame, connection = step.frame, step.conversation.connection
         if connection not in self.connections:
             self.connections[connection] = connection
-            self.common |= step.talk.voice.marker.words()
+            self.common |= step.talk.voice.marker().words()
         direction = (connection, frame.sender)
         self.covered[direction].append((frame.offset, frame.offset + len(frame.raw)))
-        marker = step.talk.voice.marker
+        marker = step.talk.voice.marker()
         base = frame.offset
         for mark in marker.frame(step.event):
             self._add(direction, mark, base)
@@ -196,7 +196,7 @@ class Scrubber:
             message.octets = b"".join(part.octets for part in message.parts)
             octets, until, step = message.octets, message.whole_until, message.step
             known = octets if until < 0 else octets[:until]
-            marks = step.talk.voice.marker.message(known, step.event)
+            marks = step.talk.voice.marker().message(known, step.event)
             message.marks = [each for each in marks if each.stop > each.start]
             if len(known) < len(octets):
                 # Behind a loss it is not known what is what.
@@ -285,7 +285,7 @@ class Scrubber:
                 value = message.octets[mark.start : mark.stop]
                 if not self._stays(mark, value):
                     after[mark.start : mark.stop] = words.replace(value, mark.manner)
-            message.step.talk.voice.marker.mend(message.octets, after)
+            message.step.talk.voice.marker().mend(message.octets, after)
             at = 0
             for part in message.parts:
                 start, size = part.offset - self.octets[part.direction].base, len(part.octets)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
+from dissectors.data_files import read_text
 from dissectors.v0_9.rows import TYPES, ClassRow, Field, MethodRow
 
 DOMAINS: Final = {
@@ -97,7 +97,7 @@ def _field(word: str) -> Field:
 @cache
 def table(name: str) -> tuple[ClassRow, ...]:
     """The classes of one table."""
-    text = files("dissectors.v0_9").joinpath("tables", f"{name}.txt").read_text(encoding="utf-8")
+    text = read_text("dissectors.v0_9", f"tables/{name}.txt")
     found: dict[str, _Class] = {}
     current: _Class | None = None
     for line in text.splitlines():

@@ -61,7 +61,7 @@ class Recording:
     def __init__(self, conversation: Conversation, *, show_secrets: bool = False) -> None:
         self.number = conversation.number
         self.protocol = conversation.protocol
-        self.comparison: Comparison = conversation.talk.voice.comparison
+        self.comparison: Comparison = conversation.talk.voice.comparison()
         self.show_secrets = show_secrets
         self.entries: list[Entry] = []
         self.findings: list[Finding] = []
@@ -72,7 +72,7 @@ class Recording:
     def take(self, step: Step) -> None:
         """Add a frame."""
         event, frame, voice = step.event, step.frame, step.talk.voice
-        comparison = voice.comparison
+        comparison = voice.comparison()
         name = voice.full_name(event)
         full, masked = _document(step, True), _document(step, False)
         facts = comparison.facts(name, json.loads(full))

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.protocol import Protocol
-from amqpscope.protocols.replay import Part
-from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.v0_9.talk import UNKNOWN
 from amqpscope.protocols.v0_9.talk import Talk as Talk09
@@ -20,6 +17,11 @@ from dissectors.v0_9.resync import find_frame, judge_frame
 from dissectors.v0_9.versions import DIALECT_OF, VERSIONS
 from dissectors.versions import VERSION_OF
 from dissectors.wire import YES
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.peers import SettingReader
+    from amqpscope.protocols.replay import Part
+    from amqpscope.protocols.replay_acts import Choices
 
 NAMES: Final = tuple(dict.fromkeys(version.protocol for version in VERSIONS))
 SPECIFICATION: Final = "https://www.rabbitmq.com/resources/specs/amqp0-9-1.pdf"

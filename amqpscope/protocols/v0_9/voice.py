@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from amqpscope.model import event as shared
 from amqpscope.model.delivery import Delivery
@@ -11,12 +11,14 @@ from amqpscope.protocols import voice
 from amqpscope.protocols.names import Known, one_or_all
 from amqpscope.protocols.v0_9 import filter_names, ladder, tree
 from amqpscope.protocols.v0_9.broker import View
-from amqpscope.protocols.v0_9.comparison import Comparison
 from amqpscope.protocols.v0_9.json import put_content
-from amqpscope.protocols.v0_9.scrub import Marker
-from amqpscope.protocols.v0_9.simpler import Simplifier
 from amqpscope.protocols.v0_9.summary import colour, summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.comparison import Comparison
+    from amqpscope.protocols.scrub import Marker
+    from amqpscope.protocols.simpler import Simplifier
 
 LONG_NAME: Final = 19
 """Columns of the name of a method: `connection.start-ok`."""
@@ -117,9 +119,24 @@ class Voice(voice.Voice):
         """What an arrow is coloured as."""
         return colour(cast(Event, event))
 
+    def comparison(self) -> Comparison:
+        """What may differ between two conversations."""
+        from amqpscope.protocols.v0_9.comparison import Comparison
+
+        return Comparison()
+
+    def simplifier(self) -> Simplifier:
+        """What makes simpler frames of frames."""
+        from amqpscope.protocols.v0_9.simpler import Simplifier
+
+        return Simplifier()
+
+    def marker(self) -> Marker:
+        """What marks the octets that belong to users."""
+        from amqpscope.protocols.v0_9.scrub import Marker
+
+        return Marker()
+
 
 VOICE: Final = Voice(LONG_NAME, filter_names.KINDS)
 VOICE.broker = View()
-VOICE.comparison = Comparison()
-VOICE.simplifier = Simplifier()
-VOICE.marker = Marker()

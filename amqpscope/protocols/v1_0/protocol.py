@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from amqpscope.protocols.logs import LogFormat
-from amqpscope.protocols.peers import SettingReader
 from amqpscope.protocols.protocol import Protocol
-from amqpscope.protocols.replay import Part
-from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.sketch import Records
 from amqpscope.protocols.talk import Talk
 from amqpscope.protocols.v1_0.sketch import Notes, Sketcher
@@ -21,6 +17,12 @@ from amqpscope.stream.types import Connection
 from dissectors.v1_0.resync import find_frame, judge_frame
 from dissectors.v1_0.versions import NUMBERS
 from dissectors.wire import YES
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.logs import LogFormat
+    from amqpscope.protocols.peers import SettingReader
+    from amqpscope.protocols.replay import Part
+    from amqpscope.protocols.replay_acts import Choices
 
 SPECIFICATION: Final = "https://docs.oasis-open.org/amqp/core/v1.0/os/amqp-core-"
 PARTS: Final = {

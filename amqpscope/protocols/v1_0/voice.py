@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from amqpscope.model import event as shared
 from amqpscope.model.place import Place
@@ -12,16 +12,18 @@ from amqpscope.protocols import voice
 from amqpscope.protocols.names import Fact, Known
 from amqpscope.protocols.v1_0 import bodies, filter_names, ladder, tree
 from amqpscope.protocols.v1_0.broker import View, about
-from amqpscope.protocols.v1_0.comparison import Comparison
 from amqpscope.protocols.v1_0.facts import FACTS, OWN_FACTS
 from amqpscope.protocols.v1_0.filter_help import HELP
 from amqpscope.protocols.v1_0.json import full_name, put_content
-from amqpscope.protocols.v1_0.scrub import Marker
-from amqpscope.protocols.v1_0.simpler import Simplifier
 from amqpscope.protocols.v1_0.summary import summary
 from amqpscope.protocols.voice import FEW, MANY, BodyPart, Tree
 from dissectors.v1_0.bodies import Disposition
 from dissectors.v1_0.message import walk
+
+if TYPE_CHECKING:
+    from amqpscope.protocols.comparison import Comparison
+    from amqpscope.protocols.scrub import Marker
+    from amqpscope.protocols.simpler import Simplifier
 
 SHORT_HEADER: Final = b"\x00\x53\x70\xc0"
 """How nearly every message with a header begins."""
@@ -145,9 +147,24 @@ class Voice(voice.Voice):
         """How many frames that are alike are drawn before the rest is folded."""
         return MANY if self.name(event) in ladder.SET_UP else FEW
 
+    def comparison(self) -> Comparison:
+        """What may differ between two conversations."""
+        from amqpscope.protocols.v1_0.comparison import Comparison
+
+        return Comparison()
+
+    def simplifier(self) -> Simplifier:
+        """What makes simpler frames of frames."""
+        from amqpscope.protocols.v1_0.simpler import Simplifier
+
+        return Simplifier()
+
+    def marker(self) -> Marker:
+        """What marks the octets that belong to users."""
+        from amqpscope.protocols.v1_0.scrub import Marker
+
+        return Marker()
+
 
 VOICE: Final = Voice(kinds=filter_names.KINDS)
 VOICE.broker = View()
-VOICE.comparison = Comparison()
-VOICE.simplifier = Simplifier()
-VOICE.marker = Marker()

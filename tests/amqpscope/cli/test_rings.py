@@ -16,7 +16,8 @@ from amqpscope.check.selection import Selection
 from amqpscope.insight.statistics import Statistics
 from amqpscope.report.lint import document
 from amqpscope.report.stats import connection_object
-from amqpscope.runs.lint import CheckSettings, check, check_all
+from amqpscope.runs.lint import CheckSettings, check
+from amqpscope.runs.lint_many import check_all
 from kit import CAPTURES
 from kit.cutting import cut, joined, records_of
 

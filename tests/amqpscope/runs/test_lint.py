@@ -13,7 +13,8 @@ import pytest
 from amqpscope.check.selection import Selection
 from amqpscope.report.lint import count_severities, document, tallies
 from amqpscope.runs import lint as linting
-from amqpscope.runs.lint import DIED, CheckSettings, captures_in, check, check_all
+from amqpscope.runs.lint import CheckSettings, check
+from amqpscope.runs.lint_many import DIED, captures_in, check_all
 
 FLOW = Selection(select=("FLW-016",))
 
@@ -118,7 +119,7 @@ def test_a_process_that_dies_costs_its_own_capture_only(bad, tmp_path):
     script = tmp_path / "run.py"
     script.write_text(
         "import os, signal\n"
-        "from amqpscope.runs import lint as linting\n"
+        "from amqpscope.runs import lint_many as linting\n"
         "from amqpscope.check.selection import Selection\n"
         "real = linting.check\n"
         "def deadly(path, work, watch=None):\n"
