@@ -20,6 +20,7 @@ from typing import Final
 
 from amqpscope.analysis import Share, Step, StepSink
 from amqpscope.capture.ring import Ring
+from amqpscope.capture.source import CaptureError
 from amqpscope.check.selection import Selection
 from amqpscope.insight.journeys import Journeys
 from amqpscope.insight.journeys.need import Need
@@ -31,6 +32,8 @@ WORTH: Final = 4 << 20
 """Octets of a capture from which on it is shared: below, one process is as fast."""
 PROBED: Final = 4
 """Blocks at the beginning of a capture that are looked at for something to follow."""
+COUNTED: Final = 16
+"""Blocks in which connections are counted: if there is one, others would have little to do."""
 
 HELPED: Final = 8
 HELP: Final = frozenset((1, 4, 6))
@@ -79,7 +82,8 @@ def is_worth_sharing(source: Input, jobs: int) -> bool:
         return False
     place = source.source
     files = place.files if isinstance(place, Ring) else (place,)
-    return sum(os.path.getsize(file) for file in files if os.path.isfile(file)) >= WORTH
+    size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+    return size >= WORTH and has_several_connections(source)
 
 
 @contextmanager
@@ -137,6 +141,30 @@ def begin_later(work: Work, share: Share, outbox: Outbox) -> None:
 def is_follower_wanted(selection: Selection) -> bool:
     """Whether a rule about brokers is to be reported."""
     return Journeys(selection.rules()).is_wanted
+
+
+def has_several_connections(source: Input) -> bool:
+    """Whether the beginning of a capture has more than one connection.
+
+    One alone is followed by one process. If messages are to be followed as well, another process
+    repeats nearly all of its work.
+    """
+    if source.connection:
+        return False
+    blocks = 0
+
+    def count(run: Run) -> None:
+        nonlocal blocks
+        blocks += 1
+
+    try:
+        with Run(source, watch=count, share=NONE) as run:
+            for _ in run:
+                if run.analyzer.conversations > 1 or blocks >= COUNTED:
+                    break
+            return run.analyzer.conversations > 1
+    except CaptureError:
+        return False
 
 
 def has_messages_to_follow(source: Input) -> bool:

@@ -39,6 +39,8 @@ SEVERAL = (
     "v10_proton-labbroker_outcomes.pcap",
     "v10_proton-rhea_outcomes.pcap",
 )
+ALONE = "v10_goamqp-qpidd_drain.pcapng"
+"""A capture with one connection."""
 
 
 @pytest.fixture(params=SEVERAL)
@@ -51,6 +53,7 @@ def small(monkeypatch):
     """Share small captures too, in small blocks, and begin to follow messages as late as can be."""
     monkeypatch.setattr(shares, "WORTH", 0)
     monkeypatch.setattr(shares, "PROBED", 1)
+    monkeypatch.setattr(shares, "COUNTED", 1 << 20)
     monkeypatch.setattr(capture_source, "BLOCK", 1024)
 
 
@@ -126,6 +129,8 @@ def test_small_captures_and_what_can_be_read_once_are_not_shared(monkeypatch):
     assert not is_worth_sharing(Input(path), 1)
     assert not is_worth_sharing(Input("-"), 2)
     assert not is_worth_sharing(Input(path, follow=True), 2)
+    assert not is_worth_sharing(Input(path, connection=1), 2)
+    assert not is_worth_sharing(Input(str(CAPTURES / ALONE)), 2)
     monkeypatch.setattr(shares, "WORTH", 1 << 30)
     assert not is_worth_sharing(Input(path), 2)
 
