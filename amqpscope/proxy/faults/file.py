@@ -16,7 +16,11 @@ LARGEST: Final = 1 << 20
 MOST: Final = 1000
 """Faults of a file, and of a proxy at a time: each is a question to each frame."""
 FAULT: Final = "fault"
-_DEEP_KEY: Final = re.compile(r"(?:\.[ \t]*[\w\"'-][^.\n]{0,40}){64}")
+_STRING: Final = re.compile(
+    r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'|#[^\n]*"
+)
+"""A string or a comment, in which dots mean nothing."""
+_DEEP_KEY: Final = re.compile(r'(?:\.[ \t]*(?:[\w-]+|"")[ \t]*){64}')
 """What makes `tomllib` take minutes: keys of very many parts. No key of ours has two."""
 
 
@@ -28,8 +32,8 @@ def read_faults(path: str) -> list[Fault]:
         if len(octets) > LARGEST:
             raise tomllib.TOMLDecodeError(f"larger than {LARGEST:,} octets")
         text = octets.decode("utf-8-sig")
-        if _DEEP_KEY.search(text):
-            raise tomllib.TOMLDecodeError("a line has more than 64 parts with dots between them")
+        if _DEEP_KEY.search(_STRING.sub('""', text)):
+            raise tomllib.TOMLDecodeError("a key has more than 64 parts")
         tables = tomllib.loads(text)
     except OSError as error:
         raise ValueError(f"{path}: {reason_of(error)}") from error

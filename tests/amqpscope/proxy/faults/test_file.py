@@ -53,6 +53,7 @@ def test_a_file_has_the_same_as_the_command_line(tmp_path):
         ("[[fault]]\ntimes = " + "9" * 5000, "a number or a date is out of range"),
         ("a." * 100_000 + "a = 1", "more than 64 parts"),
         ("'a' . " * 100_000 + "a = 1", "more than 64 parts"),
+        (f"{'a' * 50}." * 20_000 + "a = 1", "more than 64 parts"),
         ("k" * 300_000 + " = 1", "kkk...\n^"),
     ],
 )
@@ -62,6 +63,14 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, text, reason):
     with pytest.raises(ValueError, match=r"faults\.toml") as caught:
         read_faults(str(path))
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("quote", ["'", '"', "'''", '"""'])
+def test_a_filter_may_have_any_number_of_dots(tmp_path, quote):
+    path = tmp_path / "faults.toml"
+    where = " || ".join(f"transfer.delivery-id == {n}" for n in range(100))
+    path.write_text(f"# {'. a' * 100}\n[[fault]]\non = {quote}{where}{quote}\naction = 'drop'\n")
+    assert len(read_faults(str(path))) == 1
 
 
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
