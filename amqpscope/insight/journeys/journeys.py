@@ -270,6 +270,8 @@ class Journeys(Connections):
             if said.waiting:
                 node = party.broker.node(said.name + party.suffix, True)
                 node.had_older = node.had_older or not node.published
+            if said.empty:
+                party.broker.node(said.name + party.suffix, True).found_empty(event.mark)
             said.connection, said.capture = party.conversation.number, party.capture
             self.heard = True
             declared = self.declarations_of(party)

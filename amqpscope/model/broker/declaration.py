@@ -42,6 +42,8 @@ class Declaration:
         """A queue from which messages may go by its own rules."""
         self.waiting = 0
         """Messages that the broker says are in a queue."""
+        self.empty = False
+        """The broker says that a queue has no messages, and no consumer that may have some."""
         self.connection = 0
         self.capture = 0
         self.channel = 0

@@ -91,8 +91,12 @@ class Node:
             return
         if all(each is lane or not each.open for each in self.lanes):
             self.emptied = lane, mark
-            if self.fresh is None:
-                self.fresh = mark.time
+            self.found_empty(mark)
+
+    def found_empty(self, mark: Mark) -> None:
+        """It has no messages now, so that what comes later was published later."""
+        if self.fresh is None:
+            self.fresh = mark.time
 
 
 class Anchor:

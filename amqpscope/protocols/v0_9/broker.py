@@ -248,6 +248,7 @@ def declares(event: Event) -> Declaration | None:
             found.generated = not text(request.method.get("queue"))
             count = method.get("message-count")
             found.waiting = count if isinstance(count, int) else 0
+            found.empty = count == 0 and method.get("consumer-count") == 0
     elif name == "exchange.declare-ok" and request is not None:
         found = declaration_of(MADE, event, request.method, "")
     elif name in ("queue.delete", "exchange.delete"):

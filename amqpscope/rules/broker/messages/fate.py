@@ -113,7 +113,7 @@ def is_scrap(moment: Moment, word: str) -> bool:
     return len(publishes) == 1 and publishes[0].outcome == word and not moment.holed
 
 
-@rule("BRK-128", "4.4.1", IMPLIED, WARNING, on="matched posted")
+@rule("BRK-128", "4.4.1", IMPLIED, WARNING, on="posted")
 def uncommitted_message_delivered(moment: Moment, report: Reporter) -> None:
     """What is posted in a transaction is not delivered before it is discharged.
 
@@ -136,12 +136,12 @@ def uncommitted_message_delivered(moment: Moment, report: Reporter) -> None:
                   state=transactional-state(txn-id=b"t" outcome=accepted())
         A.server: disposition[0] role=receiver first=2 settled=true state=accepted()
     """
-    if moment.leg.envelope.has_header and is_posted(moment, PENDING):
+    if is_of_1_0(moment) and is_posted(moment, PENDING):
         text = "delivered although the transaction in which it was posted is not discharged"
         report.find(moment, text, sure=True)
 
 
-@rule("BRK-129", "4.4.1", IMPLIED, WARNING, on="matched posted")
+@rule("BRK-129", "4.4.1", IMPLIED, WARNING, on="posted")
 def rolled_back_message_delivered(moment: Moment, report: Reporter) -> None:
     """What was posted in a transaction that was rolled back is not delivered.
 
@@ -167,21 +167,26 @@ def rolled_back_message_delivered(moment: Moment, report: Reporter) -> None:
         B.server: transfer[0] handle=0 delivery-id=0 delivery-tag=b"0"
                   | properties(message-id="m1") data(b"x")
     """
-    if moment.leg.envelope.has_header and is_posted(moment, ROLLED_BACK):
+    if is_of_1_0(moment) and is_posted(moment, ROLLED_BACK):
         text = "delivered although the transaction in which it was posted was rolled back"
         report.find(moment, text, sure=True)
 
 
-@also("A09-TX-07", on="matched posted")
+@also("A09-TX-07", on="posted")
 def tx_publish_delivered_early(moment: Moment, report: Reporter) -> None:
     """What a channel of 0-9 publishes in a transaction waits, on other connections too."""
     publish, leg = moment.publish, moment.leg
-    if publish is None or leg.envelope.has_header or publish.lane.connection == leg.lane.connection:
+    if publish is None or is_of_1_0(moment) or publish.lane.connection == leg.lane.connection:
         return
     for state, word in ((PENDING, "not committed"), (ROLLED_BACK, "rolled back")):
         if is_posted(moment, state):
             text = f"delivered although the transaction in which it was published is {word}"
             report.find(moment, text)
+
+
+def is_of_1_0(moment: Moment) -> bool:
+    """Whether a message was published in 1.0, whose transactions have rules of their own."""
+    return moment.publish is not None and moment.publish.envelope.has_header
 
 
 def is_posted(moment: Moment, state: str) -> bool:

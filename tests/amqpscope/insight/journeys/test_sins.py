@@ -36,6 +36,12 @@ UNFINISHED = "message-format=0 more=true"
 LONG = 'data(b"a body that nobody else has")'
 NO_LOCAL = "filter={:no-local=@:apache.org:no-local-filter:list []}"
 GET = ('client: basic.get[1] queue="q"', "server: basic.get-empty[1]")
+GOT = 'basic.get-ok[1] delivery-tag=1 redelivered=false routing-key="q" message-count=0'
+EMPTY = (
+    'client: queue.declare[1] queue="q"',
+    'server: queue.declare-ok[1] queue="q" message-count=0 consumer-count=0',
+)
+SELECT = ("client: tx.select[1]", "server: tx.select-ok[1]")
 NO_ROUTE = (
     'server: basic.return[1] reply-code=312 reply-text="NO_ROUTE" routing-key="q"',
     'server: content-header[1] class=basic body-size=2 message-id="m1"',
@@ -70,6 +76,31 @@ SINS = {
         changed({"body": 'data(b"hello")'}, {"body": 'data(b"jello")'}),
         "BRK-101",
         SURE,
+    ),
+    "a line end is added to the body": (
+        changed({"body": 'data(b"a line of text")'}, {"body": 'data(b"a line of text\\n")'}),
+        "BRK-101",
+        SURE,
+    ),
+    "the body is changed for one who gets it from a queue that was empty": (
+        lines(Story(product="RabbitMQ").confirms("A"), "A", EMPTY)
+        .basic_publish("A", body="fetch me by get")
+        .ack("A", 1, "server")
+        .channel("B")
+        .add("B", 'client: basic.get[1] queue="q"')
+        .content("B", "server", GOT, "m1", body="fetch me by bet"),
+        "BRK-101",
+        SURE,
+    ),
+    "half of a body of 1.0 reaches a consumer of 0-9-1": (
+        Story(product="RabbitMQ")
+        .sender("A")
+        .consume("B")
+        .publish("A", body='data(b"from one family to the other")')
+        .answer("A")
+        .basic_deliver("B", body="from one family to"),
+        "BRK-101",
+        DOUBT,
     ),
     "the body is changed, the id is a number": (
         changed({"body": 'data(b"hello")'}, {"body": 'data(b"jello")'}, "message-id=ulong 7"),
@@ -655,6 +686,16 @@ SINS = {
         posting().discharge("A", "true").answer("A").deliver("B"),
         "BRK-129",
         SURE,
+    ),
+    "a message of 0-9-1 is delivered in 1.0 after its transaction was rolled back": (
+        lines(Story(product="RabbitMQ").channel("A"), "A", SELECT)
+        .receiver("B", "/queues/q")
+        .basic_publish("A", body="posted in a transaction")
+        .add("A", "client: tx.rollback[1]")
+        .add("A", "server: tx.rollback-ok[1]")
+        .deliver("B", body='data(b"posted in a transaction")'),
+        "A09-TX-07",
+        DOUBT,
     ),
     "a message is delivered whose connection was lost": (
         through().publish("A", more=UNFINISHED).add("A", "client: RST").deliver("B"),
