@@ -11,3 +11,8 @@ def reason_of(error: OSError) -> str:
 def plural(number: int, noun: str) -> str:
     """`1 packet`, `2 packets`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def no_amqp(packets: int) -> str:
+    """What is reported of a capture in which no AMQP was found."""
+    return f"no AMQP in {plural(packets, 'packet')}"

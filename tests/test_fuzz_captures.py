@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.cli.read import ReadOptions, print_frames
 from amqpscope.report.look import Look
 from amqpscope.stream.types import Chunk
@@ -109,7 +109,9 @@ def streams(name):
 def record(path, talk):
     """Write a conversation as a capture."""
     with path.open("wb") as file:
-        conversation = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        conversation = ConnectionWriter(
+            CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672)
+        )
         conversation.open(0)
         for place, (sender, octets) in enumerate(talk):
             conversation.data(sender, place * 1_000_000, octets)

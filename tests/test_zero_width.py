@@ -11,7 +11,7 @@ import time
 import pytest
 
 from amqpscope.analysis import Analyzer
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.cli.read import ReadOptions, print_frames
 from amqpscope.report.look import Look
 from amqpscope.rules.all import load
@@ -204,7 +204,7 @@ def test_arrays_within_arrays_are_limited_in_depth_where_they_are_damaged():
 def test_printing(tmp_path, form):
     path = tmp_path / "made.pcapng"
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
         talk.open(0)
         talk.data(0, 0, HEADERS[0])
         talk.data(1, 0, HEADERS[0])

@@ -39,7 +39,7 @@ Line = tuple[LogFormat, re.Match[str]]
 
 
 @dataclass
-class Talk:
+class LoggedConnection:
     """One connection of a log."""
 
     entries: list[tuple[int, LogEntry]] = field(default_factory=list)
@@ -67,12 +67,12 @@ class Log:
     """A log that was read."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self.talks: list[Talk] = []
+        self.talks: list[LoggedConnection] = []
         self.formats: set[LogFormat] = set()
         self.unreadable: list[str] = []
         """What is wrong with lines that look like frames."""
         self.timed = False
-        current: dict[str, Talk] = {}
+        current: dict[str, LoggedConnection] = {}
         for place, (form, found) in enumerate(chosen_lines(lines, all_formats()), 1):
             self.formats.add(form)
             try:
@@ -84,7 +84,7 @@ class Log:
             for entry in entries:
                 talk = current.get(entry.connection)
                 if talk is None or not talk.continues(entry):
-                    talk = current[entry.connection] = Talk()
+                    talk = current[entry.connection] = LoggedConnection()
                     self.talks.append(talk)
                 talk.take(place, entry)
                 self.timed = self.timed or bool(entry.time)
@@ -106,7 +106,7 @@ class Log:
         return [exchange_of(talk, number) for number, talk in enumerate(self.talks)]
 
 
-def exchange_of(talk: Talk, number: int) -> Exchange:
+def exchange_of(talk: LoggedConnection, number: int) -> Exchange:
     """One connection; who sends the first protocol header is the client, else who has the log."""
     logger, whole = CLIENT, False
     for _, entry in talk.entries:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import IO, Final
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.stream.carrier import note_carrier
 from amqpscope.stream.marks import COPY, FAULT
 from amqpscope.stream.types import (
@@ -55,7 +55,7 @@ class _Talk:
 
     def __init__(self, writer: CaptureWriter, first: Piece, number: int) -> None:
         connection = first.connection
-        self.talk = Conversation(writer, connection.client, connection.server)
+        self.talk = ConnectionWriter(writer, connection.client, connection.server)
         self.base = [(number * APART + each) & 0x7FFFFFFF for each in (1000, 2000)]
         """The sequence number of each peer's first octet."""
         self.passed = [0, 0]

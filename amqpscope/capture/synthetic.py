@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Final
 
-from amqpscope.capture.write import SEGMENT, CaptureWriter, Conversation
+from amqpscope.capture.write import SEGMENT, CaptureWriter, ConnectionWriter
 from amqpscope.stream.carrier import read_carrier
 from amqpscope.stream.types import ACK, BEYOND, PEERS, Chunk, Connection, End, Gap, Piece
 
@@ -170,7 +170,7 @@ def _cut_off_ends(connection: Connection, exchange: Exchange, packet: int) -> It
 def write_exchanges(exchanges: Sequence[Exchange], file: IO[bytes]) -> int:
     """Write connections as a capture; returns the number of packets."""
     writer = CaptureWriter(file)
-    talks = [Conversation(writer, each.client, each.server) for each in exchanges]
+    talks = [ConnectionWriter(writer, each.client, each.server) for each in exchanges]
     streams = _streams(exchanges)
     begun: set[int] = set()
     carriers = {place: each.carrier for place, each in enumerate(exchanges)}
@@ -200,7 +200,7 @@ def write_exchanges(exchanges: Sequence[Exchange], file: IO[bytes]) -> int:
     return writer.packets
 
 
-def _announce_loss(talk: Conversation, each: Sent, unseen: int) -> None:
+def _announce_loss(talk: ConnectionWriter, each: Sent, unseen: int) -> None:
     """Packets without their octets, so that nobody waits for what is missing."""
     start = talk.seq[each.sender]
     for at in range(0, each.lost, SEGMENT):

@@ -1,6 +1,6 @@
 """Writes captures: TCP conversations as well-formed Ethernet, IP and TCP packets in pcapng.
 
-`Conversation` keeps sequence and acknowledgement numbers, so that what is written looks to any
+`ConnectionWriter` keeps sequence and acknowledgement numbers, so that what is written looks to any
 reader as if it had been recorded: handshake, data cut to segments, and the ends.
 """
 
@@ -49,7 +49,7 @@ class CaptureWriter:
         self.packets += 1
 
 
-class Conversation:
+class ConnectionWriter:
     """One TCP connection, written as it goes."""
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from amqpscope.findings import Finding
 from amqpscope.protocols.registry import is_header_only
-from amqpscope.wording import plural
+from amqpscope.wording import no_amqp, plural
 
 HINT: Final = "a capture that begins later needs --decode-as PORT=PROTOCOL off port 5672"
 """What may help where no AMQP was found."""
@@ -29,7 +29,7 @@ class Excerpt(NamedTuple):
     text: str
 
 
-class Kind(NamedTuple):
+class FindingKind(NamedTuple):
     """What findings have in common of which only so many are kept."""
 
     rule: str
@@ -62,9 +62,9 @@ class CaptureResult:
     """Nothing of it, or of a file in it, could be read, or checking broke off."""
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    counts: dict[Kind, int] = field(default_factory=dict)
+    counts: dict[FindingKind, int] = field(default_factory=dict)
     """How many there are of each kind, where not all may be kept."""
-    more: dict[Kind, int] = field(default_factory=dict)
+    more: dict[FindingKind, int] = field(default_factory=dict)
     """Those that were found and are not in `findings`, since there are so many of their kind."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
     """The frames that the findings speak of, by number."""
@@ -84,7 +84,7 @@ class CaptureResult:
     @property
     def no_amqp(self) -> str:
         """What is said of a capture without AMQP."""
-        return f"no AMQP in {plural(self.packets, 'packet')}"
+        return no_amqp(self.packets)
 
     @property
     def only_headers(self) -> list[str]:
@@ -108,7 +108,7 @@ class CaptureResult:
         if self.only and finding.connection != self.only:
             return False
         if limit:
-            kind = Kind(
+            kind = FindingKind(
                 finding.rule, finding.name, finding.severity, finding.peer, finding.connection
             )
             number = self.counts.get(kind, 0)

@@ -24,7 +24,7 @@ from amqpscope.cli.progress import CaptureBar
 if TYPE_CHECKING:
     from amqpscope.check.result import CaptureResult
     from amqpscope.insight.diff.differences import Diff
-    from amqpscope.insight.diff.entries import Recording
+    from amqpscope.insight.diff.entries import ComparedConnection
     from amqpscope.runs.diff import DiffSettings
 
 DIFFERENT: Final = 1
@@ -130,7 +130,7 @@ def run_diff(names: tuple[str, str], inputs: Inputs, settings: DiffSettings) -> 
 
 def read_side(
     name: str, inputs: Inputs, settings: DiffSettings
-) -> tuple[list[Recording], CaptureResult] | None:
+) -> tuple[list[ComparedConnection], CaptureResult] | None:
     """The connections of one side; None where there are none."""
     from amqpscope.capture.source import CaptureError
     from amqpscope.runs.diff import choose, read_recordings

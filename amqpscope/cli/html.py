@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
     from amqpscope.check.result import CaptureResult
     from amqpscope.filter import Filter
-    from amqpscope.runs.illustrate import Subject
+    from amqpscope.runs.illustrate import CheckedCapture
     from amqpscope.runs.input import Input
 
 DRAWN: Final = 40
@@ -95,11 +95,11 @@ class Report:
                 complain(f"{result.path}: the page lists {MOST:,} of {result.frames:,} frames")
         yield capture_foot()
 
-    def subject(self, source: Input, result: CaptureResult) -> Subject:
+    def subject(self, source: Input, result: CaptureResult) -> CheckedCapture:
         """What is drawn of a capture."""
-        from amqpscope.runs.illustrate import Subject
+        from amqpscope.runs.illustrate import CheckedCapture
 
-        return Subject(source, tuple(result.findings), self.where, self.show_secrets)
+        return CheckedCapture(source, tuple(result.findings), self.where, self.show_secrets)
 
     def pick(self, source: Input, result: CaptureResult) -> None:
         """Leave only the findings on frames that match the filter."""
@@ -118,7 +118,7 @@ class Report:
         return chosen
 
 
-def matching_steps(subject: Subject) -> Iterator[Step]:
+def matching_steps(subject: CheckedCapture) -> Iterator[Step]:
     """The frames that match the filter."""
     from amqpscope.analysis import Step
     from amqpscope.runs.illustrate import replay

@@ -114,7 +114,7 @@ def run_ladder(capture: Readable, options: LadderOptions) -> int:
 def lay_out(source: Input, inputs: Inputs, options: LadderOptions) -> list[Ladder]:
     """The ladders of a capture, after the rules have seen it."""
     from amqpscope.cli.progress import CaptureBar
-    from amqpscope.runs.illustrate import Ladders, Subject, replay
+    from amqpscope.runs.illustrate import CheckedCapture, Ladders, replay
     from amqpscope.runs.lint import CheckSettings, check
 
     with CaptureBar(source.name) as bar:
@@ -123,7 +123,7 @@ def lay_out(source: Input, inputs: Inputs, options: LadderOptions) -> list[Ladde
     inputs.report(result)
     if not result.frames:
         return []
-    subject = Subject(source, tuple(result.findings), options.where, options.show_secrets)
+    subject = CheckedCapture(source, tuple(result.findings), options.where, options.show_secrets)
     wanted = frozenset(options.connections)
     ladders = Ladders(subject, wanted, collapse=not options.everything)
     for passed in replay(subject):

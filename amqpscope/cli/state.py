@@ -129,7 +129,7 @@ def state(
     capture = choose_one(captures, ring=ring, as_given=as_given)
     if capture is None:
         sys.exit(UNREADABLE)
-    inputs, moment = Inputs(ReaderOptions(**options)), Moment()
+    inputs, moment = Inputs(ReaderOptions(**options)), ReadingStop()
     talks: dict[int, Conversation] = {}
     for batch in moment.batches(inputs, capture, at or 0):
         for step in batch.steps:
@@ -151,7 +151,7 @@ def state(
     sys.exit(inputs.code)
 
 
-class Moment:
+class ReadingStop:
     """When and where reading a capture stopped, and what may explain how it stands there."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from amqpscope.cli.inputs import Inputs, ReaderOptions
 from amqpscope.cli.options import reader_options, ring_options
 from amqpscope.cli.output import printing
 from amqpscope.cli.rings import choose
-from amqpscope.cli.state import FORM, Moment, tree
+from amqpscope.cli.state import FORM, ReadingStop, tree
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
@@ -71,7 +71,7 @@ def look_at(path: Readable, at: int, inputs: Inputs) -> Stuck | None:
     from amqpscope.insight.stuck import StuckWatch
     from amqpscope.report.stuck import Stuck
 
-    watch, moment = StuckWatch(), Moment()
+    watch, moment = StuckWatch(), ReadingStop()
     for batch in moment.batches(inputs, path, at):
         for step in batch.steps:
             watch.take(step)

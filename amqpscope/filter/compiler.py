@@ -11,7 +11,7 @@ from amqpscope.filter.errors import FilterError
 from amqpscope.filter.facts import OfMessages
 from amqpscope.filter.names import resolve
 from amqpscope.filter.operands import LESS, MORE, operand, plain
-from amqpscope.filter.parser import Comparison, Literal, Path, Span, Syntax
+from amqpscope.filter.parser import Comparison, Literal, Path, Syntax, ValueRange
 from amqpscope.protocols.names import Known
 from amqpscope.protocols.shapes import Holds, describe
 
@@ -108,7 +108,7 @@ class Compiler:
             return verdicts.Ordered(made, side, same)
         return verdicts.Equal(made)
 
-    def member(self, value: Literal | Span, path: Path, known: Known) -> verdicts.Match:
+    def member(self, value: Literal | ValueRange, path: Path, known: Known) -> verdicts.Match:
         """One value or range between the braces of `in`."""
         if isinstance(value, Literal):
             return verdicts.Equal(operand(self.text, value, known.shape, str(path)))

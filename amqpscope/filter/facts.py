@@ -45,7 +45,7 @@ class Own(Getter):
         self.read = read
         self.rests_on = rests_on
 
-    def get(self, view: names.View) -> Value:
+    def get(self, view: names.FrameView) -> Value:
         """Ask the function."""
         return self.read(cast(View, view))
 
@@ -56,7 +56,7 @@ class OfMessages(Getter):
     def __init__(self, read: Callable[[Message], Value]) -> None:
         self.read = read
 
-    def get(self, view: names.View) -> Value:
+    def get(self, view: names.FrameView) -> Value:
         """Ask the function about each of them."""
         return one_or_all([self.read(message) for message in cast(View, view).messages])
 

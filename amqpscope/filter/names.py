@@ -10,7 +10,7 @@ from typing import Final
 
 from amqpscope.filter.errors import FilterError, did_you_mean
 from amqpscope.filter.facts import FACTS
-from amqpscope.filter.parser import Part, Path
+from amqpscope.filter.parser import Path, PathPart
 from amqpscope.protocols.names import Inside, Known
 from amqpscope.protocols.registry import PROTOCOLS
 from amqpscope.protocols.shapes import ANY, NOTHING, Holds, parts
@@ -70,7 +70,7 @@ def resolve(text: str, path: Path) -> Known:
     return known
 
 
-def child(text: str, known: Known, said: str, part: Part) -> Known:
+def child(text: str, known: Known, said: str, part: PathPart) -> Known:
     """What a name behind a dot, or an index or key in brackets, stands for."""
     name, shape = part.name, known.shape
     if name in known.children:

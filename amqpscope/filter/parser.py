@@ -21,7 +21,7 @@ MAX_DEPTH: Final = 64
 OPERATORS: Final = ("==", "!=", ">", ">=", "<", "<=", "contains", "matches")
 
 
-class Part(NamedTuple):
+class PathPart(NamedTuple):
     """One name on the way to a value."""
 
     name: str
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 class Path(NamedTuple):
     """A field as written."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PathPart, ...]
     position: int
     length: int
 
@@ -50,7 +50,7 @@ class Literal(NamedTuple):
     length: int
 
 
-class Span(NamedTuple):
+class ValueRange(NamedTuple):
     """Values from one to another, both included."""
 
     low: Literal
@@ -74,7 +74,7 @@ class Comparison(NamedTuple):
 
     path: Path
     operator: str
-    values: tuple[Literal | Span, ...]
+    values: tuple[Literal | ValueRange, ...]
     position: int
     """Of the operator."""
     length: int
@@ -201,13 +201,13 @@ class Parser:
             raise self.expected("an operator (==, contains, in, ...), && or ||")
         return Bare(path)
 
-    def members(self) -> tuple[Literal | Span, ...]:
+    def members(self) -> tuple[Literal | ValueRange, ...]:
         """The values of `in`, between braces."""
         self.need("{", "{")
-        found: list[Literal | Span] = []
+        found: list[Literal | ValueRange] = []
         while not found or not self.take("}"):
             low = self.value()
-            found.append(Span(low, self.value()) if self.take("..") else low)
+            found.append(ValueRange(low, self.value()) if self.take("..") else low)
             self.take(",")
         return tuple(found)
 
@@ -238,7 +238,7 @@ class Parser:
         length = last.position + last.length - start.position
         return Path(tuple(parts), start.position, length)
 
-    def key(self) -> Part:
+    def key(self) -> PathPart:
         """An index or a map's key, in brackets."""
         token = self.next
         if token.kind not in (Is.NUMBER, Is.STRING, Is.WORD):
@@ -246,14 +246,14 @@ class Parser:
         self.at += 1
         self.need("]", "]")
         text = unquote(token.text) if token.kind == Is.STRING else token.text
-        return Part(text, token.position, token.length)
+        return PathPart(text, token.position, token.length)
 
 
-def split(word: Token) -> list[Part]:
+def split(word: Token) -> list[PathPart]:
     """The names in a word with dots."""
-    parts: list[Part] = []
+    parts: list[PathPart] = []
     at = word.position
     for name in word.text.split("."):
-        parts.append(Part(name, at, len(name)))
+        parts.append(PathPart(name, at, len(name)))
         at += len(name) + 1
     return parts

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 
 from amqpscope.filter.operands import LESS, MORE, SAME, Operand
 from amqpscope.filter.view import leaves
-from amqpscope.protocols.names import Getter, View
+from amqpscope.protocols.names import FrameView, Getter
 from dissectors.values import Uuid, Value
 
 
@@ -118,14 +118,14 @@ class Test(ABC):
     """What is asked of a frame."""
 
     @abstractmethod
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """It is true of this frame."""
 
 
 class Everything(Test):
     """The empty filter."""
 
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """Always."""
         return True
 
@@ -136,7 +136,7 @@ class Present(Test):
     def __init__(self, getter: Getter) -> None:
         self.getter = getter
 
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """It has a value."""
         return self.getter.get(view) is not None
 
@@ -147,7 +147,7 @@ class Said(Test):
     def __init__(self, getter: Getter) -> None:
         self.getter = getter
 
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """It has a value other than false."""
         value = self.getter.get(view)
         if type(value) is list:
@@ -162,7 +162,7 @@ class Compare(Test):
         self.getter = getter
         self.match = match
 
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """One of its values passes."""
         value = self.getter.get(view)
         if value is None:
@@ -181,7 +181,7 @@ class Differs(Test):
         self.getter = getter
         self.match = match
 
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """It has values, and none passes."""
         found: list[Value] = []
         leaves(self.getter.get(view), found)
@@ -194,7 +194,7 @@ class Not(Test):
     def __init__(self, test: Test) -> None:
         self.test = test
 
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """The other does not hold."""
         return not self.test.holds(view)
 
@@ -205,7 +205,7 @@ class All(Test):
     def __init__(self, tests: list[Test]) -> None:
         self.tests = tests
 
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """No one fails."""
         for test in self.tests:  # noqa: SIM110  (as above)
             if not test.holds(view):
@@ -219,7 +219,7 @@ class Some(Test):
     def __init__(self, tests: list[Test]) -> None:
         self.tests = tests
 
-    def holds(self, view: View) -> bool:
+    def holds(self, view: FrameView) -> bool:
         """One holds."""
         for test in self.tests:  # noqa: SIM110  (as above)
             if test.holds(view):

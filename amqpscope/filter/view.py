@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from amqpscope.insight.messages import Message
 
 
-class View(names.View):
+class View(names.FrameView):
     """A Step, and what was already read of its message."""
 
     def __init__(self, step: Step, start: int, messages: Sequence[Message] = ()) -> None:
@@ -28,7 +28,7 @@ class View(names.View):
         """Those that the frame carries or settles, where the filter asks about them."""
 
 
-class FindingView(names.View):
+class FindingView(names.FrameView):
     """A finding alone, for tests that ask about findings and nothing else."""
 
     def __init__(self, finding: Finding) -> None:

@@ -18,7 +18,7 @@ MAX_MINUTES: Final = 1440
 """Minutes over which one stall is spread; what is left of a longer one counts in the last."""
 
 
-class Tally:
+class Count:
     """A number that goes up: one in a dict or list would be made again each time."""
 
     def __init__(self) -> None:
@@ -29,13 +29,13 @@ class Counts:
     """How often each of some things was seen; a Counter is slow to count in."""
 
     def __init__(self) -> None:
-        self.tallies: dict[str, Tally] = {}
+        self.tallies: dict[str, Count] = {}
 
     def add(self, name: str, times: int = 1) -> None:
         """It was seen once more."""
         found = self.tallies.get(name)
         if found is None:
-            found = Tally()
+            found = Count()
             self.tallies[name] = found
         found.count += times
 
@@ -56,7 +56,7 @@ class Histogram:
     """Durations in nanoseconds."""
 
     def __init__(self) -> None:
-        self.tallies: dict[int, Tally] = {}
+        self.tallies: dict[int, Count] = {}
         self.count = 0
         self.smallest = 0
         """Also where it is not known."""
@@ -87,7 +87,7 @@ class Histogram:
         """Count so many in a class."""
         found = self.tallies.get(place)
         if found is None:
-            found = Tally()
+            found = Count()
             self.tallies[place] = found
         found.count += times
 

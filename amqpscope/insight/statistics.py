@@ -37,7 +37,7 @@ MAX_PLACES: Final = 10_000
 """Exchanges and queues of a capture that are counted by name: some make a queue for each reply."""
 
 
-class Places:
+class PlaceNumbers:
     """The numbers of what a connection's messages move over, by the places' keys."""
 
     def __init__(self) -> None:
@@ -56,14 +56,14 @@ class Statistics:
         self.by_minute = by_minute
         """Stalls are counted by minute too."""
         self.connections: dict[int, ConnectionNumbers] = {}
-        self.places: dict[int, Places] = {}
+        self.places: dict[int, PlaceNumbers] = {}
         """By connection."""
         self.named = 0
         """Exchanges and queues that are counted by name."""
         self.last: Conversation | None = None
         """The connection of the unit before, which mostly is the next one's too; its numbers."""
         self.last_numbers = ConnectionNumbers(0, "", "", "")
-        self.last_places = Places()
+        self.last_places = PlaceNumbers()
 
     def take(self, step: Step) -> None:
         """One more unit."""
@@ -112,12 +112,12 @@ class Statistics:
                 first=time,
             )  # fmt: skip
             self.connections[number] = found
-            self.places[number] = Places()
+            self.places[number] = PlaceNumbers()
         self.last, self.last_numbers = conversation, found
         self.last_places = self.places[number]
         return found
 
-    def link(self, place: Place, numbers: ConnectionNumbers, places: Places) -> LinkNumbers:
+    def link(self, place: Place, numbers: ConnectionNumbers, places: PlaceNumbers) -> LinkNumbers:
         """The numbers of a place that messages move over."""
         if place is places.last_place:
             return places.last_numbers
@@ -142,7 +142,9 @@ class Statistics:
         """The numbers of what the newest delivery was counted by."""
         return self.last_places.last_numbers
 
-    def session(self, place: Place, numbers: ConnectionNumbers, places: Places) -> SessionNumbers:
+    def session(
+        self, place: Place, numbers: ConnectionNumbers, places: PlaceNumbers
+    ) -> SessionNumbers:
         """The numbers of one peer's end of a session."""
         found = places.sessions.get(place.key)
         if found is None:
@@ -153,7 +155,7 @@ class Statistics:
             numbers.sessions.append(found)
         return found
 
-    def open(self, place: Place, numbers: ConnectionNumbers, places: Places) -> None:
+    def open(self, place: Place, numbers: ConnectionNumbers, places: PlaceNumbers) -> None:
         """Have numbers for a place that may never see a message."""
         if place.kind == SESSION:
             self.session(place, numbers, places)
@@ -164,7 +166,7 @@ class Statistics:
                 found.session = places.sessions.get(place.parent.key)
 
     def carry(
-        self, event: Event, delivery: Delivery, numbers: ConnectionNumbers, places: Places
+        self, event: Event, delivery: Delivery, numbers: ConnectionNumbers, places: PlaceNumbers
     ) -> None:
         """Count a frame with a part of a message, and the message when it is complete."""
         place = delivery.place
@@ -184,14 +186,14 @@ class Statistics:
         elif event.completes and delivery.presettled:
             found.presettled += 1
 
-    def settle(self, delivery: Delivery, places: Places) -> None:
+    def settle(self, delivery: Delivery, places: PlaceNumbers) -> None:
         """Note the outcome and the latency of a delivery that is settled."""
         found, mark = places.links.get(delivery.place.key), delivery.settled
         if found is not None and mark is not None:
             found.latency.add(mark.time - delivery.mark.time, delivery.mark.frame)
             found.ended.add(delivery.result)
 
-    def level(self, level: Level, mark: Mark, places: Places) -> None:
+    def level(self, level: Level, mark: Mark, places: PlaceNumbers) -> None:
         """See whether something ran out, or came back: credit, window, prefetch."""
         key, left = level.counted.key, level.left
         if left == UNCHANGED:
@@ -206,13 +208,13 @@ class Statistics:
         if found is not None and found.deliveries:
             found.credit.update(stalled, mark.time, mark.frame, mark.packet)
 
-    def halt(self, halted: bool, mark: Mark, places: Places) -> None:
+    def halt(self, halted: bool, mark: Mark, places: PlaceNumbers) -> None:
         """The server stops all that the client sends, or lets it go on."""
         for found in places.links.values():
             if found.sender == PEERS[CLIENT]:
                 found.credit.update(halted, mark.time, mark.frame, mark.packet)
 
-    def drop(self, ended: Ended, time: int, places: Places) -> None:
+    def drop(self, ended: Ended, time: int, places: PlaceNumbers) -> None:
         """Nothing more is sent over a place: its stalls end, and its state may go."""
         key = ended.place.key
         session = places.sessions.get(key)

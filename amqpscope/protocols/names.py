@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from amqpscope.protocols.voice import Voice
 
 
-class View:
+class FrameView:
     """A frame as filters see it; what was read of its message is kept for the next question."""
 
     def __init__(self, event: Event, voice: Voice) -> None:
@@ -44,17 +44,17 @@ class Getter(ABC):
     rests_on: Rests = Rests.STATE
 
     @abstractmethod
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The field's value in this frame, None when it has none; a list where it has several."""
 
 
-class Kind(Getter):
+class KindTest(Getter):
     """The frame is of this kind, or it is absent."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """True, or None."""
         return True if view.unit.kind == self.kind else None
 
@@ -66,7 +66,7 @@ class Said(Getter):
         self.voice = voice
         self.name = name
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The field's value; None in a frame that does not have it, or is of another family."""
         return self.voice.fields(view.event).get(self.name) if view.voice is self.voice else None
 
@@ -79,7 +79,7 @@ class Inside(Getter):
         self.name = name
         self.rests_on = max(whole.rests_on, Rests.FRAME)
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The part, None when there is no whole."""
         value = self.whole.get(view)
         return None if value is None else part(value, self.name)
@@ -92,7 +92,7 @@ class Several(Getter):
         self.getters = getters
         self.rests_on = max(getter.rests_on for getter in getters)
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """Every value that there is."""
         return one_or_all([getter.get(view) for getter in self.getters])
 

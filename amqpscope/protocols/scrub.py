@@ -30,7 +30,7 @@ class Manner(StrEnum):
     """All of it."""
 
 
-class Kind(StrEnum):
+class Secret(StrEnum):
     """What octets are, as reports list them."""
 
     CREDENTIAL = "credential"
@@ -48,12 +48,12 @@ class Kind(StrEnum):
     KEPT = "kept"
 
 
-class Mark(NamedTuple):
+class ScrubMark(NamedTuple):
     """Octets that belong to users, or words that stay although they look so."""
 
     start: int
     stop: int
-    kind: Kind
+    kind: Secret
     manner: Manner = Manner.NAME
 
 
@@ -73,19 +73,19 @@ class Marker:
         """Words that may stay in sentences, in small letters."""
         return WORDS
 
-    def frame(self, event: Event) -> list[Mark]:
+    def frame(self, event: Event) -> list[ScrubMark]:
         """What a frame has beside its part of a message."""
         if event.frame.unit.header is not None:
             return []
-        return [Mark(0, len(event.frame.raw), Kind.DAMAGE, Manner.OCTETS)]
+        return [ScrubMark(0, len(event.frame.raw), Secret.DAMAGE, Manner.OCTETS)]
 
     def fragment(self, event: Event) -> Fragment | None:
         """The part of a message that a frame has."""
         return None
 
-    def message(self, octets: bytes, event: Event) -> list[Mark]:
+    def message(self, octets: bytes, event: Event) -> list[ScrubMark]:
         """What a message has, of which a frame has the first part."""
-        return [Mark(0, len(octets), Kind.BODY, Manner.BODY)]
+        return [ScrubMark(0, len(octets), Secret.BODY, Manner.BODY)]
 
     def mend(self, before: bytes, after: bytearray) -> None:
         """Make right what a message says about its own octets, which were replaced."""

@@ -10,7 +10,7 @@ from amqpscope.model.event import Event
 from amqpscope.model.place import Place
 from amqpscope.protocols.broker import BrokerView
 from amqpscope.protocols.json import masked_fields, put_damage
-from amqpscope.protocols.names import Fact, Kind, Known, Said, add_name
+from amqpscope.protocols.names import Fact, KindTest, Known, Said, add_name
 from amqpscope.protocols.shapes import NOTHING, Shape
 from amqpscope.protocols.words import escaped, printable
 from dissectors.native import mypyc_attr
@@ -200,7 +200,7 @@ class Voice:
     def add_frame_names(self, roots: dict[str, Known]) -> None:
         """Add the kinds and names of frames to what a filter knows."""
         for kind in self.kinds:
-            roots.setdefault(kind, Known(Kind(kind), NOTHING))
+            roots.setdefault(kind, Known(KindTest(kind), NOTHING))
 
     def add_field_names(self, roots: dict[str, Known]) -> None:
         """Add the fields of frames and messages to what a filter knows."""

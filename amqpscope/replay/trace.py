@@ -6,7 +6,7 @@ import os
 import time
 from typing import BinaryIO
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.stream.types import CLIENT
 
 Address = tuple[str, int]
@@ -22,7 +22,7 @@ class Trace:
 
     def connection(self, client: Address, server: Address) -> TracedConnection:
         """A connection that begins now."""
-        return TracedConnection(Conversation(self._writer, client, server))
+        return TracedConnection(ConnectionWriter(self._writer, client, server))
 
     def close(self) -> None:
         """Write the rest."""
@@ -32,7 +32,7 @@ class Trace:
 class TracedConnection:
     """One connection of a trace."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: ConnectionWriter) -> None:
         self._conversation = conversation
         self._ended = [False, False]
         conversation.open(time.time_ns())

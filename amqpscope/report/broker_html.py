@@ -25,12 +25,12 @@ FOLDED: Final = 2
 """How deep a part lies that is shown when it is opened."""
 
 
-class Part:
+class Section:
     """A line, and those that are indented below it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.parts: list[Part] = []
+        self.parts: list[Section] = []
 
 
 def broker_page(lines: Iterable[str]) -> Iterator[str]:
@@ -50,21 +50,21 @@ def broker_page(lines: Iterable[str]) -> Iterator[str]:
     yield "</main>\n</body>\n</html>\n"
 
 
-def outline(lines: Iterable[str]) -> Part:
+def outline(lines: Iterable[str]) -> Section:
     """Lines by their indentation, two spaces a level."""
-    path = [Part("")]
+    path = [Section("")]
     for line in lines:
         if text := line.lstrip(" "):
             del path[(len(line) - len(text)) // 2 + 1 :]
-            part = Part(text)
+            part = Section(text)
             path[-1].parts.append(part)
             path.append(part)
     return path[0]
 
 
-def parts_of(whole: Part, depth: int) -> Iterator[str]:
+def parts_of(whole: Section, depth: int) -> Iterator[str]:
     """What is below a line: rows of a table where nothing is below them."""
-    rows: list[Part] = []
+    rows: list[Section] = []
     for part in whole.parts:
         if not part.parts:
             rows.append(part)
@@ -80,7 +80,7 @@ def parts_of(whole: Part, depth: int) -> Iterator[str]:
     yield table(rows)
 
 
-def table(rows: list[Part]) -> str:
+def table(rows: list[Section]) -> str:
     """Names and what belongs to them; lines without a colon are sentences of their own."""
     if not rows:
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from amqpscope.report.catalogue import HEADS
 from amqpscope.report.columns import wrap
 from amqpscope.rules.all import load
-from amqpscope.rules.catalogue import Entry, catalogue
+from amqpscope.rules.catalogue import CatalogueRow, catalogue
 from amqpscope.rules.coverage import status
 from amqpscope.rules.documents import Document, Exchange, documents
 from amqpscope.rules.registry import Rule
@@ -28,7 +28,7 @@ def explanation(id: str, width: int = 0, *, full: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _explain_unchecked(entry: Entry, width: int) -> Iterator[str]:
+def _explain_unchecked(entry: CatalogueRow, width: int) -> Iterator[str]:
     _, meaning = HEADS[status(entry)]
     if entry.reporters:
         meaning = f"its breach is reported as {', '.join(entry.reporters)}"
@@ -38,7 +38,7 @@ def _explain_unchecked(entry: Entry, width: int) -> Iterator[str]:
 
 
 def _explain_checked(
-    entry: Entry, rule: Rule, document: Document, width: int, full: bool
+    entry: CatalogueRow, rule: Rule, document: Document, width: int, full: bool
 ) -> Iterator[str]:
     yield from wrap(document.summary, width)
     yield ""

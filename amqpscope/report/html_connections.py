@@ -13,7 +13,7 @@ from amqpscope.model.ending import CONNECTION, LINK
 from amqpscope.model.place import EXCHANGE, QUEUE
 from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.words import printable, seconds, size
-from amqpscope.report.html_plot import Span, link_plots
+from amqpscope.report.html_plot import TimeSpan, link_plots
 from amqpscope.report.ladder_svg import svg_inline
 from amqpscope.report.stats import latency, stalls, words_for
 from amqpscope.stream.types import PEERS
@@ -134,7 +134,7 @@ class ConnectionsPart:
         """The busiest links over time."""
         links = [link for link in self.links.get(numbers.number, ()) if shows(link)]
         links.sort(key=lambda link: -link.deliveries.count)
-        span = Span(numbers.first, max(numbers.until, numbers.first + 1))
+        span = TimeSpan(numbers.first, max(numbers.until, numbers.first + 1))
         found = self.shown.of_connection(numbers.number)
         for place, link in enumerate(links[:PLOTTED]):
             marks = [f.time for f in found if not f.link or f.link == clean_name(link.name)][:40]

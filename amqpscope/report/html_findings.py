@@ -20,7 +20,7 @@ from amqpscope.report.lint_text import since
 from amqpscope.report.text import ARROWS
 
 if TYPE_CHECKING:
-    from amqpscope.check.result import Excerpt, Kind
+    from amqpscope.check.result import Excerpt, FindingKind
     from amqpscope.findings import Finding
     from amqpscope.report.illustration import Illustration
 
@@ -57,7 +57,7 @@ class FindingsPart:
         self,
         place: int,
         shown: Illustration,
-        more: dict[Kind, int],
+        more: dict[FindingKind, int],
         *,
         frames: bool,
         clean: bool = True,

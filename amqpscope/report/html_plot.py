@@ -23,7 +23,7 @@ BOTTOM: Final = 100
 # fmt: on
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """The time that all plots of a connection show."""
 
     first: int
@@ -44,7 +44,7 @@ class Plot(NamedTuple):
     svg: str
 
 
-def link_plots(link: LinkSeries, span: Span, marks: list[int]) -> list[Plot]:
+def link_plots(link: LinkSeries, span: TimeSpan, marks: list[int]) -> list[Plot]:
     """What is known of a link over time; marks are the times of findings."""
     names = link.names
     found = [
@@ -59,7 +59,7 @@ def link_plots(link: LinkSeries, span: Span, marks: list[int]) -> list[Plot]:
 
 
 def step_plot(
-    title: str, series: Series | None, span: Span, marks: list[int], empty: str, limit: int = 0
+    title: str, series: Series | None, span: TimeSpan, marks: list[int], empty: str, limit: int = 0
 ) -> Plot | None:
     """A quantity that holds until it changes; `empty` says what it means to be 0."""
     if series is None or not series.count:
@@ -86,7 +86,7 @@ def step_plot(
     return Plot(title, words, _frame(title, parts, short(top), span, marks))
 
 
-def _steps(points: list[Point], span: Span, top: int) -> tuple[str, str, str]:
+def _steps(points: list[Point], span: TimeSpan, top: int) -> tuple[str, str, str]:
     """The line, the band around it, and the stretches at 0."""
     line, band, zero = [], [], []
     known = False
@@ -114,7 +114,7 @@ def _steps(points: list[Point], span: Span, top: int) -> tuple[str, str, str]:
     return "".join(line), "".join(band), "".join(zero)
 
 
-def rate(series: Series, span: Span, marks: list[int]) -> Plot | None:
+def rate(series: Series, span: TimeSpan, marks: list[int]) -> Plot | None:
     """Deliveries per second."""
     rates = series.rates(over=span.last - span.first)
     if not rates:
@@ -129,7 +129,7 @@ def rate(series: Series, span: Span, marks: list[int]) -> Plot | None:
     return Plot("deliveries per second", words, svg)
 
 
-def latency(series: Series, span: Span, marks: list[int]) -> Plot | None:
+def latency(series: Series, span: TimeSpan, marks: list[int]) -> Plot | None:
     """From the first transfer to the settlement: lowest to highest, and the mean."""
     points = [point for point in series.points() if point.events]
     if not points:
@@ -151,7 +151,7 @@ def latency(series: Series, span: Span, marks: list[int]) -> Plot | None:
     )
 
 
-def _bars(bars: list[tuple[int, int, float, float]], span: Span, top: float) -> str:
+def _bars(bars: list[tuple[int, int, float, float]], span: TimeSpan, top: float) -> str:
     path = []
     for begin, end, low, high in bars:
         if high > 0:
@@ -161,7 +161,7 @@ def _bars(bars: list[tuple[int, int, float, float]], span: Span, top: float) -> 
     return "".join(path)
 
 
-def _wide(begin: int, end: int, span: Span) -> float:
+def _wide(begin: int, end: int, span: TimeSpan) -> float:
     return max(span.x(end) - span.x(begin) - 0.4, 3)
 
 
@@ -169,7 +169,7 @@ def _y(value: float, top: float) -> float:
     return round(BOTTOM - (BOTTOM - TOP) * min(max(value / top, 0), 1), 1)
 
 
-def _frame(title: str, parts: list[str], top: str, span: Span, marks: list[int]) -> str:
+def _frame(title: str, parts: list[str], top: str, span: TimeSpan, marks: list[int]) -> str:
     """Axes and numbers around what is drawn."""
     found = "".join(f"M{span.x(time)} {TOP - 1}l-3 -6h6Z" for time in marks)
     duration = seconds(max(span.last - span.first, 0))

@@ -14,7 +14,7 @@ from amqpscope.protocols.stuck import Held
 
 
 @dataclass
-class Refused:
+class RefusalGroup:
     """What a peer refuses in the same words, on one connection."""
 
     connection: int
@@ -37,7 +37,7 @@ class Illustration:
     held: list[Held] = field(default_factory=list)
     """What the drawn connections carry, with what holds it when the capture ends; the worst first.
     """
-    refused: dict[tuple[int, int, Refusal], Refused] = field(default_factory=dict)
+    refused: dict[tuple[int, int, Refusal], RefusalGroup] = field(default_factory=dict)
     """By connection, peer and what it says."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
     around: dict[int, list[int]] = field(default_factory=dict)

@@ -118,7 +118,7 @@ def jsonl_text(captures: Sequence[CaptureResult]) -> str:
     )
 
 
-class Tally(NamedTuple):
+class RuleCount(NamedTuple):
     """How often a peer broke a rule."""
 
     times: int
@@ -128,7 +128,7 @@ class Tally(NamedTuple):
     peer: str
 
 
-def tallies(captures: Sequence[CaptureResult]) -> list[Tally]:
+def tallies(captures: Sequence[CaptureResult]) -> list[RuleCount]:
     """The most frequent first."""
     counts = Counter(
         (f.rule, f.name, f.severity, f.peer) for checked in captures for f in checked.findings
@@ -136,7 +136,7 @@ def tallies(captures: Sequence[CaptureResult]) -> list[Tally]:
     for checked in captures:
         for kind, number in checked.more.items():
             counts[kind[:4]] += number
-    found = [Tally(times, *what) for what, times in counts.items()]
+    found = [RuleCount(times, *what) for what, times in counts.items()]
     return sorted(found, key=lambda tally: (-tally.times, tally.rule, tally.peer))
 
 

@@ -9,7 +9,7 @@ from amqpscope.rules.registry import RULES
 from dissectors.data_files import read_text
 
 
-class Entry(NamedTuple):
+class CatalogueRow(NamedTuple):
     """One row of the catalogue."""
 
     id: str
@@ -30,11 +30,11 @@ class Entry(NamedTuple):
         return [] if self.told in ("here", "elsewhere") else self.told.split()
 
 
-def catalogue() -> dict[str, Entry]:
+def catalogue() -> dict[str, CatalogueRow]:
     """All rows by id, and one for each rule of a family that somebody else has registered."""
     own = table()
     others = {
-        rule.id: Entry(
+        rule.id: CatalogueRow(
             rule.id, rule.name, rule.family.name, rule.id.rpartition("-")[0], rule.section,
             rule.level, rule.severity, "yes", "on" if rule.default else "off", "here",
         )
@@ -45,8 +45,8 @@ def catalogue() -> dict[str, Entry]:
 
 
 @cache
-def table() -> dict[str, Entry]:
+def table() -> dict[str, CatalogueRow]:
     """The rows of the table by id."""
     text = read_text("amqpscope.rules", "catalogue.tsv")
-    rows = (Entry(*line.split("\t")) for line in text.splitlines()[1:])
+    rows = (CatalogueRow(*line.split("\t")) for line in text.splitlines()[1:])
     return {row.id: row for row in rows}

@@ -10,7 +10,7 @@ from amqpscope.check.result import CaptureResult
 from amqpscope.check.selection import Selection
 from amqpscope.insight.diff.compare import compare
 from amqpscope.insight.diff.differences import Diff, Scope
-from amqpscope.insight.diff.entries import Recording
+from amqpscope.insight.diff.entries import ComparedConnection
 from amqpscope.runs.input import Input, split_connection
 from amqpscope.runs.run import Run
 
@@ -30,15 +30,17 @@ def read_recordings(
     given: Input,
     settings: DiffSettings,
     watch: Callable[[Run], None] | None = None,
-) -> tuple[list[Recording], CaptureResult]:
+) -> tuple[list[ComparedConnection], CaptureResult]:
     """The connections of a capture, and what is to be said of it."""
-    found: dict[int, Recording] = {}
+    found: dict[int, ComparedConnection] = {}
     with Run(given, settings.selection, watch=watch) as run:
         for batch in run:
             for step in batch.steps:
                 number = step.conversation.number
                 if number not in found:
-                    found[number] = Recording(step.conversation, show_secrets=settings.show_secrets)
+                    found[number] = ComparedConnection(
+                        step.conversation, show_secrets=settings.show_secrets
+                    )
                 found[number].take(step)
                 found[number].findings.extend(step.findings)
             for finding in batch.findings:
@@ -47,8 +49,8 @@ def read_recordings(
 
 
 def compare_recordings(
-    a: tuple[list[Recording], CaptureResult],
-    b: tuple[list[Recording], CaptureResult],
+    a: tuple[list[ComparedConnection], CaptureResult],
+    b: tuple[list[ComparedConnection], CaptureResult],
     settings: DiffSettings,
 ) -> Diff:
     """What two captures that were read do differently."""
@@ -56,7 +58,7 @@ def compare_recordings(
     return compare(a[0], b[0], diff, settings.scope, exact=settings.exact)
 
 
-def choose(recordings: list[Recording], number: int) -> list[Recording]:
+def choose(recordings: list[ComparedConnection], number: int) -> list[ComparedConnection]:
     """The connection of a number; all for 0."""
     return [each for each in recordings if number in (0, each.number)]
 

@@ -21,7 +21,7 @@ from amqpscope.insight.statistics import Statistics
 from amqpscope.insight.stuck import StuckWatch
 from amqpscope.model.refusal import Refusal
 from amqpscope.protocols.voice import MANY
-from amqpscope.report.illustration import Illustration, Refused
+from amqpscope.report.illustration import Illustration, RefusalGroup
 from amqpscope.runs.input import Input
 from amqpscope.runs.lint import excerpt
 from amqpscope.runs.run import Run
@@ -37,7 +37,7 @@ REFUSED: Final = 1000
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckedCapture:
     """What is drawn: a capture, and what the rules found in it."""
 
     input: Input
@@ -47,7 +47,7 @@ class Subject:
 
 
 def replay(
-    subject: Subject, watch: Callable[[Run], None] | None = None
+    subject: CheckedCapture, watch: Callable[[Run], None] | None = None
 ) -> Iterator[Step | StreamEnd]:
     """The Steps of a capture, each with all that was found about it, and the ends of directions."""
     known: dict[int, list[Finding]] = {}
@@ -81,7 +81,7 @@ class Ladders:
 
     def __init__(
         self,
-        subject: Subject,
+        subject: CheckedCapture,
         connections: frozenset[int] = frozenset(),
         *,
         collapse: bool = True,
@@ -147,8 +147,9 @@ class Illustrator:
     """Gathers an illustration; memory is that of what will be shown."""
 
     def __init__(
-        self, subject: Subject, connections: frozenset[int], detailed: frozenset[int], most: int
-    ) -> None:
+        self, subject: CheckedCapture, connections: frozenset[int], detailed: frozenset[int],
+        most: int,
+    ) -> None:  # fmt: skip
         self.subject = subject
         self.connections = connections
         """Those that are drawn."""
@@ -205,7 +206,7 @@ class Illustrator:
         known, talk, peer = self.result.refused, step.conversation.number, step.frame.sender
         found = known.get((talk, peer, refused))
         if found is None and len(known) < REFUSED:
-            found = Refused(talk, peer, refused, step.frame.number)
+            found = RefusalGroup(talk, peer, refused, step.frame.number)
             known[talk, peer, refused] = found
         if found is not None:
             found.times += 1

@@ -51,7 +51,7 @@ class Enough(Exception):
 
 
 @dataclass(frozen=True)
-class Known:
+class SentItem:
     """What is known of something that was sent, from the first reading."""
 
     place: Place
@@ -74,7 +74,7 @@ class Minimiser:
         """Called with the number of frames that are left, and of tests so far."""
         self.rules = settings.selection.rules()
         self.exchanges: list[Exchange] = []
-        self.known: list[Known] = []
+        self.known: list[SentItem] = []
         self.findings: list[Finding] = []
         self.matching: list[int] = []
         """Frames that match the filter."""
@@ -141,7 +141,7 @@ class Minimiser:
         for number, frame, lane, link, marks in found:
             if number in numbered:
                 place_of[frame] = by_order[orders[frame]]
-                self.known.append(Known(place_of[frame], frame, lane, link, marks))
+                self.known.append(SentItem(place_of[frame], frame, lane, link, marks))
         every = [
             (at, place)
             for at, exchange in enumerate(self.exchanges)
@@ -274,7 +274,7 @@ class Minimiser:
                         self.kept = kept
                         return
 
-    def _likely(self, passed: list[Known], related: set[int], around: int) -> Kept:
+    def _likely(self, passed: list[SentItem], related: set[int], around: int) -> Kept:
         """How all began, what the finding is about, and what came just before it."""
         begun: dict[tuple[int, int, Lane], int] = defaultdict(int)
         found = {each.place for each in passed[-around:]}
@@ -311,7 +311,7 @@ class Minimiser:
         rest = self.kept - {each.place for each in self.known} - self.ends
         reducer.remove([frozenset((each,)) for each in sorted(rest)])
 
-    def _remove_groups(self, reducer: Reducer[Place], key: Callable[[Known], object]) -> None:
+    def _remove_groups(self, reducer: Reducer[Place], key: Callable[[SentItem], object]) -> None:
         groups: dict[object, set[Place]] = defaultdict(set)
         for each in self.known:
             found = key(each)

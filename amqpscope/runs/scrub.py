@@ -19,7 +19,7 @@ from amqpscope.capture.rewrite import Rewriter
 from amqpscope.check.selection import Selection
 from amqpscope.findings import Finding
 from amqpscope.protocols.prose import WORDS
-from amqpscope.protocols.scrub import Kind, Manner, Mark
+from amqpscope.protocols.scrub import Manner, ScrubMark, Secret
 from amqpscope.runs.exchanges import Octets
 from amqpscope.runs.input import Input
 from amqpscope.runs.leaks import find_leaks, is_telling
@@ -28,9 +28,11 @@ from amqpscope.runs.run import Run
 from amqpscope.stream.marks import Marks
 from amqpscope.stream.types import Certificate, Chunk, Connection, End, Gap, Piece, Tls, Window
 
-NAMES: Final = frozenset((Kind.ADDRESS, Kind.NAME, Kind.HOST, Kind.CREDENTIAL, Kind.PROPERTY))
+NAMES: Final = frozenset(
+    (Secret.ADDRESS, Secret.NAME, Secret.HOST, Secret.CREDENTIAL, Secret.PROPERTY)
+)
 """Kinds whose words are not left in sentences either."""
-BODIES: Final = frozenset((Kind.BODY, Kind.NUMBER))
+BODIES: Final = frozenset((Secret.BODY, Secret.NUMBER))
 ROUNDS: Final = 4
 """How often other pseudonyms are tried, where those at hand mean something to a rule."""
 
@@ -40,7 +42,7 @@ Direction = tuple[Connection, int]
 
 
 @dataclass
-class Part:
+class MessagePart:
     """A part of a message, and where it is."""
 
     direction: Direction
@@ -49,18 +51,18 @@ class Part:
 
 
 @dataclass
-class Message:
+class ScrubbedMessage:
     """A message with all of its parts that were captured."""
 
     step: Step
     """Its first frame."""
     identity: object
     """What its parts share; kept, so that nothing else takes its identity."""
-    parts: list[Part] = field(default_factory=list)
+    parts: list[MessagePart] = field(default_factory=list)
     whole_until: int = -1
     """Where octets are missing first; -1: nowhere."""
     octets: bytes = b""
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[ScrubMark] = field(default_factory=list)
 
     def note_loss(self) -> None:
         """Octets are missing behind those that are known."""
@@ -103,10 +105,10 @@ class Scrubber:
         self.octets: dict[Direction, Octets] = {}
         self.connections: dict[Connection, Connection] = {}
         """Those with AMQP, and as what they are written."""
-        self.marks: dict[Direction, list[Mark]] = defaultdict(list)
+        self.marks: dict[Direction, list[ScrubMark]] = defaultdict(list)
         """By places in the stream."""
         self.covered: dict[Direction, list[tuple[int, int]]] = defaultdict(list)
-        self.messages: dict[int, Message] = {}
+        self.messages: dict[int, ScrubbedMessage] = {}
         self.findings: list[Found] = []
         self.products: set[bytes] = set()
         """What software says of itself, as far as it stays."""
@@ -177,15 +179,17 @@ class Scrubber:
         if fragment is not None:
             message = self.messages.get(id(fragment.message))
             if message is None:
-                message = self.messages[id(fragment.message)] = Message(step, fragment.message)
+                message = self.messages[id(fragment.message)] = ScrubbedMessage(
+                    step, fragment.message
+                )
             octets = frame.raw[fragment.start : fragment.stop]
             if frame.lost_before and message.parts:
                 message.note_loss()
-            message.parts.append(Part(direction, base + fragment.start, octets))
+            message.parts.append(MessagePart(direction, base + fragment.start, octets))
             if frame.missing:
                 message.note_loss()
 
-    def _add(self, direction: Direction, mark: Mark, base: int) -> None:
+    def _add(self, direction: Direction, mark: ScrubMark, base: int) -> None:
         if mark.stop > mark.start:
             placed = mark._replace(start=base + mark.start, stop=base + mark.stop)
             self.marks[direction].append(placed)
@@ -200,7 +204,7 @@ class Scrubber:
             message.marks = [each for each in marks if each.stop > each.start]
             if len(known) < len(octets):
                 # Behind a loss it is not known what is what.
-                rest = Mark(len(known), len(octets), Kind.BODY, Manner.OCTETS)
+                rest = ScrubMark(len(known), len(octets), Secret.BODY, Manner.OCTETS)
                 message.marks.append(rest)
 
     def _mark_rest(self) -> None:
@@ -210,9 +214,9 @@ class Scrubber:
                 continue
             at = octets.base
             for start, stop in sorted(self.covered[direction]):
-                self._add(direction, Mark(at, start, Kind.DAMAGE, Manner.OCTETS), 0)
+                self._add(direction, ScrubMark(at, start, Secret.DAMAGE, Manner.OCTETS), 0)
                 at = max(at, stop)
-            self._add(direction, Mark(at, octets.stop, Kind.DAMAGE, Manner.OCTETS), 0)
+            self._add(direction, ScrubMark(at, octets.stop, Secret.DAMAGE, Manner.OCTETS), 0)
 
     # writing
 
@@ -238,13 +242,13 @@ class Scrubber:
         originals = {
             each
             for mark, value in replaced
-            if mark.kind != Kind.NUMBER
+            if mark.kind != Secret.NUMBER
             for each in (words.replaced_words(value) if mark.manner == Manner.PROSE else [value])
         }
         self._look_for_leaks(scrubbed, originals, kept)
         return scrubbed
 
-    def _values(self) -> list[tuple[Mark, bytes]]:
+    def _values(self) -> list[tuple[ScrubMark, bytes]]:
         """All that is marked."""
         found = []
         for direction, marks in self.marks.items():
@@ -256,18 +260,18 @@ class Scrubber:
             found += [(mark, message.octets[mark.start : mark.stop]) for mark in message.marks]
         return found
 
-    def _choose_products(self, values: list[tuple[Mark, bytes]]) -> None:
+    def _choose_products(self, values: list[tuple[ScrubMark, bytes]]) -> None:
         """Let those names of products stay that nothing of users is in."""
-        others = b"\n".join({value for mark, value in values if mark.kind == Kind.KEPT})
+        others = b"\n".join({value for mark, value in values if mark.kind == Secret.KEPT})
         names = {value for mark, value in values if mark.kind in NAMES and is_telling(value)}
         names = {name for name in names if name not in others}
-        products = {value for mark, value in values if mark.kind == Kind.PRODUCT}
+        products = {value for mark, value in values if mark.kind == Secret.PRODUCT}
         self.products = {each for each in products if not any(name in each for name in names)}
 
-    def _stays(self, mark: Mark, value: bytes) -> bool:
-        if mark.kind == Kind.PRODUCT:
+    def _stays(self, mark: ScrubMark, value: bytes) -> bool:
+        if mark.kind == Secret.PRODUCT:
             return value in self.products
-        return mark.kind == Kind.KEPT or (self.keep_bodies and mark.kind in BODIES)
+        return mark.kind == Secret.KEPT or (self.keep_bodies and mark.kind in BODIES)
 
     def _replace_fields(self, words: Pseudonyms, streams: dict[Direction, bytearray]) -> None:
         for direction, marks in self.marks.items():

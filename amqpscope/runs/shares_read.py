@@ -54,7 +54,7 @@ class Block(NamedTuple):
     """With the last block: what is to be said of the capture."""
 
 
-class Lines(StepSink):
+class BlockLines(StepSink):
     """Keeps the lines of a process until the block is read."""
 
     def __init__(self, form: LineFormat, capture: str) -> None:
@@ -95,7 +95,7 @@ class Lines(StepSink):
         return block
 
 
-class BrokenRules(Lines):
+class BrokenRules(BlockLines):
     """Keeps which frames break rules about brokers, and the lines of some."""
 
     def take(self, steps: list[Step]) -> None:
@@ -120,7 +120,7 @@ def print_in_shares(
     selection = Selection()
 
     def judge(outbox: Outbox, share: Share) -> None:
-        lines = Lines(LINE_FORMATS[form](look), source.name)
+        lines = BlockLines(LINE_FORMATS[form](look), source.name)
         need = Need(lines)
 
         def send(run: Run) -> None:

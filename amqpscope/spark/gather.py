@@ -58,7 +58,7 @@ class Block(NamedTuple):
     rows: list[Row] | array[int] | Deliveries | Cells
 
 
-class Person:
+class ConnectionRows:
     """What is remembered of a connection."""
 
     def __init__(self, conversation: Conversation, frame: int, packet: int) -> None:
@@ -92,8 +92,8 @@ class Gatherer:
         """Which frames are wanted; None: all."""
         self.broken: dict[int, list[Finding]] = {}
         """What frames show by themselves, where more is known of them than that."""
-        self.persons: dict[int, Person] = {}
-        self.last_person: Person | None = None
+        self.persons: dict[int, ConnectionRows] = {}
+        self.last_person: ConnectionRows | None = None
         """That of the unit before, which mostly is the next one's too."""
         self.deliveries: dict[int, Deliveries] = {}
         """By the slice that they belong to."""
@@ -136,12 +136,12 @@ class Gatherer:
             else:
                 self.broken.pop(frame.number, None)
 
-    def person(self, step: Step) -> Person:
+    def person(self, step: Step) -> ConnectionRows:
         """What is remembered of the connection of a unit."""
         number = step.conversation.number
         found = self.persons.get(number)
         if found is None:
-            found = Person(step.conversation, step.frame.number, step.frame.packet)
+            found = ConnectionRows(step.conversation, step.frame.number, step.frame.packet)
             self.persons[number] = found
             if self.slice_of is not None:
                 self.number(ACCEPTED, number)
@@ -172,7 +172,7 @@ class Gatherer:
         found.append(row)
         self.count += 1
 
-    def carry(self, step: Step, delivery: Delivery, person: Person) -> None:
+    def carry(self, step: Step, delivery: Delivery, person: ConnectionRows) -> None:
         """Follow a delivery, and count it in its minute."""
         event, link = step.event, person.statistics.newest_link()
         minute = person.minutes.of(link, event.time)
@@ -190,7 +190,7 @@ class Gatherer:
         if event.aborts or (event.completes and over):
             self.over(delivery, person)
 
-    def settle(self, delivery: Delivery, time: int, person: Person) -> None:
+    def settle(self, delivery: Delivery, time: int, person: ConnectionRows) -> None:
         """A delivery has its outcome."""
         mark = delivery.settled
         if mark is None or delivery not in person.pending:
@@ -201,12 +201,12 @@ class Gatherer:
         if delivery.complete:
             self.over(delivery, person)
 
-    def link_at(self, place: Place, person: Person) -> LinkNumbers | None:
+    def link_at(self, place: Place, person: ConnectionRows) -> LinkNumbers | None:
         """The numbers of a place that something was sent over, or that is open."""
         known = person.links.get(place)
         return known or person.statistics.last_places.links.get(place.key)
 
-    def over(self, delivery: Delivery, person: Person) -> None:
+    def over(self, delivery: Delivery, person: ConnectionRows) -> None:
         """Nothing more is expected of a delivery."""
         again = person.pending.pop(delivery, None)
         if again is None:
@@ -274,7 +274,9 @@ class Gatherer:
         for frame, _ in finding.related:
             self.refer_to(frame)
 
-    def links_of(self, finding: Finding, place: Place | None, person: Person) -> list[LinkNumbers]:
+    def links_of(
+        self, finding: Finding, place: Place | None, person: ConnectionRows
+    ) -> list[LinkNumbers]:
         """What a finding may be about: links of the same name, where its frame has passed."""
         if place is not None and (not finding.link or clean_name(place.name) == finding.link):
             link = self.link_at(place, person)
@@ -347,7 +349,7 @@ class Gatherer:
             yield Block(table, place, rows)
 
     def connection(
-        self, numbers: ConnectionNumbers, person: Person, *, provisional: bool = False
+        self, numbers: ConnectionNumbers, person: ConnectionRows, *, provisional: bool = False
     ) -> None:
         """Keep a connection with its sessions and links."""
         containers = [cleaned_name(name) for name in numbers.containers]

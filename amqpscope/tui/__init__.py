@@ -39,12 +39,14 @@ def run(
     before (-1), or has seen enough (0).
     """
     from amqpscope.runs.collector import calm_collector
-    from amqpscope.tui.opening import ReaderProcess, Source
+    from amqpscope.tui.opening import OpenedCapture, ReaderProcess
     from amqpscope.tui.processes import settle_collector
 
     calm_collector()
     path, files = str(given), () if isinstance(given, str) else given.files
-    source = Source(path, follow, keylogs, decode_as or {}, show_secrets, free_stdin(path), files)
+    source = OpenedCapture(
+        path, follow, keylogs, decode_as or {}, show_secrets, free_stdin(path), files
+    )
     reading = ReaderProcess(source)
     # All the rest is imported while the capture is read.
     from amqpscope.tui.app import Scope

@@ -84,7 +84,7 @@ def left_words(scope: Scope) -> Words:
     if problem or notes:
         return [(f" ! {problem or notes[0]}", "warning")]
     if store.done and not store.count:
-        return [(f" no AMQP in {store.status.get('packets', 0)} packets", "warning")]
+        return [(f" {store.no_amqp}", "warning")]
     note = scope.marks.notes.get(scope.frame)
     if note:
         return [(f" » {note}", "strong")]

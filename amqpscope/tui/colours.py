@@ -15,7 +15,7 @@ _RULE: Final = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^;"']|["']
 _PARTS: Final = re.compile(r"\s*(\S+)\s*(.*?)\s*", re.DOTALL)
 
 
-class Rule(NamedTuple):
+class ColourRule(NamedTuple):
     """One rule."""
 
     colour: str
@@ -25,12 +25,12 @@ class Rule(NamedTuple):
         return f"{self.colour} {self.where.text}"
 
 
-def parse_rules(text: str) -> tuple[Rule, ...]:
+def parse_rules(text: str) -> tuple[ColourRule, ...]:
     """Rules as the user writes them: `red settled; blue payload > 1000`.
 
     Raises `FilterError`, which says where.
     """
-    found: list[Rule] = []
+    found: list[ColourRule] = []
     for each in _RULE.finditer(text):
         parts = _PARTS.fullmatch(each[0])
         if parts is not None:
@@ -39,7 +39,7 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def parse_rule(colour: str, where: str, text: str, start: int, behind: int) -> Rule:
+def parse_rule(colour: str, where: str, text: str, start: int, behind: int) -> ColourRule:
     """One rule, whose colour and filter begin at these places of a text."""
     from amqpscope.filter import FilterError, compile_filter
 
@@ -55,15 +55,15 @@ def parse_rule(colour: str, where: str, text: str, start: int, behind: int) -> R
     if made.follows:
         message = "message fields follow messages over connections, which a colour cannot"
         raise FilterError(text, behind, len(where), message)
-    return Rule(colour, made)
+    return ColourRule(colour, made)
 
 
-def rules_text(rules: tuple[Rule, ...]) -> str:
+def rules_text(rules: tuple[ColourRule, ...]) -> str:
     """Rules as the user would write them."""
     return "; ".join(map(str, rules))
 
 
-def colour_of(rules: tuple[Rule, ...], step: Step, start: int) -> str:
+def colour_of(rules: tuple[ColourRule, ...], step: Step, start: int) -> str:
     """The colour of the first rule that a frame matches; empty: none does."""
     for rule in rules:
         rule.where.start = start

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 
 from amqpscope.insight.diff.compare import compare
 from amqpscope.insight.diff.differences import CHANGED, FINDING, OUTCOME, Diff, Fold, Scope, fold
-from amqpscope.insight.diff.entries import Recording
+from amqpscope.insight.diff.entries import ComparedConnection
 from amqpscope.report.columns import cut
 from amqpscope.report.diff_words import (
     counts_line,
@@ -26,7 +26,7 @@ from amqpscope.report.diff_words import (
 )
 from amqpscope.tui.replay import PieceIndex, Replay
 from amqpscope.tui.store import Store
-from amqpscope.tui.widgets.text_view import Line, TextView, line
+from amqpscope.tui.widgets.text_view import TextLine, TextView, line
 
 if TYPE_CHECKING:
     from amqpscope.findings import Finding
@@ -53,14 +53,14 @@ def diff_marked(store: Store, a: Marked, b: Marked, findings: list[Finding]) -> 
     return compare(recordings[:1], recordings[1:], diff, Scope(), exact=bool(a.frame))
 
 
-def record(store: Store, marked: Marked, findings: list[Finding]) -> Recording:
+def record(store: Store, marked: Marked, findings: list[Finding]) -> ComparedConnection:
     """A connection as it was up to now, or up to a frame, which then is all of it."""
     places = PieceIndex(store.files, store.source.decode_as)
     places.update()
-    made: Recording | None = None
+    made: ComparedConnection | None = None
     for step in Replay(places, marked.connection).steps(marked.frame):
         if made is None:
-            made = Recording(step.conversation, show_secrets=store.source.show_secrets)
+            made = ComparedConnection(step.conversation, show_secrets=store.source.show_secrets)
         made.take(step)
     assert made is not None, "a connection that is listed has frames"
     if marked.frame:
@@ -70,7 +70,7 @@ def record(store: Store, marked: Marked, findings: list[Finding]) -> Recording:
     return made
 
 
-def diff_lines(diff: Diff, width: int) -> Iterator[Line]:
+def diff_lines(diff: Diff, width: int) -> Iterator[TextLine]:
     """A comparison to read; lines about a frame lead to it."""
     for text in opening_lines(diff):
         yield line(cut(text, width), "title")
@@ -84,7 +84,7 @@ def diff_lines(diff: Diff, width: int) -> Iterator[Line]:
         yield line(cut(note, width), "dim")
 
 
-def _differences(group: list[Fold], width: int) -> Iterator[Line]:
+def _differences(group: list[Fold], width: int) -> Iterator[TextLine]:
     """Two frames that belong together, or one that has no like, and how they differ."""
     first = group[0].first
     for name, side, style in (("A", first.a, "bad"), ("B", first.b, "good")):

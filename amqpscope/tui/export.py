@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.tui.bookmarks import Bookmarks
 from amqpscope.tui.store import Store
 from amqpscope.wording import reason_of
@@ -21,7 +21,7 @@ def write_frames(store: Store, marks: Bookmarks, numbers: Iterable[int], path: s
     Each keeps its time and its place in its stream, so that what is left out between two frames is
     seen as missing and not taken for something that the peers did not send.
     """
-    talks: dict[int, Conversation] = {}
+    talks: dict[int, ConnectionWriter] = {}
     count = 0
     partial = f"{path}.part"
     try:
@@ -32,7 +32,7 @@ def write_frames(store: Store, marks: Bookmarks, numbers: Iterable[int], path: s
                 talk = talks.get(record.connection)
                 if talk is None:
                     tcp = store.connections[record.connection].connection
-                    talk = Conversation(writer, tcp.client, tcp.server)
+                    talk = ConnectionWriter(writer, tcp.client, tcp.server)
                     if tcp.complete:
                         talk.open(record.time)
                     talks[record.connection] = talk

@@ -34,7 +34,7 @@ class Brief(NamedTuple):
     connection: int
 
 
-class Findings(Sequence[Finding]):
+class FindingIndex(Sequence[Finding]):
     """All findings in the order in which they were made; whole ones are made when asked for."""
 
     def __init__(self, file: int) -> None:

@@ -21,9 +21,9 @@ from amqpscope.insight.ladder import Arrow, Bracket, Ladder, Lanes, Row, togethe
 from amqpscope.insight.ladder_steps import endpoints, entry
 from amqpscope.report.ladder_text import LadderText, Picture
 from amqpscope.stream import types as stream
-from amqpscope.tui.finding_index import Findings, made_finding
+from amqpscope.tui.finding_index import FindingIndex, made_finding
 from amqpscope.tui.replay import ALL, PieceIndex, Replay
-from amqpscope.tui.spool import Piece
+from amqpscope.tui.spool import PieceHead
 
 MOST: Final = 20_000
 """Rows of a ladder after which only findings are drawn."""
@@ -91,7 +91,7 @@ class EndNotingReplay(Replay):
         super().__init__(places, connection)
         self.ends: list[tuple[int, stream.End]] = []
 
-    def make_piece(self, head: Piece, data: bytes) -> stream.Piece:
+    def make_piece(self, head: PieceHead, data: bytes) -> stream.Piece:
         """A piece; an end is noted with its connection."""
         piece = super().make_piece(head, data)
         if isinstance(piece, stream.End):
@@ -105,7 +105,7 @@ class LadderWorker:
     def __init__(
         self,
         places: PieceIndex,
-        findings: Findings,
+        findings: FindingIndex,
         faults: dict[int, list[tuple[str, str]]],
         request: LadderRequest,
         *,

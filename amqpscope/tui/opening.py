@@ -13,7 +13,7 @@ STDIN: Final = "-"
 
 
 @dataclass(frozen=True)
-class Source:
+class OpenedCapture:
     """What to open, and how."""
 
     path: str
@@ -30,7 +30,7 @@ class Source:
 class ReaderProcess:
     """A capture that is being read by a process of its own."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenedCapture) -> None:
         self.source = source
         self.files = Spool.create()
         request = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from amqpscope.tui.colours import Rule, parse_rules, rules_text
+from amqpscope.tui.colours import ColourRule, parse_rules, rules_text
 from amqpscope.tui.columns import USUAL, Column, columns_text, parse_columns
 from amqpscope.wording import reason_of
 
@@ -38,7 +38,7 @@ class Profile:
 
     name: str = DEFAULT
     columns: tuple[Column, ...] = USUAL
-    colours: tuple[Rule, ...] = ()
+    colours: tuple[ColourRule, ...] = ()
     times: str = TIMES[0]
     list_share: int = LIST_SHARE[0]
     fields_share: int = FIELDS_SHARE[0]

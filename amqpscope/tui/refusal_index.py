@@ -9,7 +9,7 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from amqpscope.insight.refusals import Refusals
-from amqpscope.tui.spool import Line
+from amqpscope.tui.spool import SpooledLine
 
 
 class RefusalWords(NamedTuple):
@@ -29,7 +29,7 @@ class RefusalIndex(Refusals):
         self.places: array[int] = array("Q")
         self.sizes: array[int] = array("I")
 
-    def add(self, line: Line) -> None:
+    def add(self, line: SpooledLine) -> None:
         """Take one more, in the order of frames."""
         self.frames.append(line.value["refusal"])
         self.places.append(line.place)

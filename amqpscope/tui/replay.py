@@ -18,7 +18,7 @@ from amqpscope.analysis import MAGIC, Analyzer, Conversation, Numbering, Step
 from amqpscope.protocols.sketch import LOST_BEFORE
 from amqpscope.stream import types as stream
 from amqpscope.tui import spool
-from amqpscope.tui.spool import PIECE, PLACE, REASONS, Lines, Piece, Spool
+from amqpscope.tui.spool import PIECE, PLACE, REASONS, PieceHead, Spool, SpooledLines
 
 BLOCK: Final = 256 * 1024
 ALL: Final = 0
@@ -31,7 +31,7 @@ class PieceIndex:
     def __init__(self, files: Spool, decode_as: dict[int, str]) -> None:
         self.files = files
         self.decode_as = decode_as
-        self.facts = Lines(files.facts)
+        self.facts = SpooledLines(files.facts)
         self.connections: dict[int, dict[str, Any]] = {}
         """The fact about each connection."""
         self.befores: array[int] = array("I")
@@ -154,9 +154,9 @@ class Replay:
             self.waiting.append((piece, first_of(head.before, after)))
         return True
 
-    def read(self, position: int) -> tuple[Piece, bytes]:
+    def read(self, position: int) -> tuple[PieceHead, bytes]:
         """One piece and its octets."""
-        head = Piece._make(PIECE.unpack(self.octets(position, PIECE.size)))
+        head = PieceHead._make(PIECE.unpack(self.octets(position, PIECE.size)))
         if head.kind != spool.CHUNK:
             return head, b""
         return head, self.octets(position + PIECE.size, head.size)
@@ -170,7 +170,7 @@ class Replay:
             begin = 0
         return self.block[begin : begin + size]
 
-    def make_piece(self, head: Piece, data: bytes) -> stream.Piece:
+    def make_piece(self, head: PieceHead, data: bytes) -> stream.Piece:
         """A piece as it was when it was read first."""
         tcp = self.streams[head.connection]
         sender, packet, time = head.sender, head.packet, head.time

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from amqpscope.tui.colours import Rule, colour_of
+from amqpscope.tui.colours import ColourRule, colour_of
 from amqpscope.tui.columns import Column
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class RowAsker:
         self.changed = changed
         """Called, from a thread, when rows that were asked for are known."""
         self.columns: tuple[Column, ...] = ()
-        self.rules: tuple[Rule, ...] = ()
+        self.rules: tuple[ColourRule, ...] = ()
         self.known: OrderedDict[tuple[int, int], RowValues] = OrderedDict()
         """Rows by number and by how many findings they had."""
         self.wanted: set[tuple[int, int]] = set()
@@ -50,7 +50,7 @@ class RowAsker:
         self.lock = threading.Lock()
         self.busy = False
 
-    def choose(self, columns: tuple[Column, ...], rules: tuple[Rule, ...]) -> None:
+    def choose(self, columns: tuple[Column, ...], rules: tuple[ColourRule, ...]) -> None:
         """Want something else of rows."""
         with self.lock:
             self.columns = tuple(column for column in columns if column.field is not None)

@@ -36,7 +36,7 @@ RECORD: Final = struct.Struct("<qQQQIIIIIIIIHBBxxxx")
 """A `FrameRecord`."""
 
 
-class Piece(NamedTuple):
+class PieceHead(NamedTuple):
     """The head of one piece in `pieces`; the octets of a chunk follow it."""
 
     kind: int
@@ -119,7 +119,7 @@ class Spool(Records):
         return found
 
 
-class Line(NamedTuple):
+class SpooledLine(NamedTuple):
     """One line of a file, and where it stands."""
 
     value: Any
@@ -127,7 +127,7 @@ class Line(NamedTuple):
     size: int
 
 
-class Lines:
+class SpooledLines:
     """The lines of a file that another process appends to."""
 
     def __init__(self, file: int) -> None:
@@ -135,7 +135,7 @@ class Lines:
         self.position = 0
         """The beginning of the next line."""
 
-    def read(self, most: int = 1 << 16) -> list[Line]:
+    def read(self, most: int = 1 << 16) -> list[SpooledLine]:
         """What has been added since the last time, at most so many octets of it."""
         data = os.pread(self.file, most, self.position)
         end = data.rfind(b"\n")
@@ -144,7 +144,7 @@ class Lines:
             return self.read(most * 4) if len(data) == most else []
         found, at = [], self.position
         for line in data[:end].split(b"\n"):
-            found.append(Line(json.loads(line), at, len(line)))
+            found.append(SpooledLine(json.loads(line), at, len(line)))
             at += len(line) + 1
         self.position = at
         return found

@@ -20,7 +20,7 @@ from amqpscope.insight.stuck import StuckWatch
 from amqpscope.protocols.stuck import Held
 from amqpscope.stream import types
 from amqpscope.tui.replay import PieceIndex, Replay
-from amqpscope.tui.spool import Piece, Spool
+from amqpscope.tui.spool import PieceHead, Spool
 
 PAUSE: Final = 0.5
 """Seconds between two reports."""
@@ -57,7 +57,7 @@ class WatchingReplay(Replay):
         self.time = 0
         """When the newest of these ends passed."""
 
-    def make_piece(self, head: Piece, data: bytes) -> types.Piece:
+    def make_piece(self, head: PieceHead, data: bytes) -> types.Piece:
         """A piece; a window is noted."""
         piece = super().make_piece(head, data)
         if isinstance(piece, types.Window):

@@ -19,10 +19,10 @@ from amqpscope.protocols.registry import PROTOCOLS, find_protocol, of_voice
 from amqpscope.protocols.sketch import LINE, REDELIVERED, FrameRecord, Sketcher
 from amqpscope.protocols.voice import Voice
 from amqpscope.protocols.words import printable
-from amqpscope.tui.finding_index import Findings
+from amqpscope.tui.finding_index import FindingIndex
 from amqpscope.tui.refusal_index import RefusalIndex
 from amqpscope.tui.replay import connection_of
-from amqpscope.tui.spool import Line, Lines, Spool
+from amqpscope.tui.spool import Spool, SpooledLine, SpooledLines
 
 if TYPE_CHECKING:
     from amqpscope.tui.replayed_steps import ReplayedSteps
@@ -55,7 +55,7 @@ class Row(NamedTuple):
     """The faults of a proxy that acted here, and what they did."""
 
 
-class Span(NamedTuple):
+class TalkSpan(NamedTuple):
     """How far a connection is."""
 
     frames: int
@@ -77,7 +77,7 @@ class StepCache:
         self.files = files
         self.decode_as = decode_as or {}
         self.show_secrets = show_secrets
-        self.facts = Lines(files.facts)
+        self.facts = SpooledLines(files.facts)
         self.count = 0
         """Frames whose facts are known."""
         self.covered = 0
@@ -85,11 +85,11 @@ class StepCache:
         self.conversations: dict[int, Conversation] = {}
         self.name_width = 0
         """Columns for the names of frames, in the families that there are."""
-        self.spans: dict[int, Span] = {}
+        self.spans: dict[int, TalkSpan] = {}
         """How far each connection is."""
         self.sketchers: dict[Voice, Sketcher | None] = {}
         """What makes single events again, by their family; None: they are replayed."""
-        self.findings = Findings(files.facts)
+        self.findings = FindingIndex(files.facts)
         self.faults: dict[int, list[tuple[str, str]]] = {}
         """The faults of a proxy that acted, by frame."""
         self.refusals = RefusalIndex(files.facts)
@@ -111,7 +111,7 @@ class StepCache:
         self.count = min(self.covered, self.files.count)
         return found or self.count != before
 
-    def learn(self, line: Line) -> None:
+    def learn(self, line: SpooledLine) -> None:
         """One line of `facts`."""
         fact = line.value
         if "finding" in fact:
@@ -126,7 +126,9 @@ class StepCache:
         elif "note" in fact:
             self.learn_note(fact["family"], fact["note"])
         elif "span" in fact:
-            span = Span(fact["frames"], fact["first"], fact["last"], fact["over_at"], fact["state"])
+            span = TalkSpan(
+                fact["frames"], fact["first"], fact["last"], fact["over_at"], fact["state"]
+            )
             self.spans[fact["span"]] = span
         elif "frames" in fact:
             self.covered = fact["frames"]

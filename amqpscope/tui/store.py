@@ -21,13 +21,14 @@ from amqpscope.findings import Finding
 from amqpscope.insight.state import StateRenderer
 from amqpscope.protocols.sketch import FrameRecord
 from amqpscope.protocols.state import StateNode
-from amqpscope.tui.finding_index import Findings
+from amqpscope.tui.finding_index import FindingIndex
 from amqpscope.tui.opening import ReaderProcess
 from amqpscope.tui.processes import launch, stop
 from amqpscope.tui.refusal_index import RefusalIndex
 from amqpscope.tui.scanning import HEAD
-from amqpscope.tui.step_cache import Row, Span, StepCache
+from amqpscope.tui.step_cache import Row, StepCache, TalkSpan
 from amqpscope.tui.time_travel import TimeTravel
+from amqpscope.wording import no_amqp
 
 if TYPE_CHECKING:
     from amqpscope.tui.messages_worker import MessagesWorker
@@ -126,8 +127,13 @@ class Store:
         if self.status.get("unreadable"):
             return str(self.status["problem"])
         if self.done and not self.count and not self.status.get("notes"):
-            return f"no AMQP in {self.status.get('packets', 0)} packets"
+            return self.no_amqp
         return ""
+
+    @property
+    def no_amqp(self) -> str:
+        """What is shown of a capture without AMQP."""
+        return no_amqp(self.status.get("packets", 0))
 
     @property
     def progress(self) -> float:
@@ -155,12 +161,12 @@ class Store:
         return self.steps.name_width
 
     @property
-    def spans(self) -> dict[int, Span]:
+    def spans(self) -> dict[int, TalkSpan]:
         """How far each connection is, by number."""
         return self.steps.spans
 
     @property
-    def findings(self) -> Findings:
+    def findings(self) -> FindingIndex:
         """All findings so far, in the order in which they were made."""
         return self.steps.findings
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.check.selection import Selection
 from amqpscope.cli.read import ReadOptions, print_frames
 from amqpscope.report.look import Look
@@ -58,7 +58,7 @@ def recorded(tmp_path):
     def make(text, name="made.pcapng", port=5672, handshake=True):
         path = tmp_path / name
         with path.open("wb") as file:
-            talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", port))
+            talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", port))
             if handshake:
                 talk.open(START)
             for line in parse_conversation(text):

@@ -4,7 +4,7 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.stream.types import CLIENT, PEERS, SERVER, Chunk, Connection, Gap
 
 LINKS = """
@@ -178,7 +178,7 @@ def test_a_client_that_is_answered_with_a_header_meant_to_speak_amqp(steps, reco
 def test_a_client_that_is_answered_with_nothing_may_mean_anything(steps, tmp_path):
     path = tmp_path / "silent.pcapng"
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
         talk.open(0)
         talk.data(CLIENT, 1, b"AMQQ\0\0\x09\x01")
         talk.finish(SERVER, 2)

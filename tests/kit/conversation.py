@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from amqpscope.capture.write import Conversation
+from amqpscope.capture.write import ConnectionWriter
 from amqpscope.stream.types import PEERS, Chunk, Connection, End, Gap
 from dissectors.notation import parse_conversation
 
@@ -113,7 +113,7 @@ class Pieces:
         return Chunk(self.connection, sender, offset, said.raw, self.packet, time, seen)
 
 
-def record(said: list[Said], talk: Conversation) -> None:
+def record(said: list[Said], talk: ConnectionWriter) -> None:
     """Write an exchange as packets."""
     sizes: list[list[int]] = [[], []]
     talk.open(said[0].time)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from amqpscope.analysis import Analyzer
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.findings import Finding
 from amqpscope.insight.journeys import Journeys
 from amqpscope.rules.all import load
@@ -108,7 +108,7 @@ def write(text: str, scene: str, path: Path, letters: str) -> None:
         talks = {}
         for letter in letters:
             address = ("127.0.0.1", 50000 + ord(letter))
-            talks[letter] = Conversation(writer, address, ("127.0.0.1", 5672))
+            talks[letter] = ConnectionWriter(writer, address, ("127.0.0.1", 5672))
             talks[letter].open(said[letter][0].time)
         for letter, _ in before + lines:
             if letter in letters:

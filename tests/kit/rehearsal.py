@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.protocols.replay import Part
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.replay.recorded import Recorded
@@ -63,7 +63,7 @@ def rehearse(
 def record(passed: list[tuple[int, bytes]], path: Path) -> None:
     """Write what passed as a capture."""
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
+        talk = ConnectionWriter(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
         talk.open(0)
         for time, (side, octets) in enumerate(passed):
             talk.data(side, time, octets)

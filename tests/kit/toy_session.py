@@ -14,14 +14,14 @@ PATIENCE = 30
 async def show_screens(path, keys="123456"):
     """Press the keys of the screens, one after the other, and print what each shows."""
     from amqpscope.tui.app import Scope
-    from amqpscope.tui.opening import ReaderProcess, Source
+    from amqpscope.tui.opening import OpenedCapture, ReaderProcess
     from amqpscope.tui.store import Store
 
     def text():
         strips = app.screen._compositor.render_strips()
         return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
 
-    app = Scope(Store(ReaderProcess(Source(path))))
+    app = Scope(Store(ReaderProcess(OpenedCapture(path))))
     async with app.run_test(size=(100, 30)) as pilot:
         end = time.monotonic() + PATIENCE
         while not (app.store.done and app.frame) and time.monotonic() < end:

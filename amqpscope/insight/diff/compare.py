@@ -18,7 +18,7 @@ from amqpscope.insight.diff.differences import (
     Side,
     side,
 )
-from amqpscope.insight.diff.entries import Recording
+from amqpscope.insight.diff.entries import ComparedConnection
 from amqpscope.insight.diff.pairing import pair
 from amqpscope.wording import plural
 
@@ -32,8 +32,9 @@ CLEARLY: Final = 3
 
 
 def compare(
-    a: Sequence[Recording], b: Sequence[Recording], diff: Diff, scope: Scope, *, exact: bool
-) -> Diff:
+    a: Sequence[ComparedConnection], b: Sequence[ComparedConnection], diff: Diff, scope: Scope, *,
+    exact: bool,
+) -> Diff:  # fmt: skip
     """Fill in what two captures do differently."""
     diff.frames = (sum(len(each.entries) for each in a), sum(len(each.entries) for each in b))
     places = pair([each.shape() for each in a], [each.shape() for each in b])
@@ -58,7 +59,7 @@ def compare(
     return diff
 
 
-def context(a: Sequence[Recording], diff: Diff) -> list[Side]:
+def context(a: Sequence[ComparedConnection], diff: Diff) -> list[Side]:
     """The frames of A before the first difference."""
     if not diff.differences or diff.differences[0].path == CONNECTION:
         return []
@@ -76,7 +77,7 @@ def context(a: Sequence[Recording], diff: Diff) -> list[Side]:
     return [one for one in map(side, before[-CONTEXT:]) if one is not None]
 
 
-def latencies(a: Recording, b: Recording) -> list[Latency]:
+def latencies(a: ComparedConnection, b: ComparedConnection) -> list[Latency]:
     """Where deliveries took clearly longer to be settled in one than in the other."""
     found = []
     for address in a.latencies.keys() & b.latencies.keys():
@@ -103,12 +104,12 @@ def timing_notes(compared: Compared) -> list[str]:
     ]
 
 
-def _whole(recording: Recording) -> Side:
+def _whole(recording: ComparedConnection) -> Side:
     first = recording.entries[0] if recording.entries else None
     text = f"{recording.protocol}, {plural(len(recording.entries), 'frame')}"
     time, packet = (0, 0) if first is None else (first.time, first.packet)
     return Side(recording.number, 0, packet, time, 0, CONNECTION, text)
 
 
-def _first(recording: Recording) -> float:
+def _first(recording: ComparedConnection) -> float:
     return float(recording.entries[0].frame) if recording.entries else 0.0

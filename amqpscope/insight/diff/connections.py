@@ -20,7 +20,7 @@ from amqpscope.insight.diff.differences import (
     Side,
     side,
 )
-from amqpscope.insight.diff.entries import Entry, Recording, exact_facts, text_of, under
+from amqpscope.insight.diff.entries import ComparedConnection, Entry, exact_facts, text_of, under
 from amqpscope.insight.diff.generated import is_generated, settled_value, without_generated
 from amqpscope.insight.diff.pairing import likeness, pair
 from amqpscope.protocols.comparison import Lane
@@ -39,7 +39,7 @@ Key = tuple[int, Lane]
 Lanes = dict[Key, list[Entry]]
 
 
-def are_copies(a: Recording, b: Recording) -> bool:
+def are_copies(a: ComparedConnection, b: ComparedConnection) -> bool:
     """Whether two are of one recording, of which one was changed."""
     shapes = [
         Counter((each.sender, each.octets, each.time) for each in recording.entries)
@@ -51,7 +51,7 @@ def are_copies(a: Recording, b: Recording) -> bool:
 class Compared:
     """Two connections side by side."""
 
-    def __init__(self, a: Recording, b: Recording, *, exact: bool) -> None:
+    def __init__(self, a: ComparedConnection, b: ComparedConnection, *, exact: bool) -> None:
         self.a, self.b = a, b
         self.exact = exact
         self.copies = are_copies(a, b)
@@ -93,7 +93,7 @@ class Compared:
 
     # lanes
 
-    def _lanes(self, recording: Recording) -> tuple[Lanes, Lanes]:
+    def _lanes(self, recording: ComparedConnection) -> tuple[Lanes, Lanes]:
         """The frames by lane; and, by the lane of the deliveries, what answers them."""
         plain: Lanes = defaultdict(list)
         answers: dict[Key, list[tuple[int, Entry]]] = defaultdict(list)
@@ -439,7 +439,7 @@ def _with_value(one: Side | None, value: Any) -> Side | None:
     return None if one is None else replace(one, value=value)
 
 
-def _finding_side(finding: Finding, recording: Recording) -> Side:
+def _finding_side(finding: Finding, recording: ComparedConnection) -> Side:
     shown = finding if recording.show_secrets else finding.masked()
     entry = next((each for each in recording.entries if each.frame == finding.frame), None)
     name = "" if entry is None else entry.name

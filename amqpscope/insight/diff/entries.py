@@ -55,7 +55,7 @@ class Entry:
         self.signature = hash((self.name, frozenset(stable.items())))
 
 
-class Recording:
+class ComparedConnection:
     """One connection, to be compared with another."""
 
     def __init__(self, conversation: Conversation, *, show_secrets: bool = False) -> None:

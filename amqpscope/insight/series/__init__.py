@@ -13,17 +13,17 @@ for link in plots.links:
 
 from amqpscope.insight.series.downsample import ENDLESS, SLICES, Drought, Point, Series
 from amqpscope.insight.series.plots import Plots
-from amqpscope.insight.series.store import KINDS, Gathered, Kind, LinkSeries
+from amqpscope.insight.series.store import KINDS, LinkSeries, Names, SeriesStore
 
 __all__ = [
     "ENDLESS",
     "KINDS",
     "SLICES",
     "Drought",
-    "Gathered",
-    "Kind",
     "LinkSeries",
+    "Names",
     "Plots",
     "Point",
     "Series",
+    "SeriesStore",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from amqpscope.analysis import Step
 from amqpscope.insight.series.downsample import Series
-from amqpscope.insight.series.store import MAX_LINKS, Gathered, LinkSeries
+from amqpscope.insight.series.store import MAX_LINKS, LinkSeries, SeriesStore
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import LINK, SESSION, UNCHANGED, Ended, Level, Place
@@ -17,7 +17,7 @@ Key = tuple[int, str]
 """A connection, and the key of a place on it."""
 
 
-class Plots(Gathered):
+class Plots(SeriesStore):
     """Gathers the series of one capture."""
 
     def __init__(self, most_links: int = MAX_LINKS) -> None:

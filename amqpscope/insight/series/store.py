@@ -11,7 +11,7 @@ MAX_LINKS: Final = 256
 """Links that are followed; of others it is only counted how many there are."""
 
 
-class Kind(NamedTuple):
+class Names(NamedTuple):
     """What the numbers of a link, or of what is like one, are called."""
 
     credit: str
@@ -25,12 +25,12 @@ class Kind(NamedTuple):
 
 # fmt: off
 KINDS: Final = {
-    "link":     Kind("credit", "no credit", "unsettled deliveries", "unsettled"),
-    "consumer": Kind("prefetch left", "prefetch reached", "unacknowledged deliveries", "unacked"),
-    "channel":  Kind("", "", "unconfirmed publishes", "unconfirmed"),
+    "link":     Names("credit", "no credit", "unsettled deliveries", "unsettled"),
+    "consumer": Names("prefetch left", "prefetch reached", "unacknowledged deliveries", "unacked"),
+    "channel":  Names("", "", "unconfirmed publishes", "unconfirmed"),
 }
 # fmt: on
-USUAL_KIND: Final = Kind("may be sent", "nothing may be sent", "unsettled messages", "unsettled")
+USUAL_KIND: Final = Names("may be sent", "nothing may be sent", "unsettled messages", "unsettled")
 
 
 class LinkSeries:
@@ -61,12 +61,12 @@ class LinkSeries:
         """Nanoseconds from a delivery's first frame to the one that settled it."""
 
     @property
-    def names(self) -> Kind:
+    def names(self) -> Names:
         """What its numbers are called."""
         return KINDS.get(self.kind, USUAL_KIND)
 
 
-class Gathered:
+class SeriesStore:
     """The series of one capture, as far as they are followed."""
 
     def __init__(self, most_links: int = MAX_LINKS) -> None:

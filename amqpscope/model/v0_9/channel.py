@@ -13,7 +13,7 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.v0_9.content import Assembly
 from amqpscope.model.v0_9.deliveries import Consumer, Deliveries, Qos
 from amqpscope.model.v0_9.dialogue import Dialogue
-from amqpscope.model.v0_9.places import Places
+from amqpscope.model.v0_9.places import ChannelPlaces
 from amqpscope.model.v0_9.publishes import MAX_RETURNABLE, Confirms, Publish, Transaction
 from amqpscope.model.v0_9.staging import References, Staging
 from dissectors.v0_9.codec import Method
@@ -110,7 +110,7 @@ class Channel(Subject):
         self.consumers: dict[str, Consumer] = {}
         self.gone: dict[str, Consumer] = {}
         """Consumers that were cancelled, the newest by tag."""
-        self.places = Places(number)
+        self.places = ChannelPlaces(number)
         self.deliveries = Deliveries()
         self.qos: list[Qos] = []
         """The newest of each scope, oldest first, and those that are not answered."""

@@ -124,7 +124,7 @@ class Content:
             self.pieces = NO_PIECES
 
 
-class Entry:
+class TangledFrame:
     """One frame of a tangle."""
 
     def __init__(self, writer: int, name: str, mark: Mark) -> None:
@@ -144,7 +144,7 @@ class Tangle(Subject):
         self.peer = peer
         """Who sends them."""
         self.contents: list[Content] = []
-        self.entries: list[Entry] = []
+        self.entries: list[TangledFrame] = []
 
     def enter(self, content: Content) -> None:
         """One more content that is part of it, with the frames it had so far."""
@@ -160,7 +160,7 @@ class Tangle(Subject):
     def add(self, content: Content, name: str, mark: Mark) -> None:
         """A frame of one of its contents."""
         if len(self.entries) < MAX_SEQUENCE:
-            self.entries.append(Entry(content.writer, name, mark))
+            self.entries.append(TangledFrame(content.writer, name, mark))
 
     @property
     def resumed(self) -> bool:

@@ -8,7 +8,7 @@ from amqpscope.model import delivery as shared
 from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
-from amqpscope.model.v0_9.places import Places
+from amqpscope.model.v0_9.places import ChannelPlaces
 from dissectors.v0_9.values import Table
 
 MAX_SETTLED: Final = 4096
@@ -93,7 +93,7 @@ class Consumer(Subject):
         """The newest message of this connection that was delivered to it, by the way it took."""
         self.place: Place | None = None
 
-    def place_on(self, places: Places) -> Place:
+    def place_on(self, places: ChannelPlaces) -> Place:
         """What messages to it are counted by."""
         if self.place is None:
             self.place = places.consuming(self.tag, self.queue, self.mark.frame)
@@ -112,7 +112,7 @@ class Delivery(shared.Delivery):
     """One message that the server handed to the client."""
 
     def __init__(
-        self, tag: int, mark: Mark, consumer: Consumer | None, no_ack: bool, places: Places
+        self, tag: int, mark: Mark, consumer: Consumer | None, no_ack: bool, places: ChannelPlaces
     ) -> None:
         super().__init__(mark, tag or None)
         self.tag = tag

@@ -11,7 +11,7 @@ MAX_KEPT: Final = 64
 """Places of a channel that are kept: some clients make a queue for each reply."""
 
 
-class Places:
+class ChannelPlaces:
     """Makes the places of one channel, and keeps those that come again."""
 
     def __init__(self, channel: int) -> None:

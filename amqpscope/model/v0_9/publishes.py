@@ -8,7 +8,7 @@ from amqpscope.model import delivery as shared
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
 from amqpscope.model.v0_9.deliveries import MAX_OUTSTANDING, MAX_SETTLED, Delivery, Settled
-from amqpscope.model.v0_9.places import Places
+from amqpscope.model.v0_9.places import ChannelPlaces
 
 MAX_RETURNABLE: Final = 1024
 """Publishes with `mandatory` or `immediate` of a channel that are remembered."""
@@ -22,7 +22,7 @@ class Publish(shared.Delivery):
     """One message that the client handed to the server."""
 
     def __init__(
-        self, number: int, mark: Mark, exchange: str, routing_key: str, places: Places
+        self, number: int, mark: Mark, exchange: str, routing_key: str, places: ChannelPlaces
     ) -> None:
         super().__init__(mark, number or None)
         self.number = number

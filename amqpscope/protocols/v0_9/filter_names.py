@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final
 
 from amqpscope.model.v0_9.event import Event
-from amqpscope.protocols.names import Getter, Kind, Known, Rests, View, add_name
+from amqpscope.protocols.names import FrameView, Getter, KindTest, Known, Rests, add_name
 from amqpscope.protocols.shapes import ANY, BINARY, BOOLEAN, NOTHING, NUMBER, TEXT, Shape, merge
 from dissectors.v0_9.dialects import NAMES, dialect
 from dissectors.v0_9.values import Value
@@ -42,7 +42,7 @@ SHAPES: Final = {
 """By wire type; the rest are numbers."""
 
 
-def event_of(view: View) -> Event | None:
+def event_of(view: FrameView) -> Event | None:
     """The event of a frame of this family."""
     return view.event if isinstance(view.event, Event) else None
 
@@ -55,7 +55,7 @@ class Method(Getter):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """True, or None."""
         event = event_of(view)
         return True if event is not None and event.unit.name == self.name else None
@@ -69,7 +69,7 @@ class Class(Getter):
     def __init__(self, name: str) -> None:
         self.name = f"{name}."
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """True, or None."""
         event = event_of(view)
         return True if event is not None and event.unit.name.startswith(self.name) else None
@@ -84,7 +84,7 @@ class Argument(Getter):
         self.field = field
         self.method = method
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The argument as it was on the wire."""
         event = event_of(view)
         method = None if event is None else event.unit.method
@@ -101,7 +101,7 @@ class Property(Getter):
     def __init__(self, field: str) -> None:
         self.field = field
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The property, None where its flag is not set."""
         event = event_of(view)
         content = None if event is None else event.unit.content
@@ -116,7 +116,7 @@ class HeaderField(Getter):
     def __init__(self, attribute: str) -> None:
         self.attribute = attribute
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The number."""
         event = event_of(view)
         content = None if event is None else event.unit.content
@@ -130,7 +130,7 @@ class Carried(Getter):
         self.field = field
         self.attribute = field.replace("-", "_")
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The method's own argument first."""
         event = event_of(view)
         if event is None:
@@ -148,7 +148,7 @@ class Carried(Getter):
 class Body(Getter):
     """The body of a content, on the frame that completes it."""
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """Its octets."""
         event = event_of(view)
         return None if event is None else event.message
@@ -184,7 +184,7 @@ HEADER_FIELDS: Final = {"class-id": "class_id", "weight": "weight", "body-size":
 def frame_names(roots: dict[str, Known]) -> None:
     """Kinds of frame."""
     for kind in KINDS:
-        roots[kind] = Known(Kind(kind), NOTHING)
+        roots[kind] = Known(KindTest(kind), NOTHING)
 
 
 def class_name_known(name: str) -> Known:

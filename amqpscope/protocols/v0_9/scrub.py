@@ -11,7 +11,7 @@ from amqpscope.model.v0_9.event import Event
 from amqpscope.protocols import scrub
 from amqpscope.protocols.media_types import is_usual_coding, is_usual_type
 from amqpscope.protocols.prose import WORDS
-from amqpscope.protocols.scrub import Fragment, Kind, Manner, Mark
+from amqpscope.protocols.scrub import Fragment, Manner, ScrubMark, Secret
 from amqpscope.protocols.v0_9.tree import HEADS
 from dissectors.tree import Node
 from dissectors.v0_9.dialects import DEFAULT, dialect
@@ -60,7 +60,7 @@ PREFIX: Final = re.compile(
 class Rule(NamedTuple):
     """How the text of a field is taken."""
 
-    kind: Kind
+    kind: Secret
     manner: Manner = Manner.NAME
     stays: Callable[[str], object] | None = None
     """What may stay."""
@@ -68,39 +68,39 @@ class Rule(NamedTuple):
 
 # fmt: off
 FIELDS: Final = {
-    "exchange":         Rule(Kind.ADDRESS),
-    "source":           Rule(Kind.ADDRESS),
-    "destination":      Rule(Kind.ADDRESS),
-    "queue":            Rule(Kind.ADDRESS),
-    "routing-key":      Rule(Kind.ADDRESS),
-    "reply-to":         Rule(Kind.ADDRESS),
-    "virtual-host":     Rule(Kind.NAME),
-    "path":             Rule(Kind.NAME),
-    "consumer-tag":     Rule(Kind.NAME),
-    "user-id":          Rule(Kind.NAME),
-    "host":             Rule(Kind.HOST),
-    "known-hosts":      Rule(Kind.HOST),
-    "cluster-id":       Rule(Kind.HOST),
-    "type":             Rule(Kind.PROPERTY, stays=TYPE.fullmatch),
-    "realm":            Rule(Kind.PROPERTY, stays=REALM.fullmatch),
-    "mechanism":        Rule(Kind.PROPERTY, stays=MECHANISMS.fullmatch),
-    "mechanisms":       Rule(Kind.PROPERTY, stays=MECHANISMS.fullmatch),
-    "locale":           Rule(Kind.PROPERTY, stays=LOCALE.fullmatch),
-    "locales":          Rule(Kind.PROPERTY, stays=LOCALE.fullmatch),
-    "expiration":       Rule(Kind.PROPERTY, stays=DIGITS.fullmatch),
-    "content-type":     Rule(Kind.PROPERTY, stays=is_usual_type),
-    "content-encoding": Rule(Kind.PROPERTY, stays=is_usual_coding),
-    "reply-text":       Rule(Kind.TEXT, Manner.PROSE),
-    "details":          Rule(Kind.TEXT, Manner.PROSE),
-    "reason":           Rule(Kind.TEXT, Manner.PROSE),
-    "response":         Rule(Kind.CREDENTIAL, Manner.LOGIN),
-    "challenge":        Rule(Kind.CREDENTIAL, Manner.LOGIN),
-    "new-secret":       Rule(Kind.CREDENTIAL, Manner.LOGIN),
-    "security-token":   Rule(Kind.CREDENTIAL, Manner.LOGIN),
+    "exchange":         Rule(Secret.ADDRESS),
+    "source":           Rule(Secret.ADDRESS),
+    "destination":      Rule(Secret.ADDRESS),
+    "queue":            Rule(Secret.ADDRESS),
+    "routing-key":      Rule(Secret.ADDRESS),
+    "reply-to":         Rule(Secret.ADDRESS),
+    "virtual-host":     Rule(Secret.NAME),
+    "path":             Rule(Secret.NAME),
+    "consumer-tag":     Rule(Secret.NAME),
+    "user-id":          Rule(Secret.NAME),
+    "host":             Rule(Secret.HOST),
+    "known-hosts":      Rule(Secret.HOST),
+    "cluster-id":       Rule(Secret.HOST),
+    "type":             Rule(Secret.PROPERTY, stays=TYPE.fullmatch),
+    "realm":            Rule(Secret.PROPERTY, stays=REALM.fullmatch),
+    "mechanism":        Rule(Secret.PROPERTY, stays=MECHANISMS.fullmatch),
+    "mechanisms":       Rule(Secret.PROPERTY, stays=MECHANISMS.fullmatch),
+    "locale":           Rule(Secret.PROPERTY, stays=LOCALE.fullmatch),
+    "locales":          Rule(Secret.PROPERTY, stays=LOCALE.fullmatch),
+    "expiration":       Rule(Secret.PROPERTY, stays=DIGITS.fullmatch),
+    "content-type":     Rule(Secret.PROPERTY, stays=is_usual_type),
+    "content-encoding": Rule(Secret.PROPERTY, stays=is_usual_coding),
+    "reply-text":       Rule(Secret.TEXT, Manner.PROSE),
+    "details":          Rule(Secret.TEXT, Manner.PROSE),
+    "reason":           Rule(Secret.TEXT, Manner.PROSE),
+    "response":         Rule(Secret.CREDENTIAL, Manner.LOGIN),
+    "challenge":        Rule(Secret.CREDENTIAL, Manner.LOGIN),
+    "new-secret":       Rule(Secret.CREDENTIAL, Manner.LOGIN),
+    "security-token":   Rule(Secret.CREDENTIAL, Manner.LOGIN),
 }
 # fmt: on
-OTHER: Final = Rule(Kind.PROPERTY)
-VALUE: Final = Rule(Kind.PROPERTY, stays=VALUES.__contains__)
+OTHER: Final = Rule(Secret.PROPERTY)
+VALUE: Final = Rule(Secret.PROPERTY, stays=VALUES.__contains__)
 INTRODUCTIONS: Final = frozenset(("server-properties", "client-properties"))
 
 
@@ -113,7 +113,7 @@ class Marker(scrub.Marker):
         names = [name for plan in plans for name in (plan.name, *plan.names)]
         return WORDS.union(*(re.split(r"[.-]", name) for name in names))
 
-    def frame(self, event: shared.Event) -> list[Mark]:
+    def frame(self, event: shared.Event) -> list[ScrubMark]:
         """The arguments of a method, the properties of a content, and what could not be read."""
         frame, own = event.frame, cast(Event, event)
         unit = own.unit
@@ -121,7 +121,7 @@ class Marker(scrub.Marker):
             return []
         head = unit.head if unit.head in HEADS else HEADS[0]
         taken = self.fragment(event)
-        marks: list[Mark] = []
+        marks: list[ScrubMark] = []
         for node in unit_tree(frame.raw, unit.dialect, frame.missing, head).children:
             if taken is None or node.start != taken.start:
                 marks.extend(_node(node, frame.raw, node.start, ""))
@@ -138,7 +138,7 @@ class Marker(scrub.Marker):
         return Fragment(message, unit.head, stop) if stop > unit.head else None
 
 
-def _node(node: Node, raw: bytes, at: int, table: str) -> Iterator[Mark]:
+def _node(node: Node, raw: bytes, at: int, table: str) -> Iterator[ScrubMark]:
     """What a part of a frame has.
 
     Its value begins at `at`, behind the name and letter of a table's field; `table` is the argument
@@ -154,12 +154,12 @@ def _node(node: Node, raw: bytes, at: int, table: str) -> Iterator[Mark]:
             yield from _node(child, raw, child.start, "")
     elif node.type == "content":
         # A message that is an argument: how it is given, its size, and itself.
-        yield Mark(min(at + 5, node.end), node.end, Kind.BODY, Manner.BODY)
+        yield ScrubMark(min(at + 5, node.end), node.end, Secret.BODY, Manner.BODY)
     elif node.type in ("table", "array"):
         yield from _fields(node, raw, at, table or node.label)
 
 
-def _fields(node: Node, raw: bytes, at: int, table: str) -> Iterator[Mark]:
+def _fields(node: Node, raw: bytes, at: int, table: str) -> Iterator[ScrubMark]:
     """The names and values of a table, or the items of an array."""
     at += 4
     for child in node.children:
@@ -173,39 +173,39 @@ def _fields(node: Node, raw: bytes, at: int, table: str) -> Iterator[Mark]:
     yield from _rest(at, node.end)
 
 
-def _rest(start: int, stop: int) -> Iterator[Mark]:
+def _rest(start: int, stop: int) -> Iterator[ScrubMark]:
     """Octets that could not be read: the first of them stays, for the rules to find it."""
     if stop - start > 1:
-        yield Mark(start + 1, stop, Kind.DAMAGE, Manner.OCTETS)
+        yield ScrubMark(start + 1, stop, Secret.DAMAGE, Manner.OCTETS)
 
 
-def _field_name(raw: bytes, start: int, stop: int) -> Iterator[Mark]:
+def _field_name(raw: bytes, start: int, stop: int) -> Iterator[ScrubMark]:
     """The name of a field."""
     text = raw[start:stop].decode("utf-8", "replace")
     if text in KEYS:
-        yield Mark(start, stop, Kind.KEPT)
+        yield ScrubMark(start, stop, Secret.KEPT)
         return
-    yield from _behind_prefix(text, start, stop, Rule(Kind.PROPERTY))
+    yield from _behind_prefix(text, start, stop, Rule(Secret.PROPERTY))
 
 
-def _text(node: Node, raw: bytes, start: int, table: str) -> Iterator[Mark]:
+def _text(node: Node, raw: bytes, start: int, table: str) -> Iterator[ScrubMark]:
     """A text: what it is, and whether it stays."""
     text = raw[start : node.end].decode("utf-8", "replace")
     rule = FIELDS.get(node.label, OTHER) if not table else VALUE
     if table in INTRODUCTIONS and node.label in PRODUCT:
-        rule = Rule(Kind.PRODUCT)
+        rule = Rule(Secret.PRODUCT)
     if rule.stays is not None and rule.stays(text):
-        yield Mark(start, node.end, Kind.KEPT)
+        yield ScrubMark(start, node.end, Secret.KEPT)
     elif rule.manner != Manner.NAME:
-        yield Mark(start, node.end, rule.kind, rule.manner)
+        yield ScrubMark(start, node.end, rule.kind, rule.manner)
     else:
         yield from _behind_prefix(text, start, node.end, rule)
 
 
-def _behind_prefix(text: str, start: int, stop: int, rule: Rule) -> Iterator[Mark]:
+def _behind_prefix(text: str, start: int, stop: int, rule: Rule) -> Iterator[ScrubMark]:
     """A name, of which the broker's prefix stays."""
     prefix = PREFIX.match(text)
     if prefix is not None and prefix.end():
-        yield Mark(start, start + prefix.end(), Kind.KEPT)
+        yield ScrubMark(start, start + prefix.end(), Secret.KEPT)
         start += prefix.end()
-    yield Mark(start, stop, rule.kind, rule.manner)
+    yield ScrubMark(start, stop, rule.kind, rule.manner)

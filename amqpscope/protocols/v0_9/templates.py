@@ -35,7 +35,7 @@ from dissectors.v0_9 import codec, framing, message, values
 from dissectors.v0_9.dialects import DEFAULT, NAMES, dialect
 
 _TCP: Final = stream.Connection(("", 0), ("", 0), False)
-_PLACES: Final = places.Places(0)
+_PLACES: Final = places.ChannelPlaces(0)
 _DIALECT: Final = dialect(DEFAULT)
 _PLAN: Final = next(iter(_DIALECT.methods.values()))
 _METHOD: Final = codec.Method(_PLAN, [], 0, b"")
@@ -57,7 +57,7 @@ ROWS: Final[list[partial[Any]]] = [
     partial(connection.Sample, 0, 0, NOWHERE),
     partial(connection.Connection, False, _DIALECT),
     partial(content.Content, None, NOWHERE),
-    partial(content.Entry, 0, "", NOWHERE),
+    partial(content.TangledFrame, 0, "", NOWHERE),
     partial(content.Tangle, NOWHERE, 0, 0),
     partial(content.Assembly, 0, 0),
     partial(declared.Exchange, "", "", NOWHERE),
@@ -66,7 +66,7 @@ ROWS: Final[list[partial[Any]]] = [
     partial(declared.Declared),
     partial(deliveries.Qos, 0, 0, False, NOWHERE),
     partial(deliveries.Consumer, "", "", False, False, NOWHERE),
-    partial(places.Places, 0),
+    partial(places.ChannelPlaces, 0),
     partial(deliveries.Delivery, 0, NOWHERE, None, False, _PLACES),
     partial(deliveries.Settled, NOWHERE, ""),
     partial(deliveries.Deliveries),

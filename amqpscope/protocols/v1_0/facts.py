@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from amqpscope.model.v1_0.event import Event
-from amqpscope.protocols.names import Fact, Getter, View, one_or_all, part
+from amqpscope.protocols.names import Fact, FrameView, Getter, one_or_all, part
 from amqpscope.protocols.shapes import BOOLEAN, Shape, one_of
 from amqpscope.protocols.v1_0.filter_names import OUTCOMES, PERFORMATIVES, bodies
 from amqpscope.protocols.v1_0.shapes import composite
@@ -26,7 +26,7 @@ class Read(Getter):
     def __init__(self, read: Callable[[Event], Value]) -> None:
         self.read = read
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """Ask the function; None for a frame of another family."""
         return self.read(view.event) if isinstance(view.event, Event) else None
 

@@ -11,13 +11,13 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.protocols.names import (
+    FrameView,
     Getter,
     Inside,
-    Kind,
+    KindTest,
     Known,
     Rests,
     Several,
-    View,
     one_or_all,
     part,
 )
@@ -44,13 +44,13 @@ IN_MESSAGES: Final = frozenset(("declare", "discharge"))
 NONE: Final[list[Section]] = []
 
 
-def body_of(view: View) -> Body | None:
+def body_of(view: FrameView) -> Body | None:
     """The performative of a frame of 1.0."""
     event = view.event
     return event.unit.body if isinstance(event, Event) else None
 
 
-def sections(view: View) -> list[Section]:
+def sections(view: FrameView) -> list[Section]:
     """The sections of the message that a frame completes."""
     found: list[Section] | None = view.kept.get("sections")
     if found is None:
@@ -60,7 +60,7 @@ def sections(view: View) -> list[Section]:
     return found
 
 
-def section_values(view: View, code: int) -> list[Value]:
+def section_values(view: FrameView, code: int) -> list[Value]:
     """The values of all sections of one kind."""
     values: list[Value] | None = view.kept.get(code)
     if values is None:
@@ -82,7 +82,7 @@ class Performative(Getter):
     def __init__(self, row: Composite) -> None:
         self.row = row
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The body, or None."""
         body = body_of(view)
         return body if body is not None and body.row is self.row else None
@@ -97,7 +97,7 @@ class PerformativeField(Getter):
         self.row = row
         self.place = place
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The field as it was on the wire."""
         body = body_of(view)
         if body is None or body.row is not self.row:
@@ -114,7 +114,7 @@ class SharedField(Getter):
         self.places = places
         """Where the field is, by performative."""
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The field as it was on the wire."""
         body = body_of(view)
         if body is None:
@@ -136,7 +136,7 @@ class Nested(Getter):
         self.message = name in IN_MESSAGES
         self.rests_on = Rests.STATE if self.message else Rests.FRAME
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """All that are found."""
         found: list[Value] = []
         if self.message:
@@ -153,7 +153,7 @@ class Sections(Getter):
     def __init__(self, *codes: int) -> None:
         self.codes = codes
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """Their values."""
         if view.event.message is None:
             return None
@@ -166,7 +166,7 @@ class Sections(Getter):
 class Sequence(Getter):
     """The items of all amqp-sequence sections, one list."""
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """The items, None when there is no such section."""
         if view.event.message is None:
             return None
@@ -182,7 +182,7 @@ class HasSection(Getter):
     def __init__(self, *codes: int) -> None:
         self.codes = codes
 
-    def get(self, view: View) -> Value:
+    def get(self, view: FrameView) -> Value:
         """True, or None."""
         return True if any(section.code in self.codes for section in sections(view)) else None
 
@@ -208,7 +208,7 @@ def bodies(value: Value, names: frozenset[str], found: list[Value]) -> None:
 def performative_names(roots: dict[str, Known]) -> None:
     """Kinds of frame, performatives, and their fields under them."""
     for kind in KINDS:
-        roots[kind] = Known(Kind(kind), NOTHING)
+        roots[kind] = Known(KindTest(kind), NOTHING)
     for row in PERFORMATIVES:
         known = roots[row.name] = Known(Performative(row), NOTHING)
         for place, field in enumerate(row.fields):

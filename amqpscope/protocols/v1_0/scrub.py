@@ -12,7 +12,7 @@ from amqpscope.model.v1_0.event import Event
 from amqpscope.protocols import scrub
 from amqpscope.protocols.media_types import is_usual_coding, is_usual_type
 from amqpscope.protocols.prose import WORDS
-from amqpscope.protocols.scrub import Fragment, Kind, Manner, Mark
+from amqpscope.protocols.scrub import Fragment, Manner, ScrubMark, Secret
 from amqpscope.protocols.v1_0.scrub_words import (
     CONDITION,
     FIELD_WORDS,
@@ -58,7 +58,7 @@ class Where(NamedTuple):
 class Rule(NamedTuple):
     """How the text of a field is taken."""
 
-    kind: Kind
+    kind: Secret
     manner: Manner = Manner.NAME
     stays: Callable[[str], object] | None = None
     """What may stay."""
@@ -66,46 +66,46 @@ class Rule(NamedTuple):
 
 # fmt: off
 FIELDS: Final = {
-    "container-id":           Rule(Kind.NAME),
-    "name":                   Rule(Kind.NAME),
-    "group-id":               Rule(Kind.NAME),
-    "reply-to-group-id":      Rule(Kind.NAME),
-    "user-id":                Rule(Kind.NAME),
-    "hostname":               Rule(Kind.HOST),
-    "address":                Rule(Kind.ADDRESS, Manner.ADDRESS),
-    "to":                     Rule(Kind.ADDRESS, Manner.ADDRESS),
-    "reply-to":               Rule(Kind.ADDRESS, Manner.ADDRESS),
-    "outgoing-locales":       Rule(Kind.NAME, stays=LOCALE.fullmatch),
-    "incoming-locales":       Rule(Kind.NAME, stays=LOCALE.fullmatch),
-    "sasl-server-mechanisms": Rule(Kind.NAME, stays=MECHANISM.fullmatch),
-    "mechanism":              Rule(Kind.NAME, stays=MECHANISM.fullmatch),
-    "initial-response":       Rule(Kind.CREDENTIAL, Manner.LOGIN),
-    "response":               Rule(Kind.CREDENTIAL, Manner.LOGIN),
-    "challenge":              Rule(Kind.CREDENTIAL, Manner.LOGIN),
-    "additional-data":        Rule(Kind.CREDENTIAL, Manner.LOGIN),
-    "condition":              Rule(Kind.NAME, stays=CONDITION.fullmatch),
-    "description":            Rule(Kind.TEXT, Manner.PROSE),
-    "delivery-tag":           Rule(Kind.TAG),
-    "unsettled":              Rule(Kind.TAG),
-    "txn-id":                 Rule(Kind.TAG),
-    "content-type":           Rule(Kind.PROPERTY, stays=is_usual_type),
-    "content-encoding":       Rule(Kind.PROPERTY, stays=is_usual_coding),
+    "container-id":           Rule(Secret.NAME),
+    "name":                   Rule(Secret.NAME),
+    "group-id":               Rule(Secret.NAME),
+    "reply-to-group-id":      Rule(Secret.NAME),
+    "user-id":                Rule(Secret.NAME),
+    "hostname":               Rule(Secret.HOST),
+    "address":                Rule(Secret.ADDRESS, Manner.ADDRESS),
+    "to":                     Rule(Secret.ADDRESS, Manner.ADDRESS),
+    "reply-to":               Rule(Secret.ADDRESS, Manner.ADDRESS),
+    "outgoing-locales":       Rule(Secret.NAME, stays=LOCALE.fullmatch),
+    "incoming-locales":       Rule(Secret.NAME, stays=LOCALE.fullmatch),
+    "sasl-server-mechanisms": Rule(Secret.NAME, stays=MECHANISM.fullmatch),
+    "mechanism":              Rule(Secret.NAME, stays=MECHANISM.fullmatch),
+    "initial-response":       Rule(Secret.CREDENTIAL, Manner.LOGIN),
+    "response":               Rule(Secret.CREDENTIAL, Manner.LOGIN),
+    "challenge":              Rule(Secret.CREDENTIAL, Manner.LOGIN),
+    "additional-data":        Rule(Secret.CREDENTIAL, Manner.LOGIN),
+    "condition":              Rule(Secret.NAME, stays=CONDITION.fullmatch),
+    "description":            Rule(Secret.TEXT, Manner.PROSE),
+    "delivery-tag":           Rule(Secret.TAG),
+    "unsettled":              Rule(Secret.TAG),
+    "txn-id":                 Rule(Secret.TAG),
+    "content-type":           Rule(Secret.PROPERTY, stays=is_usual_type),
+    "content-encoding":       Rule(Secret.PROPERTY, stays=is_usual_coding),
 }
 KEYED: Final = {
-    "network-host":       Rule(Kind.HOST),
-    "hostname":           Rule(Kind.HOST),
-    "address":            Rule(Kind.ADDRESS, Manner.ADDRESS),
-    "name":               Rule(Kind.ADDRESS, Manner.ADDRESS),
-    "container-id":       Rule(Kind.NAME),
-    "status-description": Rule(Kind.TEXT, Manner.PROSE),
-    "statusDescription":  Rule(Kind.TEXT, Manner.PROSE),
+    "network-host":       Rule(Secret.HOST),
+    "hostname":           Rule(Secret.HOST),
+    "address":            Rule(Secret.ADDRESS, Manner.ADDRESS),
+    "name":               Rule(Secret.ADDRESS, Manner.ADDRESS),
+    "container-id":       Rule(Secret.NAME),
+    "status-description": Rule(Secret.TEXT, Manner.PROSE),
+    "statusDescription":  Rule(Secret.TEXT, Manner.PROSE),
 }
 # fmt: on
-OTHER: Final = Rule(Kind.PROPERTY)
-SYMBOL: Final = Rule(Kind.PROPERTY, stays=SYMBOLS.__contains__)
-KEY: Final = Rule(Kind.PROPERTY, stays=KEYS.__contains__)
-VALUE: Final = Rule(Kind.PROPERTY, Manner.ADDRESS, stays=VALUES.__contains__)
-BODY: Final = Rule(Kind.BODY, Manner.BODY)
+OTHER: Final = Rule(Secret.PROPERTY)
+SYMBOL: Final = Rule(Secret.PROPERTY, stays=SYMBOLS.__contains__)
+KEY: Final = Rule(Secret.PROPERTY, stays=KEYS.__contains__)
+VALUE: Final = Rule(Secret.PROPERTY, Manner.ADDRESS, stays=VALUES.__contains__)
+BODY: Final = Rule(Secret.BODY, Manner.BODY)
 
 
 class Marker(scrub.Marker):
@@ -115,18 +115,18 @@ class Marker(scrub.Marker):
         """What brokers write, and what fields are called."""
         return WORDS | FIELD_WORDS
 
-    def frame(self, event: shared.Event) -> list[Mark]:
+    def frame(self, event: shared.Event) -> list[ScrubMark]:
         """The fields of a performative, and what is left of a damaged frame."""
         frame = event.frame
         if frame.unit.header is not None:
             return []
         taken = self.fragment(event)
-        marks: list[Mark] = []
+        marks: list[ScrubMark] = []
         for node in unit_tree(frame.raw, frame.missing).children:
             if node.type != "octets":
                 marks.extend(_value(node, Where(node.type), frame.raw))
             elif isinstance(node.value, bytes) and (taken is None or node.start < taken.start):
-                marks.append(Mark(node.start, node.end, Kind.DAMAGE, Manner.OCTETS))
+                marks.append(ScrubMark(node.start, node.end, Secret.DAMAGE, Manner.OCTETS))
         return marks
 
     def fragment(self, event: shared.Event) -> Fragment | None:
@@ -137,7 +137,7 @@ class Marker(scrub.Marker):
             return None
         return Fragment(own.frame if own.delivery is None else own.delivery, start, len(raw))
 
-    def message(self, octets: bytes, event: shared.Event) -> list[Mark]:
+    def message(self, octets: bytes, event: shared.Event) -> list[ScrubMark]:
         """The sections of a message; all of one whose format is not known."""
         delivery = cast(Event, event).delivery
         form = 0 if delivery is None else (delivery.message_format or 0) >> FORMAT
@@ -167,11 +167,11 @@ class Marker(scrub.Marker):
                 after[at : at + 4] = new
 
 
-def _message(octets: bytes, base: int, *, batch: bool) -> Iterator[Mark]:
+def _message(octets: bytes, base: int, *, batch: bool) -> Iterator[ScrubMark]:
     """The sections of a message, which begins at `base` of what is marked."""
     for node in section_tree(octets).children:
         if node.label == "octets":
-            yield Mark(base + node.start, base + node.end, Kind.BODY, Manner.OCTETS)
+            yield ScrubMark(base + node.start, base + node.end, Secret.BODY, Manner.OCTETS)
             continue
         for mark in _value(node, Where(node.label, body=node.label in BODIES), octets):
             inner = octets[mark.start : mark.stop]
@@ -181,7 +181,7 @@ def _message(octets: bytes, base: int, *, batch: bool) -> Iterator[Mark]:
                 yield mark._replace(start=base + mark.start, stop=base + mark.stop)
 
 
-def _value(node: Node, where: Where, raw: bytes, *, element: bool = False) -> Iterator[Mark]:
+def _value(node: Node, where: Where, raw: bytes, *, element: bool = False) -> Iterator[ScrubMark]:
     """What a value has; an element of an array has no constructor of its own."""
     if node.children:
         yield from _compound(node, where, raw)
@@ -191,15 +191,15 @@ def _value(node: Node, where: Where, raw: bytes, *, element: bool = False) -> It
         yield from _text(raw, start, node.end, where, node.type)
     elif node.type == "uuid" or (where.body and 0x50 <= node.code < 0xA0):
         if node.code not in KEPT_CODES:
-            kind = Kind.PROPERTY if node.type == "uuid" else Kind.NUMBER
-            yield Mark(node.start + (0 if element else 1), node.end, kind, Manner.OCTETS)
+            kind = Secret.PROPERTY if node.type == "uuid" else Secret.NUMBER
+            yield ScrubMark(node.start + (0 if element else 1), node.end, kind, Manner.OCTETS)
     elif 0x80 <= node.code < 0xA0:
-        yield Mark(node.start + (0 if element else 1), node.end, Kind.KEPT)
+        yield ScrubMark(node.start + (0 if element else 1), node.end, Secret.KEPT)
     elif node.type == "unknown" and node.end - node.start > 1:
-        yield Mark(node.start + 1, node.end, Kind.DAMAGE, Manner.OCTETS)
+        yield ScrubMark(node.start + 1, node.end, Secret.DAMAGE, Manner.OCTETS)
 
 
-def _compound(node: Node, where: Where, raw: bytes) -> Iterator[Mark]:
+def _compound(node: Node, where: Where, raw: bytes) -> Iterator[ScrubMark]:
     """What a list, map, array or described value has, and what could not be read of it."""
     key = ""
     for place, child in enumerate(node.children):
@@ -217,28 +217,28 @@ def _compound(node: Node, where: Where, raw: bytes) -> Iterator[Mark]:
     at = node.children[-1].end
     if node.end - at > 1:
         # The first of them is what could not be read: it stays, for the rules to find it.
-        yield Mark(at + 1, node.end, Kind.DAMAGE, Manner.OCTETS)
+        yield ScrubMark(at + 1, node.end, Secret.DAMAGE, Manner.OCTETS)
 
 
-def _text(raw: bytes, start: int, stop: int, where: Where, type: str) -> Iterator[Mark]:
+def _text(raw: bytes, start: int, stop: int, where: Where, type: str) -> Iterator[ScrubMark]:
     """A string, symbol or binary: what it is, and whether it stays."""
     rule = _rule(where, type)
     octets = raw[start:stop]
     text = octets.decode("utf-8", "replace")
     if rule.stays is not None and rule.stays(text):
-        yield Mark(start, stop, Kind.KEPT)
+        yield ScrubMark(start, stop, Secret.KEPT)
         return
     manner = rule.manner
     if manner == Manner.BODY or manner == Manner.LOGIN:
-        yield Mark(start, stop, rule.kind, manner)
+        yield ScrubMark(start, stop, rule.kind, manner)
         return
     if type == "binary" and not (octets.isascii() and text.isprintable()):
         manner = Manner.OCTETS
     prefix = PREFIX.match(text) if manner == Manner.NAME else None
     if prefix is not None:
-        yield Mark(start, start + prefix.end(), Kind.KEPT)
+        yield ScrubMark(start, start + prefix.end(), Secret.KEPT)
         start += prefix.end()
-    yield Mark(start, stop, rule.kind, manner)
+    yield ScrubMark(start, stop, rule.kind, manner)
 
 
 def _rule(where: Where, type: str) -> Rule:
@@ -249,7 +249,7 @@ def _rule(where: Where, type: str) -> Rule:
         return KEY
     if where.key is not None:
         if where.owner == "open" and where.key in OPEN_KEYS:
-            return Rule(Kind.PRODUCT)
+            return Rule(Secret.PRODUCT)
         return KEYED.get(where.key, VALUE if type != "symbol" else SYMBOL)
     found = FIELDS.get(where.field)
     return (SYMBOL if type == "symbol" else OTHER) if found is None else found

@@ -18,7 +18,7 @@ from amqpscope.tui.screens.panes import PANES, PanesView
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.findinglist import FindingList
 from amqpscope.tui.widgets.framelist import SIGNS
-from amqpscope.tui.widgets.text_view import Line, TextView, line, paragraph
+from amqpscope.tui.widgets.text_view import TextLine, TextView, line, paragraph
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
 READING: Final = Lock()
@@ -32,7 +32,7 @@ class FindingsView(PanesView):
 
     def __init__(self, store: Store, *, id: str) -> None:
         super().__init__(store, id=id)
-        self.explained: dict[tuple[str, int], list[Line]] = {}
+        self.explained: dict[tuple[str, int], list[TextLine]] = {}
         """What is said of a rule in lines of a width."""
         self.asked: set[tuple[str, int]] = set()
 
@@ -84,7 +84,7 @@ class FindingsView(PanesView):
         lines += self.rule(kind.rule, width)
         self.text.show(lines, here)
 
-    def evidence(self, finding: Finding, width: int) -> Iterator[Line]:
+    def evidence(self, finding: Finding, width: int) -> Iterator[TextLine]:
         """One finding and the frames that it rests on."""
         doubt = "" if finding.certainty == "sure" else f", {finding.certainty}"
         head = f"{SIGNS[finding.severity]} {finding.severity}, the {finding.peer}{doubt}: "
@@ -106,7 +106,7 @@ class FindingsView(PanesView):
                 yield from paragraph(f"^ {printable(reasons[frame])}", width, "dim", " " * 10)
         yield line("")
 
-    def frame_line(self, frame: int, finding: Finding, width: int) -> Line:
+    def frame_line(self, frame: int, finding: Finding, width: int) -> TextLine:
         """A frame that proves something; Enter goes there."""
         row = self.store.row(frame)
         apart = row.time - finding.time
@@ -115,10 +115,10 @@ class FindingsView(PanesView):
         text = f"{when:>8} {ARROWS[row.sender]} {channel:>2} {row.name} {row.text}"
         here = frame == finding.frame
         number = f"⏎{frame:>8} "
-        return Line(((number, "level"), (cut(text, width - len(number)), "strong" if here else "")),
-                    frame)  # fmt: skip
+        shown = cut(text, width - len(number))
+        return TextLine(((number, "level"), (shown, "strong" if here else "")), frame)
 
-    def rule(self, rule: str, width: int) -> list[Line]:
+    def rule(self, rule: str, width: int) -> list[TextLine]:
         """What is written about a rule; it is read when it is first wanted."""
         wanted = (rule, width)
         found = self.explained.get(wanted)
@@ -139,7 +139,7 @@ class FindingsView(PanesView):
         lines = [*explanation_lines(text)]
         self.call_later(self.learn, (rule, width), lines)
 
-    def learn(self, wanted: tuple[str, int], lines: list[Line]) -> None:
+    def learn(self, wanted: tuple[str, int], lines: list[TextLine]) -> None:
         """The explanation is there."""
         self.explained[wanted] = lines
         self.show_text()
@@ -160,7 +160,7 @@ class FindingsView(PanesView):
         return f"{finding.rule} {finding.severity} {where}: {finding.message}"
 
 
-def explanation_lines(text: str) -> Iterator[Line]:
+def explanation_lines(text: str) -> Iterator[TextLine]:
     """A rule's explanation, with what is a heading in it."""
     for place, each in enumerate(text.splitlines()):
         word = each.partition(" ")[0].rstrip(":")

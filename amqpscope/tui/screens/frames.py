@@ -12,7 +12,7 @@ from textual.timer import Timer
 
 from amqpscope.protocols.words import escaped
 from amqpscope.tui.body_export import EXPORTS, completing_step
-from amqpscope.tui.fields import Field, Picture, picture
+from amqpscope.tui.fields import FieldLine, FramePicture, picture
 from amqpscope.tui.profiles import FIELDS_SHARE, LIST_SHARE, TIMES, Profile
 from amqpscope.tui.screens.dividers import DividedView, percent, share_height, share_width
 from amqpscope.tui.store import Scan, Store
@@ -256,7 +256,9 @@ class FramesView(DividedView):
     def announce(self, number: int) -> None:
         """Say that a frame is still being decoded, if it is wanted still."""
         if self.pending == number == self.frames.number:
-            waiting = Picture(number, [Field(f"decoding frame {number:,} ...", "info")], [])
+            waiting = FramePicture(
+                number, [FieldLine(f"decoding frame {number:,} ...", "info")], []
+            )
             self.fields.show(waiting)
             self.octets.show(None)
 
@@ -264,15 +266,15 @@ class FramesView(DividedView):
         """In a thread: make what is to be seen of a frame."""
         self.call_later(self.paint, self.picture_of(number))
 
-    def picture_of(self, number: int) -> Picture:
+    def picture_of(self, number: int) -> FramePicture:
         """What is to be seen of a frame."""
         found = picture(self.store.step(number), show_secrets=self.store.source.show_secrets)
         note = self.scope.marks.notes.get(number)
         if note:
-            found.fields.insert(1, Field(f"» {escaped(note)}", "note"))
+            found.fields.insert(1, FieldLine(f"» {escaped(note)}", "note"))
         return found
 
-    def paint(self, found: Picture) -> None:
+    def paint(self, found: FramePicture) -> None:
         """Show it, unless another is wanted by now."""
         if found.number != self.frames.number:
             return
@@ -285,7 +287,7 @@ class FramesView(DividedView):
         if self.fields.field is not None:
             self.mark(self.fields.field)
 
-    def mark(self, field: Field) -> None:
+    def mark(self, field: FieldLine) -> None:
         """Mark the octets of a field; not those of the whole, which would say nothing."""
         if field.style == "title" and not field.children:
             self.octets.mark(0, 0, 0)

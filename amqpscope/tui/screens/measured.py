@@ -14,7 +14,7 @@ from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.live_list import LiveList
 from amqpscope.tui.widgets.plot import Axis, Slot, braille_lines, short
-from amqpscope.tui.widgets.text_view import Line, line
+from amqpscope.tui.widgets.text_view import TextLine, line
 
 TICK: Final = 0.25
 """Seconds between two looks whether the numbers have grown."""
@@ -86,7 +86,7 @@ def plot_height(room: int, plots: int) -> int:
 
 def plot(
     name: str, below: str, found: list[Slot | None], unit: str = "", height: int = LOWEST
-) -> Iterator[Line]:
+) -> Iterator[TextLine]:
     """One plot with its name, some words and an axis with its values at the left."""
     top = max((slot.high for slot in found if slot is not None), default=0)
     ticks = {0: f"{short(top)}{unit}", height - 1: "0"}
@@ -99,10 +99,10 @@ def plot(
         value = f"{tick:>{room}}" if len(tick) < room else ""
         sign = "┤" if value.strip() else "│"
         legend = f"{cut(word + value, LEGEND - 2):{LEGEND - 2}}"
-        yield Line(((f"{legend} {sign}", "dim"), (picture, "plot")))
+        yield TextLine(((f"{legend} {sign}", "dim"), (picture, "plot")))
 
 
-def ends(first: str, last: str, time: Axis) -> Line:
+def ends(first: str, last: str, time: Axis) -> TextLine:
     """What the ends of the line below plots stand for."""
     width = max(time.parts // 2 - len(last), 0)
     return line(f"{'':{LEGEND - 1}}└{first:<{width}}{last}", "dim")

@@ -18,7 +18,7 @@ from amqpscope.tui.screens.measured import FEW, TICK
 from amqpscope.tui.screens.panes import PANES, PanesView
 from amqpscope.tui.store import Store
 from amqpscope.tui.widgets.messagelist import MessageRows, name_of
-from amqpscope.tui.widgets.text_view import Line, TextView, line, paragraph
+from amqpscope.tui.widgets.text_view import TextLine, TextView, line, paragraph
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
 MEANWHILE: Final = 8
@@ -94,7 +94,7 @@ class MessagesView(PanesView):
             return
         self.text.show([*self.life(listed, width)], listed.message)
 
-    def life(self, listed: Listed, width: int) -> Iterator[Line]:
+    def life(self, listed: Listed, width: int) -> Iterator[TextLine]:
         """All that happened to a message, with the frames that show it."""
         message = listed.message
         size = f", {message.size:,} octets" if message.id else ""
@@ -114,7 +114,7 @@ class MessagesView(PanesView):
         if message.more:
             yield line(f"          ... and {message.more:,} more", "dim")
 
-    def frame_line(self, passage: Passage, start: int, width: int) -> Line:
+    def frame_line(self, passage: Passage, start: int, width: int) -> TextLine:
         """A frame to go to."""
         after = "" if passage.time <= start else f"+{seconds(passage.time - start)}"
         head = f"⏎{passage.frame:>8} "
@@ -123,7 +123,7 @@ class MessagesView(PanesView):
             arrow = ARROWS[self.store.record(passage.frame).sender]
         text = f"{after:>9} {passage.connection:3} {arrow} {printable(passage.text)}"
         strong = "strong" if passage.kind in (PUBLISHED, DELIVERED) else ""
-        return Line(((head, "level"), (cut(text, width - len(head)), strong)), passage.frame)
+        return TextLine(((head, "level"), (cut(text, width - len(head)), strong)), passage.frame)
 
     # -- keys ---------------------------------------------------------------------------------
 

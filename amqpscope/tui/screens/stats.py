@@ -27,7 +27,7 @@ from amqpscope.tui.screens.panes import PANES
 from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.widgets.countlist import Counted, CountList, count_rows
 from amqpscope.tui.widgets.plot import Slot, rates, short
-from amqpscope.tui.widgets.text_view import Line, TextView, line
+from amqpscope.tui.widgets.text_view import TextLine, TextView, line
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
 SHARES: Final = (50, 99)
@@ -64,7 +64,7 @@ class StatsView(MeasuredView):
             return
         self.text.show([*self.words(one, self.text.measure)], one.key)
 
-    def words(self, one: Counted, width: int) -> Iterator[Line]:
+    def words(self, one: Counted, width: int) -> Iterator[TextLine]:
         """All that is known of a line."""
         if one.link is None:
             assert one.connection is not None
@@ -87,7 +87,7 @@ class StatsView(MeasuredView):
             yield from latencies(one.link.latency, width, max(height, LOW))
         yield from self.rate(one, one.link, width, height)
 
-    def examples(self, found: Histogram, width: int) -> Iterator[Line]:
+    def examples(self, found: Histogram, width: int) -> Iterator[TextLine]:
         """Deliveries that took as long as most, as few and as none of the others."""
         if not found.count:
             return
@@ -100,7 +100,7 @@ class StatsView(MeasuredView):
                 words = names[0][0] if len(names) == 1 else f"{names[0][0]} to {names[-1][0]}"
                 row, head = self.store.row(number), f"⏎{number:>7} "
                 text = f"{words:10} {seconds(names[-1][1]):>8}  {row.name} {row.text}"
-                yield Line(((head, "level"), (cut(text, width - len(head)), "")), number)
+                yield TextLine(((head, "level"), (cut(text, width - len(head)), "")), number)
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """Enter goes to the slowest delivery, or else to the first."""
@@ -114,7 +114,7 @@ class StatsView(MeasuredView):
                 took = seconds(one.link.latency.largest)
                 self.scope.announce(f"the slowest of {one.title}: settled after {took}")
 
-    def rate(self, one: Counted, link: LinkNumbers, width: int, height: int) -> Iterator[Line]:
+    def rate(self, one: Counted, link: LinkNumbers, width: int, height: int) -> Iterator[TextLine]:
         """Deliveries per second over time, of a link or of all links of an address."""
         series = self.store.numbers.plots
         time = axis(self.store.start, self.now, width)
@@ -137,7 +137,7 @@ class StatsView(MeasuredView):
             yield ends("start", span_words(time), time)
 
 
-def latencies(found: Histogram, width: int, height: int) -> Iterator[Line]:
+def latencies(found: Histogram, width: int, height: int) -> Iterator[TextLine]:
     """How long settling took: how often each duration, on a logarithmic axis."""
     first, last = min(found.classes), max(found.classes)
     time = axis(0, 0, width)

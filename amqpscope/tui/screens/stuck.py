@@ -31,7 +31,7 @@ from amqpscope.tui.screens.panes import PANES
 from amqpscope.tui.stats_worker import Measurements
 from amqpscope.tui.widgets.heldlist import HeldList
 from amqpscope.tui.widgets.plot import rates, short, slots
-from amqpscope.tui.widgets.text_view import Line, TextView, line, paragraph
+from amqpscope.tui.widgets.text_view import TextLine, TextView, line, paragraph
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
 
@@ -81,7 +81,7 @@ class StuckView(MeasuredView):
             lines += [*plots(link, end, width, room, over=held.bound.ending is not None)]
         self.text.show(lines, held.key)
 
-    def words(self, held: Held, width: int) -> Iterator[Line]:
+    def words(self, held: Held, width: int) -> Iterator[TextLine]:
         """Why it is as it is, with the frames that show it."""
         yield line(cut(title(held), width), "title")
         findings = self.store.findings.explaining(held.connection)
@@ -91,21 +91,23 @@ class StuckView(MeasuredView):
             if 0 < number <= self.store.count:
                 yield self.frame_line(number, width)
 
-    def frame_line(self, number: int, width: int) -> Line:
+    def frame_line(self, number: int, width: int) -> TextLine:
         """A frame to go to."""
         row = self.store.row(number)
         time = (row.time - self.store.start) / 1e9
         head = f"⏎{number:>7} "
         text = f"{time:.3f} s  {ARROWS[row.sender]} {row.name} {row.text}"
-        return Line(((head, "level"), (cut(text, width - len(head)), "")), number)
+        return TextLine(((head, "level"), (cut(text, width - len(head)), "")), number)
 
-    def droughts(self, link: LinkSeries, held: Held, now: int, width: int) -> Iterator[Line]:
+    def droughts(self, link: LinkSeries, held: Held, now: int, width: int) -> Iterator[TextLine]:
         """When it was held the longest, unless that is what the words say."""
         for what, found in droughts(link, held, now):
             begin = (found.start - self.store.start) / 1e9
             text = f"longest without {what}: {seconds(found.duration)}, from {begin:.3f} s"
             number = found.frame or self.store.at_time(found.start)
-            yield Line((("⏎", "level"), (cut(f" {text}, frame {number}", width - 1), "")), number)
+            yield TextLine(
+                (("⏎", "level"), (cut(f" {text}, frame {number}", width - 1), "")), number
+            )
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """Enter goes to the frame since which it is so, or in which it was refused."""
@@ -139,7 +141,7 @@ def is_flat(course: Series) -> bool:
     return course.low == course.high or course.low > ENDLESS
 
 
-def plots(link: LinkSeries, now: int, width: int, room: int, *, over: bool) -> Iterator[Line]:
+def plots(link: LinkSeries, now: int, width: int, room: int, *, over: bool) -> Iterator[TextLine]:
     """Credit, window, unsettled deliveries and rate, over the same time, as high as fits."""
     names = link.names
     rows = ((names.credit, link.credit), ("window", link.window), (names.waiting, link.unsettled))

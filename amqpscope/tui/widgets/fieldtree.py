@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from amqpscope.report.columns import cut, wrap
-from amqpscope.tui.fields import Field, Picture
+from amqpscope.tui.fields import FieldLine, FramePicture
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
 STYLES: Final = ("title", "error", "warning", "info", "null", "secret", "body", "label", "note")
@@ -20,11 +20,11 @@ BROKEN: Final = ("error", "warning", "note")
 """Styles of lines that go on in the next where they are too long."""
 
 
-class Line(NamedTuple):
+class VisibleField(NamedTuple):
     """One line in sight."""
 
     depth: int
-    field: Field
+    field: FieldLine
     text: str
     more: bool
     """It goes on with what the line before says."""
@@ -57,7 +57,7 @@ class FieldTree(VirtualList):
     class Marked(Message):
         """Another line is marked: its octets are to be marked too."""
 
-        def __init__(self, field: Field) -> None:
+        def __init__(self, field: FieldLine) -> None:
             super().__init__()
             self.field = field
 
@@ -70,13 +70,13 @@ class FieldTree(VirtualList):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.picture: Picture | None = None
-        self.flat: list[Line] = []
+        self.picture: FramePicture | None = None
+        self.flat: list[VisibleField] = []
         """The lines that are not hidden in one that is closed."""
         self.changed: dict[str, bool] = {}
         """Lines that the user has opened or closed, by their first word: other frames follow."""
 
-    def show(self, picture: Picture | None) -> None:
+    def show(self, picture: FramePicture | None) -> None:
         """Show another frame; the cursor stays on the field of the same name, if there is one."""
         before = self.field
         self.picture = picture
@@ -93,7 +93,7 @@ class FieldTree(VirtualList):
         self.renew(len(self.flat), place)
 
     @property
-    def field(self) -> Field | None:
+    def field(self) -> FieldLine | None:
         """The field at the cursor."""
         return self.flat[self.cursor].field if 0 <= self.cursor < len(self.flat) else None
 
@@ -103,7 +103,7 @@ class FieldTree(VirtualList):
             for field in self.picture.fields:
                 self._add(field, 0)
 
-    def _add(self, field: Field, depth: int) -> None:
+    def _add(self, field: FieldLine, depth: int) -> None:
         room = self.view.width - 2 * depth - 5
         texts = [field.text]
         if field.style in BROKEN and room > 20:
@@ -111,12 +111,12 @@ class FieldTree(VirtualList):
             texts = wrap(field.text, room)
         elif field.style == "body" and room > 20:
             texts = [field.text[at : at + room] for at in range(0, len(field.text), room)] or [""]
-        self.flat += [Line(depth, field, text, at > 0) for at, text in enumerate(texts)]
+        self.flat += [VisibleField(depth, field, text, at > 0) for at, text in enumerate(texts)]
         if field.children and not self.is_closed(field):
             for child in field.children:
                 self._add(child, depth + 1)
 
-    def is_closed(self, field: Field) -> bool:
+    def is_closed(self, field: FieldLine) -> bool:
         """Whether what is below a line is hidden."""
         return self.changed.get(word(field), field.closed)
 
@@ -206,7 +206,7 @@ class FieldTree(VirtualList):
                 self.go(at)
                 return
 
-    def set_closed(self, field: Field, closed: bool) -> None:
+    def set_closed(self, field: FieldLine, closed: bool) -> None:
         """Open or close a line, here and in the frames to come."""
         self.changed[word(field)] = closed
         self._flatten()
@@ -216,6 +216,6 @@ class FieldTree(VirtualList):
         self.scroll_to(y=top, animate=False, force=True)
 
 
-def word(field: Field) -> str:
+def word(field: FieldLine) -> str:
     """What a field is called in every frame that has it."""
     return field.text.partition(":")[0].partition(",")[0]

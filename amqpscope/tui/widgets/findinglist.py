@@ -25,7 +25,7 @@ BATCH: Final = 50_000
 ORDER: Final = ("error", "warning", "info")
 
 
-class Kind(NamedTuple):
+class FindingGroup(NamedTuple):
     """What findings are grouped by."""
 
     rule: str
@@ -65,14 +65,14 @@ class FindingList(VirtualList):
         self.store = store
         self.taken = 0
         """Findings that are sorted in."""
-        self.of: dict[Kind, array[int]] = {}
+        self.of: dict[FindingGroup, array[int]] = {}
         """The findings of each kind, by their places in the store."""
         self.names: dict[str, str] = {}
-        self.kinds: list[Kind] = []
+        self.kinds: list[FindingGroup] = []
         """In the order of the list."""
         self.starts: list[int] = []
         """The line of each kind."""
-        self.changed: dict[Kind, bool] = {}
+        self.changed: dict[FindingGroup, bool] = {}
         """Kinds that the user has opened (True) or closed."""
 
     def on_resize(self) -> None:
@@ -95,7 +95,7 @@ class FindingList(VirtualList):
             return False
         here = self.here
         for place in range(self.taken, end):
-            kind = Kind(*found.known[found.kinds[place]])
+            kind = FindingGroup(*found.known[found.kinds[place]])
             places = self.of.get(kind)
             if places is None:
                 places = self.of[kind] = array("I")
@@ -105,7 +105,7 @@ class FindingList(VirtualList):
         self.lay_out(here)
         return True
 
-    def lay_out(self, here: tuple[Kind, int] | None) -> None:
+    def lay_out(self, here: tuple[FindingGroup, int] | None) -> None:
         """Say where each line is, with the cursor on the same one as before."""
         self.kinds = sorted(self.of, key=lambda kind: kind.rank)
         self.starts = []
@@ -119,16 +119,16 @@ class FindingList(VirtualList):
         if here is not None and top <= cursor < top + self.room:
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
-    def is_open(self, kind: Kind) -> bool:
+    def is_open(self, kind: FindingGroup) -> bool:
         """Whether the findings of a kind are shown."""
         return self.changed.get(kind, len(self.of[kind]) <= FEW)
 
-    def line_of(self, kind: Kind, place: int) -> int:
+    def line_of(self, kind: FindingGroup, place: int) -> int:
         """Where a finding is, by its place among those of its kind; -1: the kind itself."""
         start = self.starts[self.kinds.index(kind)]
         return start + 1 + place if self.is_open(kind) else start
 
-    def at(self, index: int) -> tuple[Kind, int] | None:
+    def at(self, index: int) -> tuple[FindingGroup, int] | None:
         """What is at a line: a kind, and which of its findings; -1 for the kind itself."""
         if not 0 <= index < self.count:
             return None
@@ -136,7 +136,7 @@ class FindingList(VirtualList):
         return self.kinds[group], index - self.starts[group] - 1
 
     @property
-    def here(self) -> tuple[Kind, int] | None:
+    def here(self) -> tuple[FindingGroup, int] | None:
         """What is at the cursor."""
         return self.at(self.cursor)
 
@@ -228,7 +228,7 @@ class FindingList(VirtualList):
         elif self.is_open(here[0]):
             self.set_open(here[0], False)
 
-    def set_open(self, kind: Kind, shown: bool) -> None:
+    def set_open(self, kind: FindingGroup, shown: bool) -> None:
         """Open or close a kind."""
         self.changed[kind] = shown
         self.lay_out((kind, -1))

@@ -13,6 +13,7 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from amqpscope.check.result import HINT
 from amqpscope.findings import Finding
 from amqpscope.protocols.words import printable
 from amqpscope.report.columns import cut, wrap
@@ -269,10 +270,9 @@ class FrameList(VirtualList):
         elif self.matches is not None and store.count:
             text, style = "no frame passes the filter", "frame--info"
         elif store.done:
-            hint = "a capture that begins later needs --decode-as PORT=PROTOCOL off port 5672"
             notes = store.status.get("notes") or []
-            why = f": {'; '.join(notes)}" if notes else f" ({hint})"
-            text = f"no AMQP in {store.status.get('packets', 0)} packets{why}"
+            why = f": {'; '.join(notes)}" if notes else f" ({HINT})"
+            text = f"{store.no_amqp}{why}"
             style = "frame--warning"
         elif self.invite is not None:
             return self.invitation(y, width, *self.invite())

@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from amqpscope.tui.fields import Part, Picture
+from amqpscope.tui.fields import FramePicture, OctetSpan
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
 WIDE: Final = 75
@@ -50,7 +50,7 @@ class HexView(VirtualList):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.picture: Picture | None = None
+        self.picture: FramePicture | None = None
         self.part = 0
         self.span = (0, 0)
         self.at = 0
@@ -58,13 +58,13 @@ class HexView(VirtualList):
         self.per_line = 16
 
     @property
-    def octets(self) -> Part:
+    def octets(self) -> OctetSpan:
         """What is shown."""
         if self.picture is None:
-            return Part("", b"")
+            return OctetSpan("", b"")
         return self.picture.parts[self.part]
 
-    def show(self, picture: Picture | None) -> None:
+    def show(self, picture: FramePicture | None) -> None:
         """Show another frame."""
         self.picture = picture
         self.part, self.at, self.span = 0, 0, (0, 0)
@@ -188,6 +188,6 @@ class HexView(VirtualList):
             self.point(line * self.per_line + place)
 
 
-def covers(part: Part, at: int) -> bool:
+def covers(part: OctetSpan, at: int) -> bool:
     """Whether an octet is secret."""
     return any(start <= at < end for start, end in part.covered)

@@ -71,7 +71,7 @@ class Hint(Widget):
         return strip.crop_extend(0, width, base).apply_style(base)
 
 
-class Line(Input):
+class PromptInput(Input):
     """The text itself, with what was typed before under the arrow keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -142,13 +142,13 @@ class Prompt(Container):
         """The question, the answer, and the hint."""
         with Horizontal():
             yield Label("", markup=False, id="question")
-            yield Line(id="answer", select_on_focus=False)
+            yield PromptInput(id="answer", select_on_focus=False)
         yield Hint()
 
     @property
-    def answer(self) -> Line:
+    def answer(self) -> PromptInput:
         """Where the answer is typed."""
-        return self.query_one(Line)
+        return self.query_one(PromptInput)
 
     def ask(self, kind: str, question: str, text: str = "", hint: str = "") -> None:
         """Ask something."""

@@ -29,7 +29,7 @@ SHUT: Final = frozenset(("open", "product"))
 """Lines that are closed until somebody opens them."""
 
 
-class Line(NamedTuple):
+class VisibleNode(NamedTuple):
     """One line in sight."""
 
     path: tuple[str, ...]
@@ -90,7 +90,7 @@ class StateTree(VirtualList):
         self.now = 0
         self.start = 0
         """From when times are counted."""
-        self.flat: list[Line] = []
+        self.flat: list[VisibleNode] = []
         self.changed: dict[tuple[str, ...], bool] = {}
         """Lines that the user has opened or closed."""
 
@@ -157,7 +157,7 @@ class StateTree(VirtualList):
         )
         if inside and not opened and not mark:
             mark = CHANGED
-        self.flat += self.wrap_line(Line(path, node, mark, was, opened))
+        self.flat += self.wrap_line(VisibleNode(path, node, mark, was, opened))
         if opened:
             self._below(node, was, path)
 
@@ -171,7 +171,7 @@ class StateTree(VirtualList):
         here = {child.key for child in node.children}
         for key, child in known.items():
             if key not in here:
-                self.flat.append(Line((*path, key), child, GONE, child, False))
+                self.flat.append(VisibleNode((*path, key), child, GONE, child, False))
 
     def opens_itself(self, node: StateRow, few: bool, inside: bool) -> bool:
         """Whether a line is open of itself: titles, if they are few or something changed."""
@@ -179,7 +179,7 @@ class StateTree(VirtualList):
             return few or inside
         return node.key not in SHUT and inside
 
-    def wrap_line(self, line: Line) -> list[Line]:
+    def wrap_line(self, line: VisibleNode) -> list[VisibleNode]:
         """A line, and what it goes on with."""
         node = line.node
         if node.style not in ("held", "ended"):
@@ -236,7 +236,7 @@ class StateTree(VirtualList):
         values += self.value(node.server, before[1], width - LABEL - side)
         return [mark, Segment(lead), label, *values]
 
-    def spanning(self, line: Line, room: int, name: str) -> list[Segment]:
+    def spanning(self, line: VisibleNode, room: int, name: str) -> list[Segment]:
         """A label and one text for both peers."""
         node = line.node
         label, text = node.label, node.client
@@ -267,7 +267,7 @@ class StateTree(VirtualList):
     # -- keys ---------------------------------------------------------------------------------
 
     @property
-    def at(self) -> Line | None:
+    def at(self) -> VisibleNode | None:
         """The line at the cursor."""
         return self.flat[self.cursor] if 0 <= self.cursor < len(self.flat) else None
 
@@ -309,7 +309,7 @@ class StateTree(VirtualList):
             if place is not None:
                 self.go(place)
 
-    def set_closed(self, line: Line, closed: bool) -> None:
+    def set_closed(self, line: VisibleNode, closed: bool) -> None:
         """Open or close a line, here and at other instants."""
         self.changed[line.path] = closed
         top = self.scroll_offset.y

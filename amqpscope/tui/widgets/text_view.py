@@ -15,7 +15,7 @@ STYLES: Final = (
 )  # fmt: skip
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """One line."""
 
     words: tuple[tuple[str, str], ...]
@@ -24,12 +24,12 @@ class Line(NamedTuple):
     """The frame that it points to; 0: none."""
 
 
-def line(text: str, style: str = "", frame: int = 0) -> Line:
+def line(text: str, style: str = "", frame: int = 0) -> TextLine:
     """A line in one style."""
-    return Line(((text, style),), frame)
+    return TextLine(((text, style),), frame)
 
 
-def paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[Line]:
+def paragraph(text: str, width: int, style: str = "", indent: str = "") -> list[TextLine]:
     """A text in as many lines as it needs."""
     return [line(part, style) for part in wrap(text, width, indent)]
 
@@ -69,7 +69,7 @@ class TextView(VirtualList):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.lines: list[Line] = []
+        self.lines: list[TextLine] = []
         self.about: object = None
 
     @property
@@ -77,7 +77,7 @@ class TextView(VirtualList):
         """Columns for text; the scrollbar has room too."""
         return max(self.size.width - 2, 20)
 
-    def show(self, lines: list[Line], about: object) -> None:
+    def show(self, lines: list[TextLine], about: object) -> None:
         """Show a text; the place in it stays while it is `about` the same."""
         if lines == self.lines:
             return

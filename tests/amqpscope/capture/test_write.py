@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.stream.types import CLIENT, SERVER, Chunk, End
 
 HEADER = b"AMQP\x00\x01\x00\x00"
@@ -16,7 +16,7 @@ HEADER = b"AMQP\x00\x01\x00\x00"
 
 def recorded(client: str = "10.0.0.1", server: str = "10.0.0.2") -> bytes:
     file = io.BytesIO()
-    talk = Conversation(CaptureWriter(file), (client, 50000), (server, 5672))
+    talk = ConnectionWriter(CaptureWriter(file), (client, 50000), (server, 5672))
     talk.open(1_000_000_000)
     talk.data(CLIENT, 1_100_000_000, HEADER)
     talk.data(SERVER, 1_200_000_001, HEADER + bytes(100_000))

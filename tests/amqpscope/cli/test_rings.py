@@ -233,7 +233,7 @@ def test_what_is_no_ring_is_told_in_a_line(amqpscope, long, tmp_path, arguments,
 
 def test_a_screen_shows_a_ring_as_the_original(long, ring):
     """What the process behind the screen writes of both."""
-    from amqpscope.tui.opening import ReaderProcess, Source
+    from amqpscope.tui.opening import OpenedCapture, ReaderProcess
     from amqpscope.tui.store import Store
 
     def frames(source):
@@ -247,6 +247,6 @@ def test_a_screen_shows_a_ring_as_the_original(long, ring):
         return found
 
     files = ring_in(str(ring)).files
-    assert frames(Source(str(ring), ring=files)) == frames(Source(str(long)))
+    assert frames(OpenedCapture(str(ring), ring=files)) == frames(OpenedCapture(str(long)))
     os.unlink(files[3])
-    assert re.match(r"x\.pcap3\.gz: no such file", frames(Source(str(ring), ring=files))[2])
+    assert re.match(r"x\.pcap3\.gz: no such file", frames(OpenedCapture(str(ring), ring=files))[2])

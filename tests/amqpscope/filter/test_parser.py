@@ -5,7 +5,7 @@ import pytest
 from amqpscope.filter import FACTS, HELP, FilterError, compile_filter, complete
 from amqpscope.filter.lexer import Is, tokens, unquote
 from amqpscope.filter.names import ROOTS
-from amqpscope.filter.parser import Bare, Both, Comparison, Either, Has, Not, Span, parse
+from amqpscope.filter.parser import Bare, Both, Comparison, Either, Has, Not, ValueRange, parse
 from dissectors.v1_0.tables import COMPOSITES
 
 
@@ -27,7 +27,7 @@ def said(tree):
 
 
 def value(literal):
-    if isinstance(literal, Span):
+    if isinstance(literal, ValueRange):
         return f"{literal.low.text}..{literal.high.text}"
     return literal.text
 

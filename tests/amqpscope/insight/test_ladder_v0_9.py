@@ -3,7 +3,7 @@
 import pytest
 
 from amqpscope.insight.ladder import Arrow
-from amqpscope.runs.illustrate import Ladders, Subject, replay
+from amqpscope.runs.illustrate import CheckedCapture, Ladders, replay
 from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
 
@@ -12,7 +12,7 @@ from amqpscope.runs.lint import CheckSettings, check
 def ladder(root):
     path = str(root / "captures" / "v091_pika_basic-rabbitmq.pcap")
     found = check(path, CheckSettings(excerpts=False))
-    ladders = Ladders(Subject(Input(path), tuple(found.findings)), collapse=False)
+    ladders = Ladders(CheckedCapture(Input(path), tuple(found.findings)), collapse=False)
     for passed in replay(ladders.subject):
         ladders.take(passed)
     return ladders.finish()[0]

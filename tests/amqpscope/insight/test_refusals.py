@@ -4,7 +4,7 @@ import pytest
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.insight.refusals import Refusals, RefusedMessages, refusal, with_thieves
 from amqpscope.insight.stuck import StuckWatch, held_by, standing
 from amqpscope.model.v1_0.refusal import SASL_CODES, refused_by
@@ -258,7 +258,7 @@ def test_a_consumer_whose_filter_nothing_has_passed_is_named(opened):
 def test_a_server_that_answers_a_header_with_tls_is_said_to_expect_it(tmp_path):
     path = tmp_path / "plain.pcap"
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5671))
+        talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5671))
         talk.open(1)
         talk.data(0, 2, b"AMQP\x00\x00\x09\x01")
         talk.data(1, 3, bytes.fromhex("15030100020246"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.replay_differences import Divergence
 from amqpscope.replay.outcome import in_order
@@ -108,7 +108,7 @@ ONE_BY_ONE = """
 
 def recorded_talk(path, text=ONE_BY_ONE):
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
+        talk = ConnectionWriter(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
         talk.open(0)
         for time, line in enumerate(text.strip().splitlines()):
             talk.data("><".index(line[0]), time, parse(line[2:]))
@@ -217,7 +217,7 @@ def test_of_a_proxy_with_faults_the_side_of_the_client_is_played(tmp_path):
     with (tmp_path / "both.pcapng").open("wb") as file:
         writer = CaptureWriter(file)
         for port in (50000, 50001):
-            talk = Conversation(writer, ("127.0.0.1", port), ("127.0.0.1", 5672))
+            talk = ConnectionWriter(writer, ("127.0.0.1", port), ("127.0.0.1", 5672))
             talk.open(0)
             writer.comment = COPY if port == 50001 else ""
             talk.data(0, 1, b"AMQP\0\1\0\0")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 
 START, MILLISECOND = 1_700_000_000_000_000_000, 1_000_000
 HEADER = b"TOY1\0\0\0\1"
@@ -28,7 +28,7 @@ TALK = (
 def capture(tmp_path_factory):
     path = tmp_path_factory.mktemp("toy") / "toy.pcapng"
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 7000))
+        talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 7000))
         talk.open(START)
         for place, (sender, octets) in enumerate(TALK):
             talk.data(sender, START + place * MILLISECOND, octets)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.rules.documents import documents
 from amqpscope.runs.api import lint
@@ -31,7 +31,7 @@ def errors_of(path):
 def test_an_illegal_frame_is_not_sent(id, example, tmp_path):
     kit = exchange_v0_9 if id.startswith("A09") else exchange
     with (tmp_path / "bad.pcapng").open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
+        talk = ConnectionWriter(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
         record(kit.script(example.text, example.scene), talk)
     for recorded in conversations(tmp_path / "bad.pcapng"):
         rehearse(recorded, recorded, write=tmp_path / "run.pcapng")

@@ -6,7 +6,7 @@ from amqpscope.analysis import StreamEnd
 from amqpscope.check.selection import Selection
 from amqpscope.filter import compile_filter
 from amqpscope.insight.ladder import Arrow, Ended, Fold
-from amqpscope.runs.illustrate import Ladders, Subject, evidence, replay
+from amqpscope.runs.illustrate import CheckedCapture, Ladders, evidence, replay
 from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
 from kit.exchange_broker import write
@@ -31,7 +31,7 @@ def source():
 
     def make(path, **how):
         found = check(str(path), CheckSettings(excerpts=False))
-        return Subject(Input(str(path)), tuple(found.findings), **how)
+        return CheckedCapture(Input(str(path)), tuple(found.findings), **how)
 
     return make
 

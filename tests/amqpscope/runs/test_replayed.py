@@ -9,7 +9,7 @@ import pika
 import pytest
 
 import amqpscope
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.replay.stage import ClientStage, ReplayError, Settings
 from amqpscope.runs.input import Input
@@ -97,7 +97,7 @@ def test_a_client_comes_again_after_a_recorded_drop(tmp_path):
     with (tmp_path / "drop.pcapng").open("wb") as file:
         writer = CaptureWriter(file)
         for port, end in enumerate((DROPPED, ANSWERED), 50000):
-            talk = Conversation(writer, ("127.0.0.1", port), ("127.0.0.1", 5672))
+            talk = ConnectionWriter(writer, ("127.0.0.1", port), ("127.0.0.1", 5672))
             record(script(ASKED + end, "channel"), talk)
     with amqpscope.replayed(tmp_path / "drop.pcapng") as broker:
         with pytest.raises(pika.exceptions.AMQPError):

@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import pytest
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.runs.input import Input
 from amqpscope.runs.scrub import Scrubber
 
@@ -101,10 +101,10 @@ def test_what_is_not_amqp_or_not_in_a_frame_is_left_out_or_replaced(tmp_path):
     path = tmp_path / "mixed.pcapng"
     with path.open("wb") as file:
         writer = CaptureWriter(file)
-        web = Conversation(writer, ("10.9.8.7", 40000), ("10.0.0.2", 80))
+        web = ConnectionWriter(writer, ("10.9.8.7", 40000), ("10.0.0.2", 80))
         web.open(1)
         web.data(0, 2, b"POST / HTTP/1.1\r\nCookie: session=topsecret\r\n\r\n")
-        talk = Conversation(writer, ("10.9.8.7", 40001), ("10.0.0.2", 5672))
+        talk = ConnectionWriter(writer, ("10.9.8.7", 40001), ("10.0.0.2", 5672))
         talk.open(3)
         writer.comment = "seen by Maria"
         talk.data(0, 4, b"AMQP\x00\x01\x00\x00" + b"\0\0\0\2 no frame but a password: topsecret")

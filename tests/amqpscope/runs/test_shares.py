@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from amqpscope.analysis import Share
 from amqpscope.capture import source as capture_source
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.check.selection import Selection
 from amqpscope.cli import cli
 from amqpscope.cli.read import ReadOptions, print_frames
@@ -91,7 +91,7 @@ def test_a_capture_of_publishers_alone_needs_no_process_that_follows(tmp_path, m
     with path.open("wb") as file:
         writer = CaptureWriter(file)
         for number in range(5):
-            talk = Conversation(writer, ("10.0.0.1", 40_000 + number), ("10.0.0.2", 5672))
+            talk = ConnectionWriter(writer, ("10.0.0.1", 40_000 + number), ("10.0.0.2", 5672))
             talk.open(number)
             for sender, raw in SHORT:
                 talk.data(sender, number, raw)

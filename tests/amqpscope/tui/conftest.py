@@ -6,7 +6,7 @@ import time
 import pytest
 
 from amqpscope.tui.app import Scope
-from amqpscope.tui.opening import ReaderProcess, Source
+from amqpscope.tui.opening import OpenedCapture, ReaderProcess
 from amqpscope.tui.proxy_app import ProxyScope
 from amqpscope.tui.store import Store
 
@@ -73,7 +73,7 @@ def drive():
         profile = options.pop("profile", None)
 
         async def main():
-            store = Store(ReaderProcess(Source(str(path), **options)))
+            store = Store(ReaderProcess(OpenedCapture(str(path), **options)))
             shown = {"where": where, "status": status, "place": place, "profile": profile}
             app = ProxyScope(store, remote, **shown) if remote else Scope(store, **shown)
             async with app.run_test(size=size) as pilot:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 
 TESTS = Path(__file__).parent.parent.parent
 SECOND = 1_000_000_000
@@ -36,7 +36,7 @@ print(moment.state.client, "|", moment.state.nodes[0].client)
 def test_a_family_without_clues_has_rows_fields_and_states(tmp_path):
     path = tmp_path / "toy.pcapng"
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
         talk.open(SECOND)
         for sender in (0, 1):
             talk.data(sender, SECOND + sender, b"TOY1\0\0\0\1")
@@ -65,7 +65,7 @@ def test_a_family_without_clues_has_rows_fields_and_states(tmp_path):
 def test_a_server_that_answers_tls_in_the_clear_has_its_row_by_its_own_family(drive, tmp_path):
     path = tmp_path / "mixed.pcapng"
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
+        talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", 40000), ("10.0.0.2", 5672))
         talk.open(SECOND)
         talk.data(0, SECOND, bytes.fromhex("160301000501000001aa"))
         talk.data(1, SECOND, b"AMQP\x00\x00\x09\x01")

@@ -5,8 +5,8 @@ import tempfile
 
 import pytest
 
-from amqpscope.tui.finding_index import Findings
-from amqpscope.tui.spool import Lines
+from amqpscope.tui.finding_index import FindingIndex
+from amqpscope.tui.spool import SpooledLines
 
 ROWS = [  # rule, severity, frame
     ("FLW-016", "error", 5),
@@ -29,8 +29,8 @@ def findings():
             }  # fmt: skip
             file.write(json.dumps({"finding": fact}).encode() + b"\n")
         file.flush()
-        made = Findings(file.fileno())
-        for line in Lines(file.fileno()).read():
+        made = FindingIndex(file.fileno())
+        for line in SpooledLines(file.fileno()).read():
             made.add(line.value["finding"], line.place, line.size)
         yield made
 
@@ -61,7 +61,7 @@ def test_the_next_grave_one_is_found_also_if_it_came_late(findings):
 
 def test_a_line_that_is_not_complete_waits():
     with tempfile.TemporaryFile() as file:
-        lines = Lines(file.fileno())
+        lines = SpooledLines(file.fileno())
         file.write(b'{"a": 1}\n{"a"')
         file.flush()
         assert [line.value for line in lines.read()] == [{"a": 1}]

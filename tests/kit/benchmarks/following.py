@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import amqpscope
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from dissectors.notation import parse
 from kit.benchmarks import running
 from kit.benchmarks.traffic import CLIENT, NUMBER, SERVER, numbered
@@ -95,7 +95,7 @@ def write_followed(path, messages):
 def connect(writer, queue, role):
     """A connection with one link to a queue."""
     port = 40000 + 2 * queue + (role == "sender")
-    talk = Conversation(writer, ("10.0.0.1", port), ("10.0.0.2", 5672))
+    talk = ConnectionWriter(writer, ("10.0.0.1", port), ("10.0.0.2", 5672))
     talk.open(START)
     address = f'address="q{queue}"'
     ends = ("receiver", "", address) if role == "sender" else ("sender", address, "")

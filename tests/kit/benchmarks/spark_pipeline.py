@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import amqpscope
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from dissectors.notation import parse
 from kit import TESTS
 from kit.benchmarks.traffic import (
@@ -68,7 +68,7 @@ def write_files(folder, megabytes, template):
 
 def write_connection(file, port, octets, template):
     """One connection of about so many octets."""
-    talk = Conversation(CaptureWriter(file), ("10.0.0.1", port), ("10.0.0.2", 5672))
+    talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", port), ("10.0.0.2", 5672))
     talk.open(START)
     setup = [parse(unit) for _, unit in SETUP]
     for (sender, _), unit in zip(SETUP, setup, strict=True):

@@ -6,7 +6,7 @@ published with confirms, and delivered to a consumer that acknowledges each. The
 connections, in turn. Short ones have a connection for each message, of thirteen frames.
 """
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.stream.types import ACK
 from dissectors.notation import parse
 
@@ -151,7 +151,7 @@ def write_short(path, frames):
         writer = CaptureWriter(file)
         for number in range(count):
             port = 40_000 + number % PORTS
-            talk = Conversation(writer, ("10.0.0.1", port), ("10.0.0.2", 5672))
+            talk = ConnectionWriter(writer, ("10.0.0.1", port), ("10.0.0.2", 5672))
             # Another beginning for each connection, so that a port used again is not the old one.
             talk.seq = [1000 + 65_536 * number, 2000 + 65_536 * number]
             talk.open(time)
@@ -174,7 +174,7 @@ def write_talks(path, frames, setup, exchange, connections):
         time = 1_700_000_000_000_000_000
         talks = []
         for number in range(connections):
-            talk = Conversation(writer, ("10.0.0.1", 40_000 + number), ("10.0.0.2", 5672))
+            talk = ConnectionWriter(writer, ("10.0.0.1", 40_000 + number), ("10.0.0.2", 5672))
             talk.open(time)
             for sender, raw in setup:
                 talk.data(sender, time, raw)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.findings import Finding
 from amqpscope.rules.all import load
 from amqpscope.rules.broker import FAMILY
@@ -62,7 +62,7 @@ def write_cases(path: Path) -> list[Case]:
                 if any(each.end in {"END", "GAP"} for each in said):
                     continue  # about the end of a capture, or a hole in it
                 port = 10_000 + len(cases)
-                talk = Conversation(writer, ("10.0.0.1", port), ("10.0.0.2", 5672))
+                talk = ConnectionWriter(writer, ("10.0.0.1", port), ("10.0.0.2", 5672))
                 record(said, talk)
                 cases.append(Case(rule.id, rule.severity, exchange.good, port))
     return cases

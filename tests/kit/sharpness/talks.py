@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.stream.types import PEERS, End
 
 MOST_UNITS = 400
@@ -109,7 +109,7 @@ class Talk:
                 ends[each.sender].append(ends[each.sender][-1] + len(each.raw))
         sent = [0, 0]
         with path.open("wb") as file:
-            written = Conversation(CaptureWriter(file), CLIENT, SERVER)
+            written = ConnectionWriter(CaptureWriter(file), CLIENT, SERVER)
             written.open(self.said[0].time)
             for each in self.said:
                 other = ends[1 - each.sender]

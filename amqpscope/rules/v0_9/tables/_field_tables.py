@@ -17,7 +17,7 @@ EVERY_LETTER: Final = frozenset((OF_0_9_1 + OF_PRODUCTS).encode())
 """What the text of 0-9-1 defines, or the products that speak it."""
 
 
-class Field(NamedTuple):
+class TableItem(NamedTuple):
     """One field of a table, or an item of an array."""
 
     path: str
@@ -45,22 +45,22 @@ def arguments(event: Event) -> Iterator[tuple[str, Value]]:
             yield name, value
 
 
-def fields(event: Event) -> Iterator[Field]:
+def fields(event: Event) -> Iterator[TableItem]:
     """All fields of all tables of a frame."""
     for name, value in arguments(event):
         yield from within(f"{event.name}.{name}", value, 1)
 
 
-def within(path: str, value: Value, depth: int) -> Iterator[Field]:
+def within(path: str, value: Value, depth: int) -> Iterator[TableItem]:
     """What is in a table or array, and in those within it."""
     if isinstance(value, Table):
         for (name, item), letter in zip(value, value.letters, strict=False):
-            field = Field(f"{path}.{name}", name, letter, item, depth)
+            field = TableItem(f"{path}.{name}", name, letter, item, depth)
             yield field
             yield from within(field.path, item, depth + 1)
     elif isinstance(value, FieldArray):
         for place, (item, letter) in enumerate(zip(value, value.letters, strict=False)):
-            field = Field(f"{path}[{place}]", None, letter, item, depth)
+            field = TableItem(f"{path}[{place}]", None, letter, item, depth)
             yield field
             yield from within(field.path, item, depth + 1)
 

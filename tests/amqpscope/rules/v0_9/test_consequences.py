@@ -2,7 +2,7 @@
 
 import pytest
 
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.check.selection import Selection
 from amqpscope.rules.v0_9.scenes import SCENES
 from amqpscope.runs.lint import CheckSettings, check
@@ -73,7 +73,7 @@ server: connection.open-ok
 def test_what_is_not_selected_is_still_known_to_be_broken(tmp_path):
     path = tmp_path / "twice.pcapng"
     with path.open("wb") as file:
-        talk = Conversation(CaptureWriter(file), ("10.0.0.1", 50000), ("10.0.0.2", 5672))
+        talk = ConnectionWriter(CaptureWriter(file), ("10.0.0.1", 50000), ("10.0.0.2", 5672))
         record(happenings(SCENES.opening("channel").units + OPENED_TWICE), talk)
     found = check(str(path), CheckSettings(Selection(select=("A09-CHN-05",)))).findings
     assert {(f.rule, f.severity) for f in found} == {("A09-CHN-05", "warning")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.rules.all import load
 from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.documents import documents
@@ -30,7 +30,7 @@ def recorded(path):
                     continue
                 port = 10_000 + len(expected)
                 address = "10.0.0.2" if exchange.opening(FAMILY).scene.remote else "127.0.0.1"
-                record(said, Conversation(writer, ("127.0.0.1", port), (address, 5672)))
+                record(said, ConnectionWriter(writer, ("127.0.0.1", port), (address, 5672)))
                 found = play(exchange.text, exchange.scene).findings
                 expected[port] = sorted((each.frame, each.rule) for each in found)
     return expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amqpscope.analysis import Analyzer
 from amqpscope.capture.pieces import Pieces
-from amqpscope.capture.write import CaptureWriter, Conversation
+from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.rules.all import load
 from amqpscope.rules.dispatch import RuleSet
 from amqpscope.rules.documents import documents
@@ -28,7 +28,7 @@ def test_all_examples_in_one_capture_are_judged_as_one_by_one(tmp_path):
                     continue
                 port = 10_000 + len(expected)
                 server = ("10.0.0.2", exchange.opening(FAMILY).scene.port)
-                record(said, Conversation(writer, ("10.0.0.1", port), server))
+                record(said, ConnectionWriter(writer, ("10.0.0.1", port), server))
                 played = play(exchange.text, exchange.scene)
                 start = played.steps[0].frame.number if played.steps else 0
                 expected[port] = sorted((f.frame - start, f.rule) for f in played.findings)
