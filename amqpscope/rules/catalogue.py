@@ -21,13 +21,13 @@ class CatalogueRow(NamedTuple):
     severity: str
     observable: str
     default: str
-    told: str
-    """`elsewhere`, or the rules that report its breach, where it is not a rule itself."""
+    reported: str
+    """`here`, `elsewhere`, or the rules that report its breach, where it is not a rule itself."""
 
     @property
     def reporters(self) -> list[str]:
         """The rules that report its breach, as far as they are named."""
-        return [] if self.told in ("here", "elsewhere") else self.told.split()
+        return [] if self.reported in ("here", "elsewhere") else self.reported.split()
 
 
 def catalogue() -> dict[str, CatalogueRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.rules.all import load
-from amqpscope.rules.catalogue import Entry, catalogue
+from amqpscope.rules.catalogue import CatalogueRow, catalogue
 
 CHECKED: Final = "checked"
 PERMITTED: Final = "permitted"
@@ -16,7 +16,7 @@ NOT_YET: Final = "not yet checked"
 STATUSES: Final = (CHECKED, PERMITTED, NOT_OBSERVABLE, ELSEWHERE, NOT_YET)
 
 
-def status(entry: Entry) -> str:
+def status(entry: CatalogueRow) -> str:
     """Whether a row is checked, and if not, why."""
     if entry.id in load():
         return CHECKED
@@ -24,7 +24,7 @@ def status(entry: Entry) -> str:
         return PERMITTED
     if entry.observable == "no":
         return NOT_OBSERVABLE
-    return NOT_YET if entry.told == "here" else ELSEWHERE
+    return NOT_YET if entry.reported == "here" else ELSEWHERE
 
 
 def coverage() -> dict[tuple[str, str], dict[str, int]]:
