@@ -12,7 +12,7 @@ has a class; `layers("0-8")` has those of another dialect (`v0_9.scapy`, `v0_9.s
 
 What follows in the same octets is chained below; `units` lists all headers and frames of a packet.
 Building gives back the octets that were dissected, whatever their encoding or damage. A layer in
-which a field was changed is encoded anew, and the sizes of its frame follow, unless they are set.
+which a field was changed is encoded again, and the sizes of its frame follow, unless they are set.
 
 With this module loaded, both families are told apart on port 5672; `unbind` leaves the port to
 AMQP 1.0 alone.
@@ -62,7 +62,7 @@ def frame_of(data: bytes) -> type[AMQP | AMQP09Frame]:
 
 
 def bind() -> None:
-    """Tell both families apart on their port; done when this module is loaded."""
+    """Distinguish both families on their port; done when this module is loaded."""
     _rebind(AMQP, AnyAMQP)
 
 

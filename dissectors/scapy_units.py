@@ -2,7 +2,7 @@
 
 A unit is a protocol header or a frame. Units that follow in the same octets are chained below the
 first, as scapy does for TLS. A layer inside a frame is kept as it was on the wire until one of its
-fields changes; then it is encoded anew.
+fields changes; then it is encoded again.
 
 In scapy the names of classes are global, so those of 0-9 begin with `AMQP09` where 1.0 has `AMQP`.
 """

@@ -83,7 +83,7 @@ PUT_TOKEN: Final = b"put-token"
 MAX_KNOWN: Final = 4096
 """Names of each kind whose verdict is kept: they come from a small vocabulary."""
 MAX_NAME: Final = 64
-"""Characters of such a name; a longer one is looked at anew."""
+"""Characters of such a name; a longer one is looked at again."""
 
 _METHODS: Final = frozenset(owner for owner, _ in FIELDS)
 _BETWEEN: Final = re.compile(r"[^a-z0-9]+")

@@ -63,7 +63,7 @@ class Unread(Records):
 
 
 class Decryptor(Records):
-    """Knows the plaintext of records, by keys and tshark, and what to tell the user if not."""
+    """Knows the plaintext of records, by keys and tshark, and what to show the user if not."""
 
     def __init__(self, keys: Keys, collect: Callable[[Records], None] | None) -> None:
         super().__init__()

@@ -110,7 +110,7 @@ class Pcap(Format):
             order, self._tick, self._header = PCAP_MAGICS[data[:4]]
             self._big = order == ">"
             network = word(data, 20, self._big)
-            self._link = network & 0xFFFF  # the upper half tells of frame check sequences
+            self._link = network & 0xFFFF  # the upper half is about frame check sequences
             self._started = True
             at = 24
         size = len(data)

@@ -1,7 +1,7 @@
 """What a TLS handshake shows in the clear: hellos, the server's certificate, alerts.
 
 Only what AMQP's rules ask for is read. Octets that do not fit are no error here, they just say
-nothing: whoever speaks TLS wrongly hears so from the partner.
+nothing: whoever uses TLS wrongly hears so from the partner.
 """
 
 from __future__ import annotations

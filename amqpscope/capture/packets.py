@@ -71,7 +71,7 @@ class Packets:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
 
     def note(self, text: str) -> None:
-        """Tell the user something, once."""
+        """Show the user a note, once."""
         if text not in self.notes:
             self.notes.append(text)
 

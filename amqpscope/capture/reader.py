@@ -10,7 +10,7 @@ gives everything before that place, and then says in `problem` what is wrong and
 
 A capture that was rotated reads as the one that it was, from file to file: whether its files are
 known (a `Ring`, whose formats may differ) or come while it is followed (see `Source.successor`). A
-file that cannot be read is told of in `troubles`, and the next one goes on.
+file that cannot be read is reported in `troubles`, and reading continues with the next one.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Capture:
         return any(trouble.unreadable for trouble in self.troubles)
 
     def finish(self) -> None:
-        """Whoever writes this growing capture has stopped: end where it ends."""
+        """The writer of this growing capture has stopped: end where it ends."""
         if self._source is not None:
             self._source.ending = True
 

@@ -1,6 +1,6 @@
 """Writes pieces as a capture again: the same octets, losses, acknowledgements and ends.
 
-What is written has one packet for each piece, so that whoever reads it gets the same pieces. TLS
+What is written has one packet for each piece, so that a reader gets the same pieces. TLS
 and WebSocket are off already; what the rules want to know of them goes into a comment.
 """
 

@@ -1,7 +1,7 @@
 """Where a capture's octets come from: a file, a pipe, compressed or not, perhaps still growing.
 
 A `Source` gives block after block and never the whole, so memory does not grow with the file.
-Compression is told by the first octets. With `follow`, the end of a regular file means
+Compression is recognised by the first octets. With `follow`, the end of a regular file means
 "nothing new yet" until the reader is interrupted; but for that of `run-00001.pcapng` once
 `run-00002.pcapng` is there, which then is its `successor`.
 """
@@ -70,7 +70,7 @@ class Source:
     def __init__(self, path: str, *, follow: bool = False, fd: int = -1) -> None:
         self.path = path
         self.size = 0
-        """Octets of the file, 0 when that cannot be told (a pipe)."""
+        """Octets of the file, 0 when that is not known (a pipe)."""
         self.position = 0
         """Octets of the file read so far, as stored: compare with `size`."""
         self.problem: str | None = None
@@ -78,7 +78,7 @@ class Source:
         self.stopped = False
         """The reader was interrupted while it waited, or nothing more will come."""
         self.ending = False
-        """Whoever writes has stopped: follow to the end of what is there, and no longer."""
+        """The writer has stopped: follow to the end of what is there, and no longer."""
         self.successor = ""
         """The file of a series in which a followed one goes on, when this one is over."""
         self._fd = _open(path) if fd < 0 else fd

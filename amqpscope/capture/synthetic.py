@@ -1,6 +1,6 @@
 """Connections that are put together in memory: octets by peer, as pieces and as packets.
 
-Whoever leaves out, changes or makes up frames has an `Exchange`: who sent which octets when, and
+To leave out, change or make up frames there is an `Exchange`: who sent which octets when, and
 how much of its partner it had read by then. It can be analysed at once (`pieces`), or written as a
 capture of whole TCP connections (`write_exchanges`). Offsets and acknowledgements follow from what
 is in it, so that anything may be taken out.

@@ -1,6 +1,6 @@
 """The TLS layer of a connection: its records, cut out whole, and their plaintext put in place.
 
-What is inside a record is told by a `Records`. Every record of a capture gets a number, in the
+A `Records` gives what is inside a record. Every record of a capture gets a number, in the
 order in which the records are complete; reading the same capture again gives the same numbers. So
 one reading can collect the records to be decrypted, and another find the plaintext of each by its
 number.

@@ -157,7 +157,7 @@ class WebSocket:
         """Set up both directions as the server's response says."""
         for direction, is_client in ((self._client, True), (self._server, False)):
             deflate = _deflate(response)
-            # The decoder stands where the *receiver* does.
+            # The decoder is where the *receiver* does.
             direction.decoder = FrameDecoder(not is_client, [] if deflate is None else [deflate])
 
     def _frames(self, direction: _Direction, chunk: Chunk, data: bytes, out: list[Piece]) -> None:

@@ -1,6 +1,6 @@
 """Known findings, so that only new ones fail a build.
 
-A finding is known by what it is about, not by where it stood: frame numbers and times change with
+A finding is known by what it is about, not by where it was: frame numbers and times change with
 every recording. So a baseline counts findings by capture, rule, peer, link and field.
 
 Captures are named as seen from the baseline's folder, so it does not matter from where the check

@@ -35,7 +35,7 @@ def find_config(start: Path) -> Path | None:
         own, project = folder / OWN, folder / PROJECT
         if own.is_file():
             return own
-        # A project's file that does not speak of us may be as broken as it likes.
+        # A project's file that does not mention us may be as broken as it likes.
         spoken_of = project.is_file() and b"amqpscope" in project.read_bytes()
         if spoken_of and settings(project) is not None:
             return project

@@ -18,7 +18,7 @@ class NotChecked(Exception):
 
 
 class Excerpt(NamedTuple):
-    """A frame that a finding speaks of, as far as a reader wants to see it."""
+    """A frame that a finding refers to, as far as a reader wants to see it."""
 
     time: int
     """Nanoseconds since the Unix epoch."""
@@ -67,7 +67,7 @@ class CaptureResult:
     more: dict[FindingKind, int] = field(default_factory=dict)
     """Those that were found and are not in `findings`, since there are so many of their kind."""
     excerpts: dict[int, Excerpt] = field(default_factory=dict)
-    """The frames that the findings speak of, by number."""
+    """The frames that the findings refer to, by number."""
 
     def lines(self) -> list[str]:
         """What the user should know about the capture beside its frames, a line each."""

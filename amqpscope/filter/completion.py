@@ -16,7 +16,7 @@ BOOLEANS: Final = ["true", "false"]
 
 
 def complete(text: str, cursor: int) -> list[str]:
-    """Words that may stand instead of the one that ends at the cursor, best order first.
+    """Words that may replace the one that ends at the cursor, best order first.
 
     After a space, what may follow; nothing inside a string or where the text cannot be read.
     """
@@ -62,7 +62,7 @@ def candidates(before: list[Token], word: str) -> list[str]:
 
 
 def is_value(before: list[Token]) -> bool:
-    """The last word stands behind an operator."""
+    """The last word is behind an operator."""
     return len(before) > 1 and before[-2].kind == Is.KEYWORD and before[-2].text in OPERATORS
 
 

@@ -42,7 +42,7 @@ class Operand:
         self.uuid = text.replace("-", "").lower()
 
     def order(self, value: Value) -> int:
-        """How a value of the wire stands to this one."""
+        """How a value of the wire compares with this one."""
         if isinstance(value, str):
             return SAME if value == self.text else compare_text(value, self.text)
         if isinstance(value, bool):
@@ -120,7 +120,7 @@ def operand(text: str, literal: Literal, shape: Shape, field: str) -> Operand:
 
 
 def plain(text: str, literal: Literal) -> Operand:
-    """A literal by itself, whatever it stands beside."""
+    """A literal by itself, whatever is beside it."""
     made = Operand(literal.text)
     if literal.kind == Is.NUMBER:
         made.text = None

@@ -142,7 +142,7 @@ class Parser:
             raise self.expected(what)
 
     def expected(self, what: str) -> FilterError:
-        """The error that something else stands here."""
+        """The error that something else is here."""
         token = self.next
         found = "" if token.kind == Is.END else f", found {self.spelling(token)}"
         return FilterError(self.text, token.position, token.length, f"expected {what}{found}")

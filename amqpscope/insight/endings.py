@@ -30,7 +30,7 @@ UNANNOUNCED: Final = frozenset((
 itself."""
 
 UNFINISHED: Final = {"capture": "open at the end", "idle": "not followed to its end"}
-"""How connections stand that have not ended when nothing more is read of them."""
+"""The state of connections that have not ended when nothing more is read of them."""
 
 NEAR: Final = 60_000_000_000
 """Nanoseconds after an error for which it may be why its partner ended something."""

@@ -81,7 +81,7 @@ def gravity(held: Held) -> tuple[int, int, int, int, str]:
 
 
 def standing(held: Held) -> str:
-    """How something stands, in a word."""
+    """The state of something, in a word."""
     refused = held.refused
     if refused is not None and held.was_refused:
         return GIVEN_UP if refused.refusal.what in (ABORTED, ROLLED_BACK) else REFUSED

@@ -2,8 +2,8 @@
 
 Only the reporter of the rules writes here (see `rules.reporter.Reporter.once`). The model reads the
 topics below alone: after a wrong count of a peer was reported, what follows from that count is not
-looked at for speed's sake (see `v1_0.fast_paths`); after a wish for an echo was reported as unmet,
-the next wish is the one to wait for; what two writers on a channel wrote is shown once.
+looked at for speed's sake (see `v1_0.fast_paths`); after an unmet request for an echo was reported,
+the next request is the one to wait for; what two writers on a channel wrote is shown once.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class PeerView:
     def measure(self, octets: bytearray, at: int) -> tuple[int, str]:
         """The size of the frame that begins somewhere, and its name if it is a quick one.
 
-        The size is 0 while too little of the frame is there to tell, and -1 where that is none.
+        The size is 0 while too little of the frame is there to know, and -1 where that is none.
         """
         return -1, ""
 

@@ -1,4 +1,4 @@
-"""Which octets of a frame belong to its users, for whoever passes a capture on.
+"""Which octets of a frame belong to its users, before a capture is passed on.
 
 A family marks them: where they are, what they are, and how they are to be replaced. What is not
 marked is the protocol's own: sizes, numbers, descriptors, and words that specifications define.

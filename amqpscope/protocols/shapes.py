@@ -82,7 +82,7 @@ def parts(shape: Shape) -> dict[str, Shape]:
 
 
 def describe(shape: Shape) -> str:
-    """What may stand beside a field of this shape, for a message."""
+    """What may be beside a field of this shape, for a message."""
     names = [name for name, _ in shape.choices]
     named = shape.closed or (Holds.BOOLEAN in shape.holds and len(names) > 0)
     said = [] if named else sorted(holds.value for holds in shape.holds)

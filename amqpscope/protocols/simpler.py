@@ -1,4 +1,4 @@
-"""Frames that say less than another and are as well formed, for whoever looks for the smallest."""
+"""Frames that say less than another and are as well formed, for the search for the smallest."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def count_lines(title: str, table: dict[str, int]) -> Iterator[str]:
 
 
 def ledger_lines(ledgers: Sequence[Ledger]) -> Iterator[str]:
-    """Messages by how their story stands."""
+    """Messages by how far their story is."""
     if ledgers:
         yield "  ledger"
     for ledger in ledgers:

@@ -29,7 +29,7 @@ def cut(text: str, width: int, mark: str = "…") -> str:
 
 
 def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
-    """A text in lines that are not wider; `first` and `rest` stand before them. 0: one line."""
+    """A text in lines that are not wider; `first` and `rest` are before them. 0: one line."""
     rest = first if rest is None else rest
     if width <= max(len(first), len(rest)) + 8:
         return [first + text]

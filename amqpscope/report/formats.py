@@ -27,7 +27,7 @@ class FrameFormat(Protocol):
     """What the output begins with, however many captures follow."""
 
     def heading(self) -> list[str]:
-        """What stands above the frames of a capture, if there are any."""
+        """What is above the frames of a capture, if there are any."""
 
     def begin(self, time: int) -> None:
         """Learn when the first frame of the capture passed, before it is written."""
@@ -36,7 +36,7 @@ class FrameFormat(Protocol):
         """Frames one after the other."""
 
     def finding(self, finding: Finding, capture: str, *, late: bool) -> str:
-        """A finding on a line of its own; a late one does not stand below its frame."""
+        """A finding on a line of its own; a late one is not below its frame."""
 
     def fault(self, connection: int, name: str, action: str) -> str:
         """A fault behind the last frame of a connection, on a line of its own."""

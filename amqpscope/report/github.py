@@ -33,7 +33,7 @@ def commands(checked: CaptureResult) -> Iterator[str]:
 
 
 def annotation(finding: Finding, path: str) -> str:
-    """One finding; the frame's number stands as the line."""
+    """One finding; the frame's number is the line."""
     doubt = "" if finding.certainty == "sure" else f" ({finding.certainty})"
     title = f"{finding.rule} {finding.name}{doubt}"
     message = f"frame {finding.frame} ({finding.peer}): {finding.message}"

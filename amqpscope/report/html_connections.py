@@ -169,7 +169,7 @@ class ConnectionsPart:
         )
 
     def linker(self, row: Arrow, note: Note) -> str:
-        """Where a finding on an arrow is described in full; a fault is so where it stands."""
+        """Where a finding on an arrow is described in full; a fault is so where it is."""
         if note.rule == FAULT:
             return ""
         name = f"{self.prefix}f{row.frame}-{note.rule}"

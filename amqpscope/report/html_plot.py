@@ -2,7 +2,7 @@
 
 A quantity that holds until it changes (credit, window, unsettled deliveries) is a step line over
 the band between its lowest and highest value in each slice of time; times without any are marked
-below. Events (rate, latency) are bars. Numbers stand on both axes and in words below each plot.
+below. Events (rate, latency) are bars. Numbers are on both axes and in words below each plot.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def link_plots(link: LinkSeries, span: TimeSpan, marks: list[int]) -> list[Plot]
         rate(link.deliveries, span, marks),
         latency(link.latency, span, marks),
     ]
-    # What has no picture stands last, where it leaves no hole.
+    # What has no picture is last, where it leaves no hole.
     return sorted((plot for plot in found if plot is not None), key=lambda plot: not plot.svg)
 
 

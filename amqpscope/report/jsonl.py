@@ -96,7 +96,7 @@ class JsonLines(StepSink):
 
 
 def label(step: Step) -> str:
-    """What stands between a unit's time and its size; the same for most units of a kind."""
+    """What is between a unit's time and its size; the same for most units of a kind."""
     frame, conversation = step.frame, step.conversation
     unit, sender, voice = frame.unit, frame.sender, step.talk.voice
     key = voice.label_key(step.event)

@@ -1,4 +1,4 @@
-"""The ladder as SVG: to be saved as a file of its own, or to stand within an HTML page.
+"""The ladder as SVG: to be saved as a file of its own, or to be put within an HTML page.
 
 Widths are counted in characters of a monospaced font, so that labels can be cut where they would
 leave their arrow; what is cut is in the tooltip. Colours come from CSS, which a page may have

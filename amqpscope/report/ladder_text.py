@@ -31,7 +31,7 @@ from amqpscope.report.text import COLOURS, NARROW, RESET
 from amqpscope.wording import plural
 
 USUAL: Final = 100
-"""Columns where there is no terminal to tell."""
+"""Columns where there is no terminal."""
 FEWEST: Final = 60
 ROOMY: Final = 56
 """Columns between two lanes that a finding needs; else it goes over the other lanes."""
@@ -80,7 +80,7 @@ class LadderText:
 
 
 def title(ladder: Ladder) -> str:
-    """What stands above a ladder."""
+    """What is above a ladder."""
     found = f", findings: {ladder.findings:,}" if ladder.findings else ""
     frames = plural(ladder.frames, "frame")
     return f"connection {ladder.number}, {ladder.protocol}, {frames}{found}"

@@ -29,7 +29,7 @@ def count_severities(captures: Sequence[CaptureResult]) -> dict[str, int]:
 def document(captures: Sequence[CaptureResult]) -> dict[str, Any]:
     """The whole result, as `lint --format json` prints it.
 
-    The summary counts all findings; where there are too many of a kind to list, `omitted` tells
+    The summary counts all findings; where there are too many of a kind to list, `omitted` says
     how many are left out.
     """
     whole: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Findings as SARIF 2.1.0, for code scanning services.
 
-A capture has no lines, so the region of a finding is the frame: its number stands as the line.
+A capture has no lines, so the region of a finding is the frame: its number is the line.
 """
 
 from __future__ import annotations

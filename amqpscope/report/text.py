@@ -1,7 +1,7 @@
 """The frame list as text: one line a unit, aligned, cut to the terminal's width.
 
 Colour follows the kind of frame; everything it says is also said in words. What is found about a
-unit after its line was written stands on a line of its own.
+unit after its line was written is on a line of its own.
 """
 
 from __future__ import annotations

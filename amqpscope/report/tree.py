@@ -41,7 +41,7 @@ LEFT_OVER: Final = "(left over)"
 
 
 def detail_of(look: Look) -> Detail | None:
-    """What stands below the line of each frame, if anything."""
+    """What is below the line of each frame, if anything."""
     if not look.tree and not look.octets:
         return None
     return Detail(

@@ -1,6 +1,6 @@
 """Captures as pictures: read once more, when the findings are known, and laid out.
 
-Rules may speak of a frame long after it has passed, and what is drawn depends on them. So what is
+Rules may report a frame long after it has passed, and what is drawn depends on them. So what is
 to be drawn is read twice: `runs.lint.check` gives the findings, then this reads the capture for the
 ladders and the rest, and keeps no more of it than is drawn.
 """
@@ -64,7 +64,7 @@ def replay(
 
 
 def evidence(findings: Iterable[Finding]) -> frozenset[int]:
-    """The frames that findings speak of; of findings that are alike, those of the first ones."""
+    """The frames that findings refer to; of findings that are alike, those of the first ones."""
     seen: Counter[tuple[int, str, str]] = Counter()
     frames: set[int] = set()
     for finding in findings:

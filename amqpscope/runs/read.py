@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FramePrinter:
-    """Writes the frames of one capture, and the findings that come too late to stand with them."""
+    """Writes the frames of one capture, and the findings that come too late to be with them."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class FramePrinter:
         self.out = out
         self.where = None if where is None else LateFilter(where)
         self.every_finding = every_finding
-        """Whether findings stand on lines of their own below their frames, too."""
+        """Whether findings are on lines of their own below their frames, too."""
         self.format = FRAME_FORMATS[form](look)
         self.heading = self.format.heading()
         self.kept: list[str] = []
@@ -89,6 +89,6 @@ class FramePrinter:
 
 
 def write_lines(out: TextIO, lines: Iterable[str]) -> None:
-    """Write lines at once: whoever reads them may be waiting."""
+    """Write lines at once: a reader may be waiting."""
     out.write("\n".join(lines) + "\n")
     out.flush()

@@ -174,7 +174,7 @@ def replayed(
     the recorded times, 0 does not wait. `ignore` names fields that are not compared, such as
     `body`. `loop` plays the conversations as often as clients come. `write` records what passes.
     `user` and `password` are what clients prove to know who log in by SCRAM or CRAM-MD5.
-    `faults` are rules as `--fault` of the proxy takes them, which then stands in between. The
+    `faults` are rules as `--fault` of the proxy takes them, which is then in between. The
     block ends with `Diverged` unless `allow_divergence`; `ReplayError` when it cannot begin.
     """
     conversations = read_conversations(Input(os.fspath(capture), keylogs), connections)

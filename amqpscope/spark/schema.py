@@ -1,6 +1,6 @@
 """The tables: their columns, types and meaning.
 
-One row a column; the Arrow and Spark schemas and the documentation are made from these. `ring`
+One row a column; the Arrow and Spark schemas are made from these. `ring`
 names the directory (or manifest entry) of captures that belong together; numbers of frames,
 packets and connections are those that `lint`, `stats` and `read` give for the ring as one
 capture. `day` is added to every table for partitioning: the UTC day of `time`.
@@ -335,13 +335,3 @@ def _arrow_type(name: str) -> pa.DataType:
             ])),
     }  # fmt: skip
     return simple[name]
-
-
-def documentation() -> str:
-    """All tables as Markdown."""
-    lines: list[str] = []
-    for table, columns in TABLES.items():
-        lines += [f"**{table}**", "", "| column | type | |", "|---|---|---|"]
-        lines += [f"| {c.name} | {c.type} | {c.what} |" for c in columns]
-        lines.append("")
-    return "\n".join(lines)

@@ -1,8 +1,8 @@
 """An answer never passes before what it answers: pieces wait for what they acknowledge.
 
 A capture may hold the two directions in another order than they happened: two network queues, two
-clocks, a hole that is being waited for. The ACK number of a segment tells: its sender had read so
-much of the peer when it sent the segment. So a chunk that acknowledges octets of the peer which
+clocks, a hole that is being waited for. The ACK number of a segment shows it: so much of the peer
+its sender had read when it sent the segment. So a chunk that acknowledges octets of the peer which
 have not been passed on waits for them, and all that follows in its direction waits behind it.
 
 Both directions can wait for each other only when an ACK number is not that of the first

@@ -106,7 +106,7 @@ class Framer:
     # what a family says
 
     def measure(self, data: bytes, at: i64, end: i64) -> i64:
-        """The size of the unit that begins at `at`; MORE to tell with more octets, or DAMAGED."""
+        """The size of the unit that begins at `at`; MORE if that takes more octets, or DAMAGED."""
         raise NotImplementedError
 
     def make_frame(

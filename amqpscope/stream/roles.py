@@ -1,6 +1,6 @@
 """Who opened a TCP connection, by its SYN or, where the capture has none, by its ports.
 
-Where neither tells, the first segments wait for a SYN that was captured late. If none comes, the
+Where neither decides, the first segments wait for a SYN that was captured late. If none comes, the
 roles are a guess, and say so: see `Connection.guessed`.
 """
 
@@ -52,7 +52,7 @@ def sender_of(segment: Segment, ports: frozenset[int]) -> int:
 
 
 def is_guess(segment: Segment, ports: frozenset[int]) -> bool:
-    """Whether neither a SYN nor the ports tell who sent it."""
+    """Whether neither a SYN nor the ports show who sent it."""
     if segment.flags & SYN:
         return False
     (_, source), (_, destination) = endpoints(segment.key)

@@ -30,7 +30,7 @@ BEYOND: Final = (1 << 62) - 2
 """An ACK number that covers more than the capture shows: its sender may have read anything."""
 
 INSIDE_TLS: Final = 0x100
-"""No flag of TCP: the octets were inside TLS, which whoever recorded them has taken off."""
+"""No flag of TCP: the octets were inside TLS, which the recorder has removed."""
 MARKED: Final = 0x200
 """No flag of TCP: a proxy has noted something about the packet, see `marks`."""
 
@@ -143,7 +143,7 @@ class Connection:
         self.anchored = [complete, complete]
         """Of which peers the capture holds the SYN, so that offset 0 is their first octet."""
         self.guessed = False
-        """No SYN was captured and the ports do not tell either who is the client."""
+        """No SYN was captured and the ports do not show either who is the client."""
         self.disordered = False
         """Segments came in another order than they were sent, or with a hole before them."""
         self.unseen = [False, False]

@@ -40,14 +40,14 @@ BESIDE = re.compile(r"(.*\S)? {2,}(?=\S)")
 
 
 def hanging(text: str, width: int) -> list[str]:
-    """A line in as many as it needs; what stands beside a name stays in its column."""
+    """A line in as many as it needs; what is beside a name stays in its column."""
     found = BESIDE.match(text)
     at = found.end() if found is not None and found.end() < width - 20 else 0
     return [text] if len(text) <= width else wrap(text[at:], width, text[:at], " " * at)
 
 
 def key_name(key: str) -> str:
-    """A key as it stands on the keyboard."""
+    """A key as it is on the keyboard."""
     if key in NAMES:
         return NAMES[key]
     if key.startswith("ctrl+"):

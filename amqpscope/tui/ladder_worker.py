@@ -100,7 +100,7 @@ class EndNotingReplay(Replay):
 
 
 class LadderWorker:
-    """Lays out one wish in a thread, until `closed` is set."""
+    """Lays out one ladder in a thread, until `closed` is set."""
 
     def __init__(
         self,

@@ -83,7 +83,7 @@ class ProxyScope(Scope):
             self.held.point_at(number)
 
     def bars(self) -> None:
-        """Say how things stand, and what is held."""
+        """Show the state of things, and what is held."""
         self.tabs.show(*top(self))
         where = self.interception.where
         shown = where and not self.message  # which needs the room

@@ -110,7 +110,7 @@ class Spool(Records):
         os.pwrite(self.status, data, 0)
 
     def read_status(self) -> dict[str, Any] | None:
-        """What the reader last said; None before it has spoken."""
+        """What the reader last said; None before its first report."""
         line, _, _ = os.pread(self.status, STATUS_SIZE, 0).partition(b"\n")
         try:
             found: dict[str, Any] = json.loads(line)
@@ -120,7 +120,7 @@ class Spool(Records):
 
 
 class SpooledLine(NamedTuple):
-    """One line of a file, and where it stands."""
+    """One line of a file, and where it is."""
 
     value: Any
     place: int

@@ -136,7 +136,7 @@ class AMQP09Frame(AnyFrame, _Unit):
 
     @classmethod
     def dispatch_hook(cls, _pkt: bytes = b"", *_: Any, **__: Any) -> type[Packet]:
-        """Tell headers from frames, and leave alone what is neither."""
+        """Distinguish headers from frames, and leave alone what is neither."""
         if not _pkt:
             return cls
         size = cls.extent(bytes(_pkt))

@@ -107,7 +107,7 @@ class Reader(CompoundReader):
     ) -> dict[int, Value] | None:
         """Read a composite's positions into `values`, which are all None; return the wrong ones.
 
-        What stands past the row's last position is added at the end.
+        What is past the row's last position is added at the end.
         """
         wrong: dict[int, Value] | None = None
         data = self.data

@@ -248,14 +248,6 @@ CAPABILITIES: Final = {
     "global":                        "the subscription is shared across connections",
 }
 
-NODES: Final = {
-    # By the last part of an address; `management` only where it is all of it: `/management`.
-    "$cbs":        "claims-based security: tokens are put here",
-    "$management": "management requests",
-    "management":  "RabbitMQ's management: HTTP requests over AMQP",
-    "$me":         "the other link of the pair",
-}
-
 OPERATIONS: Final = {
     "put-token":                                 "hand in a token for an audience",
     "com.microsoft:renew-lock":                  "prolong the lock on messages",

@@ -155,7 +155,7 @@ class AMQP(AnyFrame, _Unit):
 
     @classmethod
     def dispatch_hook(cls, _pkt: bytes = b"", *_: Any, **__: Any) -> type[Packet]:
-        """Tell headers from frames, and leave alone what is neither."""
+        """Distinguish headers from frames, and leave alone what is neither."""
         if not _pkt:
             return cls
         if len(_pkt) < HEADER_SIZE or cls.extent(bytes(_pkt)) == DAMAGED:

@@ -13,7 +13,7 @@ WINDOWS: Final = {
     "deflate": (15, -15),  # with zlib's header as HTTP has it, or without as many write it
 }
 NOTHING: Final = ("", "identity", "utf-8", "utf8", "binary", "7bit", "8bit")
-"""Values that say that nothing was done, or that speak of characters."""
+"""Values that say that nothing was done, or that are about characters."""
 MOST: Final = 4
 """Encodings of one body, one over the other."""
 

@@ -29,7 +29,7 @@ class Word(str):
 
 
 def outline(value: Any, indent: str = "", before: str = "", after: str = "") -> Iterator[str]:
-    """A value in lines, with what is to stand before and after it."""
+    """A value in lines, with what is before and after it."""
     if isinstance(value, Tagged):
         inner = value[0] if value else Word("...")
         yield from outline(inner, indent, f"{before}{value.tag}(", f"){after}")

@@ -1,7 +1,7 @@
 """One channel: what both peers have said on one number, from its open to its close (4.2).
 
 A number that is opened again is another channel: delivery tags, consumers, confirms and requests
-that wait for their answers begin anew with it.
+that wait for their answers start again with it.
 """
 
 from __future__ import annotations

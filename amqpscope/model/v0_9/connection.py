@@ -247,7 +247,7 @@ class Connection(Subject):
         return lower(tune.channel_max, tune_ok.channel_max)
 
     def publish(self, name: str, sample: Sample) -> None:
-        """Remember a body; a name that is used twice tells nothing."""
+        """Remember a body; a name that is used twice means nothing."""
         sample.again = name in self.samples
         self.samples[name] = sample
         if len(self.samples) > 2 * MAX_SAMPLES:
@@ -261,7 +261,7 @@ class Connection(Subject):
 
 
 RABBITS: Final = frozenset(("RabbitMQ", "LavinMQ"))
-"""Products that speak 0-9-1 with RabbitMQ's extensions."""
+"""Products that use 0-9-1 with RabbitMQ's extensions."""
 
 
 def lower(one: int, other: int) -> int:

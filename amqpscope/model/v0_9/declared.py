@@ -1,4 +1,4 @@
-"""What was declared in view: exchanges, queues and bindings, as far as one connection tells (4.7).
+"""What was declared in view: exchanges, queues and bindings, as far as one connection shows (4.7).
 
 Others declare and delete as well, so all of this is "was so then", never "is so now".
 """
@@ -74,7 +74,7 @@ class Declared:
         self.deleted_queues: dict[str, Mark] = {}
 
     def exchange(self, exchange: Exchange) -> None:
-        """One more; one that is only asked for tells nothing new."""
+        """One more; one that is only asked for adds nothing new."""
         known = self.exchanges.get(exchange.name)
         if known is not None and exchange.passive:
             return

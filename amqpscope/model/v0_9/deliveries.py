@@ -123,7 +123,7 @@ class Delivery(shared.Delivery):
         self.exchange = ""
         self.routing_key = ""
         self.queue = ""
-        """Where it came from, as far as the consumer or the get tells."""
+        """Where it came from, as far as the consumer or the get shows."""
         self.message_id = ""
         self.outcome = ""
         """`ack`, `nack`, `reject`, `no-ack`, or empty."""
@@ -221,7 +221,7 @@ class Deliveries:
             self.unsure = True
 
     def set_size(self, delivery: Delivery, size: int) -> None:
-        """The header of its content tells how large it is."""
+        """The header of its content says how large it is."""
         delivery.size = size
         self.bytes += size
         consumer = delivery.consumer
@@ -238,7 +238,7 @@ class Deliveries:
             self.settled = dict(list(self.settled.items())[-MAX_SETTLED:])
 
     def covered_by(self, tag: int, multiple: bool) -> list[Delivery]:
-        """The outstanding ones that an acknowledgement speaks of."""
+        """The outstanding ones that an acknowledgement refers to."""
         if not multiple:
             found = self.outstanding.get(tag)
             return [] if found is None else [found]

@@ -22,7 +22,7 @@ from amqpscope.model.v0_9.deliveries import Consumer
 from amqpscope.stream.types import CLIENT, SERVER
 
 FAULT: Final = 300
-"""Reply codes from here on tell of a fault."""
+"""Reply codes from here on report a fault."""
 DELETED: Final = "queue deleted"
 
 
@@ -64,7 +64,7 @@ def consumer_ending(connection: Connection, channel: Channel, consumer: Consumer
 
 
 def ending_of_close(what: str, peer: int, close: Closed | None) -> Ending | None:
-    """The ending that a close brings; codes below 300 tell of no fault."""
+    """The ending that a close brings; codes below 300 report no fault."""
     if close is None:
         return None
     code = str(close.code) if close.code >= FAULT else ""

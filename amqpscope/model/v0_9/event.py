@@ -1,7 +1,7 @@
 """A frame of 0-9 in its place: what the rules look at.
 
 An event is made before its frame is applied, so everything in it is as it was before the frame.
-`kinds` tells what happens in it, and `name` which method it is; rules name the kinds and methods
+`kinds` says what happens in it, and `name` which method it is; rules name the kinds and methods
 that they look at.
 """
 

@@ -55,7 +55,7 @@ def apply_handshake(event: Event, method: Method) -> None:
 
 
 def start(event: Event, connection: Connection, method: Method) -> None:
-    """What the server says of itself also tells its dialect."""
+    """What the server says of itself also shows its dialect."""
     connection.start, connection.start_mark = method, event.mark
     introduce(event, method.get("server-properties"))
 
@@ -122,14 +122,14 @@ def agreed_frame_max(connection: Connection) -> int:
 
 
 def refined_dialect(connection: Connection) -> str:
-    """The name of the dialect that the server's own words tell."""
+    """The name of the dialect that the server's own words show."""
     found = connection.start
     properties = None if found is None else found.get("server-properties")
     return refine(connection.dialect, properties).name
 
 
 def refined_by(event: Event) -> Dialect:
-    """The dialect of an event; that of a start is told by what it says itself."""
+    """The dialect of an event; that of a start follows from what it says itself."""
     spoken, method = event.connection.dialect, event.unit.method
     if method is None or method.plan.name != "connection.start":
         return spoken

@@ -189,7 +189,7 @@ def assumed_consumer(event: Event, channel: Channel) -> Consumer | None:
 
 
 def place_settle(event: Event, channel: Channel, method: Method) -> None:
-    """What an ack, nack or reject speaks of: deliveries, or publishes if it is the server's."""
+    """What an ack, nack or reject refers to: deliveries, or publishes if it is the server's."""
     tag = number(method, "delivery-tag")
     multiple = bool(method.get("multiple"))
     if event.peer == CLIENT:

@@ -98,7 +98,7 @@ class Confirms:
             self.unsure = True
 
     def covered_by(self, number: int, multiple: bool) -> list[Publish]:
-        """The outstanding ones that a confirm speaks of."""
+        """The outstanding ones that a confirm refers to."""
         if not multiple:
             found = self.outstanding.get(number)
             return [] if found is None else [found]

@@ -47,7 +47,7 @@ def place_answer(event: Event, channel: Channel, name: str) -> None:
 def answered_request(unit: Unit, requests: list[Request], name: str, exactly: bool) -> int:
     """Which of the requests a reply of this name answers; -1 for none.
 
-    Brokers may answer those about consumers in another order: there the tag tells, and `exactly`
+    Brokers may answer those about consumers in another order: there the tag decides, and `exactly`
     takes nothing else.
     """
     tag = None if unit.method is None else unit.method.get(CONSUMER_TAG)

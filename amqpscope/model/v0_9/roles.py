@@ -64,10 +64,10 @@ class Role:
         self.wrong = -1 if row.sender == "both" or either else 1 - PEERS.index(row.sender)
         """The peer that may not send it; -1 where both may."""
         self.no_wait = next((plan.place[name] for name in NO_WAIT if name in plan.place), -1)
-        """Where its no-wait bit stands; -1 where it has none."""
+        """Where its no-wait bit is; -1 where it has none."""
         self.replies = row.replies
         self.texts = bytes(place for place, kind in enumerate(plan.types) if kind == SHORTSTR)
-        """Where short strings stand."""
+        """Where short strings are."""
         self.tables = bytes(place for place, kind in enumerate(plan.types) if kind == TABLE)
         self.kinds = kinds.METHOD
         if answer:

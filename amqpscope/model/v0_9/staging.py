@@ -1,4 +1,4 @@
-"""What is put at the partner's in advance, to be spoken of later.
+"""What is put at the partner's in advance, and referred to later.
 
 A file (10-3, 0-8, 0-9) is staged before it is published or delivered: open, open-ok with what the
 partner has of it already, then stage with the rest as its content. A reference (message class of

@@ -378,7 +378,7 @@ class Tracker:
                 found(event, channel, method)
 
     def speak(self, name: str) -> None:
-        """The server's own words tell which dialect is spoken."""
+        """The server's own words show which dialect is used."""
         self.connection.dialect = dialect(name)
         self.roles = roles(name)
         self.look = looks(name)

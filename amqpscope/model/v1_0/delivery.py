@@ -31,7 +31,7 @@ class Delivery(shared.Delivery):
         self.link = link
         """The sender's end."""
         self.number = number
-        """The delivery-id, unwrapped; None while it cannot be told."""
+        """The delivery-id, unwrapped; None while it is not known."""
         self.due_id: int | None = None
         """The delivery-id that was next, where it took another."""
         self.tag = body.delivery_tag

@@ -1,7 +1,7 @@
 """A frame in its place: what the rules look at.
 
 An event is made before its frame is applied, so everything in it is as it was before the frame.
-`kinds` tells what happens in it; rules name the kinds that they look at.
+`kinds` says what happens in it; rules name the kinds that they look at.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Event(shared.Event):
         self.parts: Message | None = None
         """The same by its sections, where rules run and its format is the standard's."""
         self.covered: list[Delivery] = NO_DELIVERIES
-        """The live or lately settled deliveries that a disposition speaks of."""
+        """The live or lately settled deliveries that a disposition refers to."""
         self.first = -1
         """The bounds of a disposition in the deliveries' unwrapped count; -1: not known."""
         self.last = -1

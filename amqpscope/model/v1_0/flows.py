@@ -74,7 +74,7 @@ def lose(event: Event, session: SessionEnd, link: LinkEnd | None) -> None:
 
 
 def follow_echo(event: Event, session: SessionEnd, body: Flow) -> None:
-    """A flow answers a wish for an echo, and may have one itself."""
+    """A flow answers a request for an echo, and may have one itself."""
     pair, link, echo = session.pair, event.link, session.echo
     if pair is not None and pair.echo.mark is not None:
         asked = pair.echo.link

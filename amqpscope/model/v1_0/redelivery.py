@@ -42,7 +42,7 @@ def note_rollback(event: Event, body: Disposition) -> None:
 
 
 def bare(message: bytes) -> bytes:
-    """The part of a message that nobody on the way may change; empty if it cannot be told."""
+    """The part of a message that nobody on the way may change; empty if it is not known."""
     sections, fault = walk(message)
     if fault is None:
         for section in sections:

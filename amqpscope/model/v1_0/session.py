@@ -144,7 +144,7 @@ class SentDeliveries:
 
 
 class Echo:
-    """A peer's wish for a flow in return (2.7.4)."""
+    """A peer's request for a flow in return (2.7.4)."""
 
     def __init__(self) -> None:
         self.mark: Mark | None = None

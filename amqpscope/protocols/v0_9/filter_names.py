@@ -109,7 +109,7 @@ class Property(Getter):
 
 
 class HeaderField(Getter):
-    """What stands in a content header before its properties."""
+    """What is in a content header before its properties."""
 
     rests_on = Rests.FRAME
 
@@ -124,7 +124,7 @@ class HeaderField(Getter):
 
 
 class Carried(Getter):
-    """Exchange, routing key or queue of the message that a frame is part of, or speaks of."""
+    """Exchange, routing key or queue of the message that a frame is part of, or refers to."""
 
     def __init__(self, field: str) -> None:
         self.field = field

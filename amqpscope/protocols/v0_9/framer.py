@@ -30,7 +30,7 @@ class DialectGuess:
     def __init__(self, dialect: Dialect, sure: bool) -> None:
         self.dialect = dialect
         self.sure = sure
-        """A header, or the server, has told it; else it is guessed from the first frames."""
+        """A header, or the server, has named it; else it is guessed from the first frames."""
 
 
 class Framer(framer.Framer):

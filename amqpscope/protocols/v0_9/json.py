@@ -100,7 +100,7 @@ def rest(event: Event, show_secrets: bool) -> str:
 
 
 def masked(value: Value) -> str:
-    """A secret, of which only the size is told."""
+    """A secret, of which only the size is shown."""
     if isinstance(value, str):
         return f'{{"masked": {len(value.encode("utf-8", "replace"))}}}'
     return f'{{"masked": {len(value) if isinstance(value, bytes) else "true"}}}'

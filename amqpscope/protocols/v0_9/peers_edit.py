@@ -1,4 +1,4 @@
-"""Frames of 0-8, 0-9 and 0-9-1, made anew or with some fields changed."""
+"""Frames of 0-8, 0-9 and 0-9-1, made again or with some fields changed."""
 
 from __future__ import annotations
 

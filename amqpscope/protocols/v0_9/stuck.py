@@ -42,7 +42,7 @@ MEANINGS.update({
 
 
 def held_channels(number: int, model: Connection) -> Iterator[Held]:
-    """Channels and consumers; of closed channels those that tell something of what went wrong."""
+    """Channels and consumers; of closed channels those that show something of what went wrong."""
     for _, channel in sorted(model.channels.items()):
         yield from held_channel(number, model, channel)
         yield from held_consumers(number, model, channel)

@@ -133,7 +133,7 @@ def full_name(unit: Unit) -> str:
 
 
 def put_fields(out: list[str], unit: Unit, cover: int) -> None:
-    """The performative's fields, or what stands in their place."""
+    """The performative's fields, or what is in their place."""
     header = unit.header
     if unit.type == SASL_FRAME and cover != SHOW and secret_unit(unit):
         out.append('{"masked": true}')
@@ -216,7 +216,7 @@ class Hidden:
 
 
 def masked_size(value: Value) -> str:
-    """What is told of a secret: how long it is, where it is a string or octets."""
+    """What is shown of a secret: how long it is, where it is a string or octets."""
     if isinstance(value, bytes):
         return str(len(value))
     return str(len(value.encode("utf-8", "replace"))) if isinstance(value, str) else "true"

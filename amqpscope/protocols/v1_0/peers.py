@@ -50,7 +50,7 @@ class Peers(PassingPeers):
         """Do not pass a frame on.
 
         The first transfer of a delivery takes the others with it, and is missing in no count; in
-        the place of the last one the receiver is told to forget the delivery.
+        the place of the last one the receiver is made to forget the delivery.
         """
         body = cast(Unit, frame.unit).body
         if not isinstance(body, Transfer):

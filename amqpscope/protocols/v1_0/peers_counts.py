@@ -61,7 +61,7 @@ def flow_field(body: Flow, name: str) -> Value:
 
 
 def translate_credit(link: Link, body: Flow) -> dict[str, int | bool | None]:
-    """The credit of a flow, counted from where the sender was last told that it is."""
+    """The credit of a flow, counted from what the sender last knew it to be."""
     count, credit = body.delivery_count, body.link_credit
     if credit is not None:
         link.credit = link.count - link.hidden if count is None else count, credit

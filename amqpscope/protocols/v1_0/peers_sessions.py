@@ -104,7 +104,7 @@ class Session:
         self.received: list[int | None] = [None, None]
         """The next-incoming-id that each peer announced with its window, as it counts."""
         self.told: list[int | None] = [None, None]
-        """The newest next-incoming-id that each peer's partner was told, as the partner counts."""
+        """The newest next-incoming-id that each peer's partner was sent, as the partner counts."""
         self.forged = [False, False]
         """Whose windows the proxy has named in a flow of its own."""
         self.links: list[Link] = []
@@ -136,7 +136,7 @@ class Session:
         return link
 
     def awaits_detach(self, side: int, name: Value) -> bool:
-        """Whether a link that a peer attaches anew is not detached yet by its partner."""
+        """Whether a link that a peer attaches again is not detached yet by its partner."""
         return any(link.name == name and link.gone[1 - side] for link in self.links)
 
     def forget(self, link: Link) -> None:
@@ -152,7 +152,7 @@ class Session:
     def window_for(self, side: int) -> tuple[int, int]:
         """The next-incoming-id and incoming-window of a peer, as its partner counts.
 
-        What the proxy has told the partner before is not taken back.
+        What the proxy has sent the partner before is not taken back.
         """
         sender = 1 - side
         received, window = self.received[side], self.windows[side][0]

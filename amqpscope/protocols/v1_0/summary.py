@@ -1,6 +1,6 @@
 """What a frame says, in a few words: the last column of the frame list.
 
-The most telling comes first, because a narrow terminal cuts the end off.
+The most important comes first, because a narrow terminal cuts the end off.
 """
 
 from __future__ import annotations

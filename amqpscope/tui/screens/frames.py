@@ -37,7 +37,7 @@ SLOW = 0.15
 LARGE = 16 * 1024
 """Octets of a message from which on a thread reads its body."""
 SIDE_BY_SIDE = 100
-"""Columns from which on fields and octets stand beside each other, eight octets a line."""
+"""Columns from which on fields and octets are beside each other, eight octets a line."""
 WIDEST = 140
 """Columns from which on there are sixteen."""
 LOW = 14

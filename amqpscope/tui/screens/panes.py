@@ -22,7 +22,7 @@ PANES: Final = (
 LIMITS: Final = (10, 90)
 """Percent of the room that the list has at least, and at most."""
 WIDE: Final = 130
-"""Columns from which on the text stands beside the list."""
+"""Columns from which on the text is beside the list."""
 LOW: Final = 12
 """Lines below which there is room for one pane only."""
 

@@ -1,4 +1,4 @@
-"""The lines at the top and the bottom: which screens there are, and how things stand."""
+"""The lines at the top and the bottom: which screens there are, and the state of things."""
 
 from __future__ import annotations
 

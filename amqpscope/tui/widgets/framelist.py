@@ -244,7 +244,7 @@ class FrameList(VirtualList):
         return segments
 
     def own_text(self, name: str, index: int, row: Row, room: int) -> str:
-        """What stands in a column that is not of a field."""
+        """What is in a column that is not of a field."""
         if name == "frame":
             return str(row.number)
         if name == "time":

@@ -28,7 +28,7 @@ LOOKS: Final = {
     "idle": (" ", "rests"),
     "over": ("-", "over"),
 }
-"""Sign and style, by how something stands."""
+"""Sign and style, by the state of something."""
 FIXED: Final = 28
 """Columns of all but the name and what holds it."""
 REST: Final = 18
@@ -66,7 +66,7 @@ class HeldList(LiveList):
         """Columns that what holds them needs."""
 
     def show(self, held: list[Held], now: int) -> None:
-        """Show how things stand now; the cursor stays with its line."""
+        """Show the state now; the cursor stays with its line."""
         self.held = held
         self.now = now
         self.many = len({one.connection for one in held}) > 1
@@ -94,7 +94,7 @@ class HeldList(LiveList):
         return [Segment("  no link so far")] if y == 1 else []
 
     def key_of(self, index: int) -> object:
-        """A line as it stands now."""
+        """A line as it is now."""
         return (self.held[index], self.now)
 
     def line(self, index: int, width: int) -> list[Segment]:

@@ -133,7 +133,7 @@ class Prompt(Container):
         """What was answered before, by the kind of question."""
         self.place = 0
         self.offered: list[str] = []
-        """Words that may stand at the cursor."""
+        """Words that may be at the cursor."""
         self.turn = -1
         """Which of them was put there last."""
         self.began = 0
@@ -210,7 +210,7 @@ class Prompt(Container):
         return pointed
 
     def complete(self) -> None:
-        """Put the next of the words that may stand at the cursor there."""
+        """Put the next of the words that may be at the cursor there."""
         if not self.offered:
             return
         answer = self.answer

@@ -208,7 +208,7 @@ class StateTree(VirtualList):
         return [Segment(text)]
 
     def key_of(self, index: int) -> object:
-        """A line is itself as it stands now."""
+        """A line is itself as it is now."""
         line = self.flat[index]
         return (index, line.path, line.node.words, line.mark, line.opened, line.text, self.now)
 

@@ -82,7 +82,7 @@ class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
         return []
 
     def empty_line(self, y: int, width: int) -> list[Segment]:
-        """What stands there while there are no lines, counted from below the head."""
+        """What is there while there are no lines, counted from below the head."""
         return []
 
     def key_of(self, index: int) -> object:

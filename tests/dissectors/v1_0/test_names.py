@@ -84,7 +84,7 @@ def test_standard_conditions_are_explained(family):
 
 TABLES = [
     names.CONDITIONS, names.ANNOTATIONS, names.PROPERTIES, names.CAPABILITIES,
-    names.OPERATIONS, names.MECHANISMS, names.MESSAGE_FORMATS, names.NODES,
+    names.OPERATIONS, names.MECHANISMS, names.MESSAGE_FORMATS,
 ]  # fmt: skip
 
 

@@ -155,24 +155,24 @@ class ProtonText:
         return _ESCAPE.sub(lambda one: chr(int(one[1], 16)), found[1]).encode("latin-1")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What stands here, if it is of a kind; it is read then."""
+        """What is here, if it is of a kind; it is read then."""
         found = pattern.match(self.text, self.at)
         if found is not None:
             self.at = found.end()
         return found
 
     def eat(self, character: str) -> bool:
-        """Whether a character stands here; it is read then."""
+        """Whether a character is here; it is read then."""
         if not self.text.startswith(character, self.at):
             return False
         self.at += 1
         return True
 
     def expect(self, character: str) -> None:
-        """Read a character that must stand here."""
+        """Read a character that must be here."""
         if not self.eat(character):
             self.fail(repr(character))
 
     def fail(self, expected: str) -> NoReturn:
-        """What stands here is something else."""
+        """Something else is here."""
         raise ValueError(f"expected {expected} at {self.text[self.at : self.at + 20]!r}")
