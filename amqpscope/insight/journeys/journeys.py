@@ -72,6 +72,8 @@ ENDINGS: Final = frozenset((
 CANCELLED: Final = "basic.cancel-ok"
 """Ends a consumer; what it got stays its channel's, until it is acknowledged."""
 CLOSINGS: Final = frozenset(("close", "connection.close"))
+CLOSES: Final = CLOSINGS | {"detach", "end", "channel.close"}
+"""Frames by which a peer that did not have to ends something."""
 IDLE: Final = frozenset((
     "transfer", "disposition", "basic.publish", "basic.deliver", "basic.ack", "content-header",
     "content-body",
@@ -221,6 +223,9 @@ class Journeys(Connections):
         answered = party.view.answers_ending(event)
         if answered is not None:
             party.prove_to(answered.end, mark)
+        elif event.peer == SERVER and name in CLOSES:
+            # What the client sent before it knew of that is thrown away (2.5.5).
+            party.pending.clear()
         lost: list[Leg] = []
         if name in CLOSINGS:
             party.closing = True
@@ -367,7 +372,7 @@ class Journeys(Connections):
                 envelope = scrap
         if envelope is None:
             if delivery.place.address not in CONTROL:
-                party.broker.counts["not followed"] += 1
+                party.overlook(step.event, delivery)
             return
         leg = party.leg(step.event, delivery, envelope)
         if leg.node.is_private:

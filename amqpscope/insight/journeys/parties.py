@@ -109,6 +109,15 @@ class Party:
             lane.open[leg] = None
         return leg
 
+    def overlook(self, event: Event, delivery: Delivery) -> None:
+        """A message is not followed, so that any that its node had may have been delivered."""
+        self.broker.counts["not followed"] += 1
+        place = delivery.place if delivery.lane is None else delivery.lane
+        if event.peer == SERVER:
+            lane = self.lanes.get(place) or self.open_lane(SERVER, place, self.view.route(delivery))
+            lane.count += 1
+            lane.node.blurred = True
+
     def scrap(self, delivery: Delivery, envelope: Envelope, verdict: Verdict) -> None:
         """A publish that was not completed."""
         lane = self.lanes.get(delivery.place)

@@ -62,7 +62,7 @@ class Node:
         self.family = ""
         """The protocol of the newest message that was published to it."""
         self.blurred = False
-        """What came from it in another protocol cannot be told apart."""
+        """What came from it cannot be told apart: it was in another protocol, or not readable."""
         self.strangers = 0
         """Messages that came from it and were not published in view."""
         self.had_older = False

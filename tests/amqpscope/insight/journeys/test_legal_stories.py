@@ -935,6 +935,46 @@ STORIES = {
         .add("C", 'client: basic.get[1] queue="q"')
         .add("C", "server: basic.get-empty[1]")
     ),
+    "an outcome that came while the broker ended the session, for a fault in it": (
+        competing(queue=True)
+        .publish("A")
+        .answer("A")
+        .deliver("B")
+        .outcome("B")
+        .add("B", "server: end[0] error=error(condition=:amqp:invalid-field)")
+        .add("B", "client: end[0]")
+        .add("B", "client: close")
+        .add("B", "server: close")
+        .at(3)
+        .deliver("C", header="delivery-count=1")
+        .outcome("C")
+    ),
+    "an acknowledgement that came while the broker closed the channel, for a fault in it": (
+        confirming()
+        .consume("C")
+        .basic_publish("A")
+        .ack("A", 1, "server")
+        .basic_deliver("B")
+        .ack("B", 1)
+        .add(
+            "B", 'server: channel.close[1] reply-code=406 reply-text="no" class-id=60 method-id=80'
+        )
+        .add("B", "client: channel.close-ok[1]")
+        .add("B", 'client: connection.close reply-code=200 reply-text="bye"')
+        .add("B", "server: connection.close-ok")
+        .at(3)
+        .basic_deliver("C", redelivered="true")
+        .ack("C", 1)
+    ),
+    "nothing left, it was delivered in a format that is not followed": (
+        through(queue=True)
+        .publish("A")
+        .answer("A")
+        .deliver("B", more="message-format=2147563264")
+        .outcome("B")
+        .at(4)
+        .drain("B", count=1)
+    ),
 }
 
 
