@@ -29,6 +29,7 @@ from amqpscope.protocols.replay_acts import (
     are_nested,
 )
 from amqpscope.protocols.replay_differences import Differences
+from amqpscope.protocols.replay_origins import Origins, Passed, first_pending
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
 from dissectors.wire import DAMAGED, MORE
@@ -79,8 +80,13 @@ class Part(Differences):
         self.waiting: Act | None = None
         self._incomplete = b""
         """Octets of the live peer that are not a whole frame yet."""
+        self.overtaking = False
+        """Acts wait only for what they may depend on, as nothing has moved for a while."""
+        self._origins: Origins | None = None
         self._met = [0, 0, 0]
         """Up to which cue all have come: of all, of the legal ones, and of those not soft."""
+        self._caused = [0, 0]
+        """Up to which cue all have come: of messages and commits, and of commits alone."""
         self._next_message = 0.0
         self.wake: float | None = None
         """When to try again without hearing from the peer."""
@@ -292,9 +298,51 @@ class Part(Differences):
         while at < len(cues) and (cues[at].left <= 0 or cues[at].odd or (light and cues[at].soft)):
             at += 1
         self._met[1 + light] = at
-        if at >= act.cues:
+        if at >= act.cues or act.released:
             return ""
-        return f"{cues[at].where} (frame {cues[at].frame.number})"
+        cue = self.prerequisite(act) if self.overtaking and act.light else cues[at]
+        return "" if cue is None else f"{cue.where} (frame {cue.frame.number})"
+
+    def prerequisite(self, act: Act) -> Cue | None:
+        """What a light act has to wait for, also when nothing moves: what it may follow from."""
+        return self.next_cue(act)
+
+    def origin(self, act: Act) -> Cue | None:
+        """The first that has not come of what a message may follow from."""
+        if self._origins is None:
+            self._origins = self.find_origins()
+        known = self._origins.found.get(act.index)
+        if known is None:
+            return self.first_cause(act, 0)
+        return first_pending(known) or self.first_cause(act, 1)
+
+    def first_cause(self, act: Act, kind: int) -> Cue | None:
+        """The first message (0) or commit (0, 1) before an act that has not come."""
+        at, cues = self._caused[kind], self.cues
+        while at < len(cues) and (
+            cues[at].left <= 0 or not (cues[at].commits or (not kind and cues[at].message))
+        ):
+            at += 1
+        self._caused[kind] = at
+        return cues[at] if at < act.cues else None
+
+    def find_origins(self) -> Origins:
+        """What our messages follow from."""
+        origins, at = Origins(), 0
+        for act in self.acts:
+            for cue in self.cues[at : act.cues]:
+                came = self.passed(cue.about) if cue.message else None
+                if came is not None:
+                    origins.receive(cue, came)
+            at = act.cues
+            sent = self.passed(act.about) if act.message else None
+            if sent is not None:
+                origins.send(act, sent)
+        return origins
+
+    def passed(self, about: object) -> Passed | None:
+        """What tells the message of an act or cue from others."""
+        return None
 
     def next_cue(self, act: Act) -> Cue:
         """The cue that `missing_cue` has just found missing."""
@@ -373,7 +421,7 @@ class Part(Differences):
 
     def hasten(self) -> bool:
         """The live peer does not answer one by one as the recorded one did: do not wait for it."""
-        if self.eager or not self.loose:
+        if self.eager or self.side == CLIENT:
             return False
         self.eager = True
         self.eager = any(
@@ -383,11 +431,10 @@ class Part(Differences):
         return self.eager
 
     def loosen(self) -> bool:
-        """Nothing moves: let acts go ahead that wait only for order; whether that may help."""
-        if not self.loose:
-            self.loose = self.eager = True
-            return True
-        helped, self.eager = not self.eager, True
+        """Nothing moves: let acts go ahead of what they do not depend on; whether that may help."""
+        helped = not self.overtaking
+        self.loose = self.overtaking = True
+        self.eager = self.eager or self.side != CLIENT
         for acts in self.lanes.values():
             act = acts[0]
             early, late = self.divided(act)
@@ -395,11 +442,11 @@ class Part(Differences):
                 helped = True
                 self.try_to_send(Act(act.kind, act.frame, act.lane, early))
                 act.about = late
-            if act.light and not self.obstacle(act):
-                helped = True
-                for cue in self.cues[self._met[2] : act.cues]:
-                    cue.soft = True
         return helped
+
+    def hurry(self) -> None:
+        """What is waited for is late: a client's messages do not wait for outcomes any more."""
+        self.eager = True
 
     def divided(self, act: Act) -> tuple[object, object]:
         """What an act is about, cut into what can be sent now and what waits; None: all waits."""
@@ -429,6 +476,9 @@ class Part(Differences):
             where = f"{act.kind} waits for {self.reason}"
             self.diverge("stuck", act.frame, where)
             self.drop_lane(act)
+            return True
+        if act.light and not act.released and not self.obstacle(act):
+            act.released = True
             return True
         for cue in self.cues[: act.cues]:
             self.miss(cue)

@@ -65,7 +65,8 @@ class Judge:
 class Cue:
     """Something that the other peer did in the recording."""
 
-    __slots__ = ("about", "frame", "left", "lost", "moot", "odd", "soft", "turn", "where")
+    __slots__ = ("about", "commits", "frame", "left", "lost", "message", "moot", "odd", "soft",
+                 "turn", "where")  # fmt: skip
 
     def __init__(self, frame: Frame, where: str, turn: int, *, left: int = 1) -> None:
         self.frame = frame
@@ -84,13 +85,17 @@ class Cue:
         """What it answers, as the family keeps it."""
         self.soft = False
         """A message or grant does not depend on it: an outcome that only says it went well."""
+        self.message = False
+        """It is a message, to which others may be answers."""
+        self.commits = False
+        """Messages that came before it count only from now on, or come once more."""
 
 
 class Act:
     """A frame that our own peer sent in the recording, or several that belong together."""
 
     __slots__ = ("about", "cues", "due", "frame", "index", "kind", "lane", "light", "message",
-                 "pause")  # fmt: skip
+                 "pause", "released")  # fmt: skip
 
     def __init__(self, kind: str, frame: Frame, lane: Lane, about: object) -> None:
         self.kind = kind
@@ -102,11 +107,13 @@ class Act:
         self.cues = 0
         """How many cues were recorded before it."""
         self.light = False
-        """It may go ahead of soft cues, and of others when nothing moves."""
+        """It may go ahead of soft cues, and of what it does not depend on when nothing moves."""
         self.message = False
         """It begins a message."""
         self.pause = 0.0
         """Seconds since the frame before it, of either peer."""
+        self.released = False
+        """It waits for no cue any more."""
         self.due: float | None = None
         """When it is sent, once everything else allows it."""
 

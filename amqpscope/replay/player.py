@@ -160,6 +160,8 @@ class Player:
         if silence >= self.patience.warn and not self._warned:
             self._warned = True
             self.report(f"waiting: {waits_for}")
+            part.hurry()
+            part.wake = now
         if silence < self.patience.end:
             return True
         self.report(f"gave up after {silence:.0f} s: {waits_for}")

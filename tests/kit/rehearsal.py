@@ -52,6 +52,9 @@ def rehearse(
         if quiet == QUIET:
             for part in parts:
                 part.loosen()
+        elif quiet == 2 * QUIET:
+            for part in parts:
+                part.hurry()
         elif quiet == STUCK:
             for part in parts:
                 part.give_up()

@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from amqpscope.protocols.replay import Part
 from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Refused
+from amqpscope.protocols.replay_origins import Passed
 from amqpscope.protocols.v0_9.peers_edit import make_method, rebuild, with_channel
 from amqpscope.protocols.v0_9.replay_live import LiveChannel
 from amqpscope.protocols.v0_9.replay_receive import Receiver
@@ -141,6 +142,22 @@ class Part09(Part):
         if self.loose and act.kind == "connection.close-ok" and self.closes[1]:
             return ""
         return super().missing_cue(act)
+
+    def prerequisite(self, act: Act) -> Cue | None:
+        """What a light act waits for in any case: nothing where it answers what has come."""
+        return None if isinstance(act.about, Verdict) else self.origin(act)
+
+    def passed(self, about: object) -> Passed | None:
+        """What tells a message from others: its body, and its ids."""
+        message = about.message if isinstance(about, Send) else about
+        if not isinstance(message, Message):
+            return None
+        content = None if message.header is None else message.header.content
+        names = ("message-id", "correlation-id")
+        ids = [None if content is None else content.get(name) for name in names]
+        refusals = [each.cue for each in message.answers if not each.cue.soft]
+        known = tuple(str(each) for each in ids if each)
+        return Passed((message.body, str(ids[0])), known, tuple(refusals))
 
     def obstacle(self, act: Act) -> str:
         """Why the live peer does not allow an act now; empty: it does; DROP: it never will."""

@@ -21,6 +21,8 @@ SETUP: Final = frozenset(
 )
 ANSWERS: Final = frozenset(("basic.ack", "basic.nack", "basic.reject"))
 DELIVERS: Final = frozenset(("basic.deliver", "basic.get-ok"))
+COMMITS: Final = frozenset(("tx.commit", "tx.rollback", "basic.recover", "basic.recover-async"))
+"""Methods of a client that let messages through, or make them come once more."""
 METHODS: Final = 0
 """The lane of methods within a channel."""
 CONFIRMS: Final = 1
@@ -279,6 +281,7 @@ class Script:
         """A method of the other peer."""
         shown = f" {subject_of(unit)}" if subject_of(unit) else ""
         cue = self.part.add_cue(frame, f"{unit.name}{shown} on {channel.title}")
+        cue.about, cue.message, cue.commits = message, message is not None, unit.name in COMMITS
         expected = Expected(cue, unit, message)
         if unit.name == "channel.open":
             channel.opens = cue

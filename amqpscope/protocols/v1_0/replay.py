@@ -11,14 +11,17 @@ from typing import Final, cast
 
 from amqpscope.protocols.replay import Part
 from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Refused
+from amqpscope.protocols.replay_origins import Passed
 from amqpscope.protocols.v1_0.replay_deliveries import DeliverySender
 from amqpscope.protocols.v1_0.replay_links import LinkSender
 from amqpscope.protocols.v1_0.replay_live import LiveLink, LiveSession
 from amqpscope.protocols.v1_0.replay_mend import with_fields, without_path
 from amqpscope.protocols.v1_0.replay_message import Values
 from amqpscope.protocols.v1_0.replay_obstacles import Obstacles
+from amqpscope.protocols.v1_0.replay_origins import only_allows_more, passed_message
 from amqpscope.protocols.v1_0.replay_receive import Receiver
 from amqpscope.protocols.v1_0.replay_script import (
+    Delivery,
     Grant,
     Link,
     Piece,
@@ -135,6 +138,22 @@ class Part10(Part):
         if missing and self.obstacles.feeds(act, self.next_cue(act)):
             return ""
         return missing
+
+    def prerequisite(self, act: Act) -> Cue | None:
+        """What a light act waits for in any case; a client's request, for all before it."""
+        about = act.about
+        if isinstance(about, Verdict) or (
+            isinstance(about, Grant) and only_allows_more(about, self.side)
+        ):
+            return None
+        if self.side == CLIENT or isinstance(about, Grant):
+            return self.next_cue(act)
+        return self.origin(act) if act.message else None
+
+    def passed(self, about: object) -> Passed | None:
+        """What tells the message of a transfer from others."""
+        delivery = about.delivery if isinstance(about, Piece) else about
+        return passed_message(delivery) if isinstance(delivery, Delivery) else None
 
     def obstacle(self, act: Act) -> str:
         """Why the live peer does not allow an act now; empty: it does; DROP: it never will."""

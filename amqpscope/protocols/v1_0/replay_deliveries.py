@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from amqpscope.protocols.replay_acts import Refused
 from amqpscope.protocols.v1_0.replay_live import LiveLink, LiveSession
@@ -130,11 +130,8 @@ class DeliverySender:
         while True:
             part, payload = payload, b""
             if len(part) + USUAL_HEAD > limit:
-                head = len(encode_frame(frame, channel))
-                if head + len(part) > limit:
-                    room = max(1, limit - head - 1)
-                    part, payload = part[:room], part[room:]
-            self.part.emit(with_fields(frame, more=True) if payload else frame, channel, part)
+                part, payload = cut(frame, part, limit, channel)
+            self.part.emit(unfinished(frame) if payload else frame, channel, part)
             if frame.delivery_id is not None:
                 self.begin_delivery(piece.delivery, live)
             session.next_outgoing_id = (session.next_outgoing_id + 1) & 0xFFFFFFFF
@@ -239,6 +236,21 @@ def legal_state(body: Disposition, delivery: Delivery) -> Value:
     if isinstance(state, TransactionalState) and not isinstance(body.state, TransactionalState):
         return TransactionalState(state.txn_id, body.state)
     return None
+
+
+def cut(frame: Transfer, payload: bytes, limit: int, channel: int) -> tuple[bytes, bytes]:
+    """What of a payload has room in a frame of so many octets, and what is left."""
+    if len(encode_frame(frame, channel)) + len(payload) <= limit:
+        return payload, b""
+    room = max(1, limit - len(encode_frame(unfinished(frame), channel)))
+    return payload[:room], payload[room:]
+
+
+def unfinished(frame: Transfer) -> Transfer:
+    """A transfer that others follow: the first one says in which format the message is (2.7.5)."""
+    begins = frame.delivery_id is not None
+    message_format = 0 if begins and frame.message_format is None else frame.message_format
+    return cast(Transfer, with_fields(frame, more=True, message_format=message_format))
 
 
 def ranges(numbers: list[int]) -> list[tuple[int, int]]:

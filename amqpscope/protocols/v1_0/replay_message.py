@@ -75,12 +75,30 @@ def fields_of(body: Body, names: object) -> dict[str, str]:
     }
 
 
+def request_text(payload: bytes) -> str:
+    """What a message asks of a coordinator, without the id of the transaction (4.5)."""
+    for _, value in sections_of(payload):
+        if isinstance(value, Discharge):
+            return f"discharge fail={str(bool(value.fail)).lower()}"
+        if isinstance(value, Body):
+            return value.row.name
+    return "unknown"
+
+
 def bare_message(payload: bytes) -> bytes:
     """What an intermediary passes on as it is (3.2)."""
     for section in walk(payload)[0]:
         if section.name in BARE:
             return payload[section.start :]
     return payload
+
+
+def body_of(payload: bytes) -> bytes:
+    """The body of a message, and what follows it."""
+    for section in walk(payload)[0]:
+        if section.name in BODY:
+            return payload[section.start :]
+    return b""
 
 
 def properties_of(payload: bytes) -> Properties | None:

@@ -11,6 +11,7 @@ from amqpscope.protocols.v1_0.replay_message import (
     describe,
     ids_of,
     message_id,
+    request_text,
     substitute,
 )
 from amqpscope.protocols.v1_0.replay_script import Delivery, Link, state_name
@@ -169,6 +170,7 @@ class MessageReceiver:
         if recorded == live or link.address.startswith(TOKENS) or delivery.aborted:
             return expected, seen
         if link.address == "coordinator":
+            expected["request"], seen["request"] = request_text(recorded), request_text(live)
             return expected, seen
         annotated = self.part.side == SERVER
         expected.update(describe(recorded, annotated=annotated))

@@ -353,7 +353,8 @@ class Script:
             if frame.sender != self.side:
                 link.received += 1
                 delivery.cue = self.part.add_cue(frame, f"message on {link.title}")
-                delivery.cue.about = delivery
+                delivery.cue.about, delivery.cue.message = delivery, True
+                delivery.cue.commits = link.address == "coordinator"
 
     def take_disposition(self, frame: Frame, session: Session, body: Disposition) -> bool:
         """A disposition, of as many deliveries as it speaks of."""

@@ -5,11 +5,14 @@ import pytest
 from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.replay_differences import Divergence
+from amqpscope.protocols.v1_0.replay_message import request_text
 from amqpscope.replay.outcome import in_order
 from amqpscope.stream.marks import COPY
 from dissectors.notation import parse
 from dissectors.v1_0.framing import decode_unit
 from kit import ROOT
+from kit.conversation import record
+from kit.exchange_v0_9 import script
 from kit.rehearsal import conversations, rehearse
 
 CAPTURES = ROOT / "captures"
@@ -235,3 +238,127 @@ def test_what_was_in_flight_when_we_closed_is_no_difference(tmp_path):
             part.receive(parse(line[2:]), 0.0)
     assert part.messages == [0, 2]
     assert part.divergences == []
+
+
+def test_a_message_fills_the_frames_that_the_live_peer_takes_and_not_more(tmp_path):
+    text = ONE_BY_ONE.replace('amqp-value("l")', f'amqp-value("{"x" * 3000}")')
+    part = recorded_talk(tmp_path / "talk.pcapng", text).part(1, Choices())
+    asked = parse('open container-id="c"'), parse('open container-id="c" max-frame-size=1024')
+    part.receive(client_octets(text, *asked), 0.0)
+    part.proceed(0.0)
+    assert part.notes == []
+    sizes = [size for size in sizes_of(bytes(part.out)) if size > 500]
+    assert sizes[:2] == [1024, 1024]
+    assert max(sizes) == 1024
+
+
+def sizes_of(octets):
+    """The sizes of the frames behind a header."""
+    at = 8
+    while at < len(octets):
+        size = int.from_bytes(octets[at : at + 4])
+        yield size
+        at += size
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live"),
+    [("discharge(txn-id=b\"1\" fail=false)", "discharge(txn-id=b\"1\" fail=true)"),
+     ("declare()", "discharge(txn-id=b\"1\")")],
+)  # fmt: skip
+def test_a_request_to_a_coordinator_is_compared(recorded, live):
+    one, other = (parse(f"transfer[0] handle=0 | amqp-value({each})") for each in (recorded, live))
+    start = decode_unit(one).payload, decode_unit(other).payload
+    assert request_text(one[start[0] :]) != request_text(other[start[1] :])
+    assert request_text(one[start[0] :]).startswith(recorded.partition("(")[0])
+
+
+ASK_AND_REPLY = """
+> header AMQP 1.0.0
+< header AMQP 1.0.0
+> open container-id="c"
+< open container-id="s"
+> begin[0] next-outgoing-id=0 incoming-window=9 outgoing-window=9
+< begin[0] remote-channel=0 next-outgoing-id=0 incoming-window=9 outgoing-window=9
+> attach[0] name="a" handle=0 role=sender target=target(address="q") initial-delivery-count=0
+< attach[0] name="a" handle=0 role=receiver target=target(address="q")
+< flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9 handle=0 link-credit=9
+> attach[0] name="r" handle=1 role=receiver source=source(address="r")
+< attach[0] name="r" handle=1 role=sender source=source(address="r") initial-delivery-count=0
+> flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9 handle=1 link-credit=9
+> transfer[0] handle=0 delivery-id=0 delivery-tag=b"0" settled=true | amqp-value("one")
+< transfer[0] handle=1 delivery-id=0 delivery-tag=b"0" settled=true | amqp-value("ONE")
+> transfer[0] handle=0 delivery-id=1 delivery-tag=b"1" settled=true | amqp-value("two")
+< transfer[0] handle=1 delivery-id=1 delivery-tag=b"1" settled=true | amqp-value("TWO")
+> close
+< close
+"""
+ASK_AND_REPLY_0_9 = """
+client: queue.declare[1] queue="r"
+server: queue.declare-ok[1] queue="r"
+client: basic.consume[1] queue="r" consumer-tag="r" no-ack=true
+server: basic.consume-ok[1] consumer-tag="r"
+client: basic.publish[1] routing-key="q"
+client: content-header[1] class=basic body-size=3
+client: content-body[1] "one"
+server: basic.deliver[1] consumer-tag="r" delivery-tag=1 routing-key="r"
+server: content-header[1] class=basic body-size=3
+server: content-body[1] "ONE"
+client: connection.close[0] reply-code=200
+server: connection.close-ok[0]
+"""
+
+
+def wait_in_vain(part):
+    """Nothing comes for as long as a peer may take that thinks."""
+    for now in (1.0, 2.0, 3.0):
+        part.loosen()
+        part.proceed(now)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_no_message_goes_ahead_of_one_that_it_may_answer(side, tmp_path):
+    part = recorded_talk(tmp_path / "talk.pcapng", ASK_AND_REPLY).part(side, Choices())
+    part.start()
+    for line in ASK_AND_REPLY.strip().splitlines()[: 13 if side == 0 else 12]:
+        part.proceed(0.0)
+        if line[0] == "><"[1 - side]:
+            part.receive(parse(line[2:]), 0.0)
+    part.proceed(0.0)
+    wait_in_vain(part)
+    assert part.messages[side] == (1 if side == 0 else 0)
+    assert part.divergences == []
+
+
+def test_no_delivery_goes_ahead_of_the_publish_that_it_may_answer(tmp_path):
+    said = script(ASK_AND_REPLY_0_9, "channel")
+    with (tmp_path / "talk.pcapng").open("wb") as file:
+        record(said, Conversation(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672)))
+    part = conversations(tmp_path / "talk.pcapng")[0].part(1, Choices())
+    part.start()
+    raws = [each.raw for each in said if each.sender == 0 and each.raw]
+    for raw in raws[:-4]:
+        part.receive(raw, 0.0)
+        part.proceed(0.0)
+    wait_in_vain(part)
+    assert part.messages == [0, 0]
+    for raw in raws[-4:-1]:
+        part.receive(raw, 3.0)
+        part.proceed(3.0)
+    assert part.messages == [1, 1]
+
+
+def test_a_message_that_is_passed_on_waits_for_its_source_alone(tmp_path):
+    echoed = ASK_AND_REPLY.replace('"ONE"', '"one"').replace('"TWO"', '"two"')
+    lines = echoed.strip().splitlines()
+    lines[13], lines[14] = lines[14], lines[13]  # both were sent before the first came back
+    part = recorded_talk(tmp_path / "talk.pcapng", "\n".join(lines)).part(1, Choices())
+    part.start()
+    for line in lines[:13]:
+        part.proceed(0.0)
+        if line[0] == ">":
+            part.receive(parse(line[2:]), 0.0)
+    part.proceed(0.0)
+    assert part.messages == [1, 0]
+    wait_in_vain(part)
+    assert part.messages == [1, 1]
