@@ -64,7 +64,7 @@ class Finding:
         return f"{self.rule} {self.severity} {where}: {self.message}"
 
     def masked(self) -> Finding:
-        """The same without secrets: names and addresses are quoted in messages."""
+        """The finding without secrets: names and addresses are quoted in messages."""
         return replace(
             self,
             message=cleaned(self.message),
@@ -73,7 +73,7 @@ class Finding:
         )
 
     def doubted(self, reason: str) -> Finding:
-        """The same, but nobody is accused for sure; what is only a note stays as it is."""
+        """The finding with nobody accused for sure; what is only a note stays as it is."""
         if self.severity == INFO:
             return self
         severity = WARNING if self.severity == ERROR else self.severity

@@ -1,5 +1,6 @@
 """Words that users and readers meet: one name for a thing, and plain verbs in help texts."""
 
+import ast
 import re
 
 import click
@@ -51,3 +52,36 @@ def test_help_is_in_plain_words(name):
     text = command.get_help(click.Context(command, info_name=name))
     assert not ODD.search(text)
     assert not OLDER.search(text)
+
+
+NAMED = re.compile(r"`([a-z]\w*(?:\.[A-Za-z]\w*)+|[a-z]+_\w+|[A-Z][A-Za-z]+)`")
+"""What a docstring names: a module or attribute with dots, a name with underscores, a class."""
+TEXTS = re.compile(r'"""[\s\S]*?"""')
+MADE = re.compile(r"scapy_layers\.py$|logs/protonj\.py$")
+"""Modules that name classes made from rows, or the settings of a library that is not ours."""
+
+
+def docstrings(tree):
+    """All texts that are statements of their own."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", ())
+        for each in body if isinstance(body, list) else ():
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                yield str(each.value.value)
+
+
+def test_docstrings_name_what_is_there():
+    paths = [*ROOT.glob("amqpscope/**/*.py"), *ROOT.glob("dissectors/**/*.py")]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    tests = (path.read_text(encoding="utf-8") for path in TESTS.glob("**/*.py"))
+    code = (TEXTS.sub("", text) for text in (*texts.values(), *tests))
+    known = set(re.findall(r"\w+", " ".join(code)))
+    known |= {part for path in paths for part in path.relative_to(ROOT).with_suffix("").parts}
+    unknown = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path, text in texts.items() if not MADE.search(str(path))
+        for said in docstrings(ast.parse(text))
+        for name in NAMED.findall(said)
+        if not set(name.split(".")) <= known
+    ]  # fmt: skip
+    assert unknown == []

@@ -128,7 +128,7 @@ class Capture:
 
     @property
     def problems(self) -> list[str]:
-        """The same, a line for each file, with its path."""
+        """Why files could not be read, or not to their end: a line each, with its path."""
         if not self._ring:
             return [f"{self.path}: {why}" for _, why, _ in self.troubles[-1:]]
         return [f"{path}: {why}" for path, why, _ in self.troubles]

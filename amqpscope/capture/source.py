@@ -25,7 +25,7 @@ PIECE: Final = 2048
 POLL: Final = 0.1
 """Seconds between two looks at a file that grows, when nothing came for a while."""
 FIRST_POLL: Final = 0.005
-"""The same right after something came; each look without success takes twice as long."""
+"""Seconds until the next look right after something came; each look in vain doubles them."""
 SERIES: Final = re.compile(r"(.*-)([0-9]{5,})(\.pcapng)", re.DOTALL)
 """The name of a file in a rotated recording: before, the number, and behind."""
 

@@ -65,7 +65,7 @@ class Exchange:
         return self.opened or (self.sent[0].time if self.sent else 0)
 
     def with_only(self, places: Iterable[int]) -> Exchange:
-        """The same with some of what was sent, by place; who had read what stays right."""
+        """The connection with some of what was sent, by place; who had read what stays right."""
         kept = sorted(places)
         before: list[list[int]] = [[0], [0]]
         chosen = set(kept)
@@ -80,7 +80,7 @@ class Exchange:
         return replace(self, sent=tuple(sent))
 
     def with_octets(self, changes: dict[int, bytes]) -> Exchange:
-        """The same with other octets at some places."""
+        """The connection with other octets at some places."""
         sent = list(self.sent)
         for place, octets in changes.items():
             sent[place] = replace(sent[place], octets=octets)
@@ -98,7 +98,7 @@ class _Stream:
     ends: list[list[int]] = field(default_factory=lambda: [[0], [0]])
     """Where in its stream each thing ends that a peer sent."""
     whole: list[list[int]] = field(default_factory=lambda: [[0], [0]])
-    """The same, with all that is still to come."""
+    """Where in the whole stream each thing ends, with all that is still to come."""
 
     def note_all(self, exchange: Exchange) -> None:
         for each in exchange.sent:

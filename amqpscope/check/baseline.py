@@ -44,7 +44,7 @@ def key_of(finding: Finding, capture: str) -> Key:
 
 
 def fingerprint(finding: Finding, capture: str, place: int = 1) -> str:
-    """The same as a short text, for reports that want one; `place` tells equal ones apart."""
+    """The key of a finding as a short text for reports; `place` distinguishes equal ones."""
     import hashlib  # It loads OpenSSL, which nobody else needs who checks a capture.
 
     text = "\0".join((*key_of(finding, capture), str(place)))

@@ -57,7 +57,7 @@ class CaptureResult:
     error: str | None = None
     """Why it could not be read, or not to its end."""
     problems: list[str] = field(default_factory=list)
-    """The same in a ring, a line for each file, with its path."""
+    """Why files of a ring could not be read, or not to their end: a line each, with its path."""
     unreadable: bool = False
     """Nothing of it, or of a file in it, could be read, or checking broke off."""
     notes: list[str] = field(default_factory=list)

@@ -175,7 +175,7 @@ class Lint:
         return list(map(self.only, self.inputs.inputs(list(found))))
 
     def only(self, source: Input) -> Input:
-        """The same; for `run.pcap#2`, connection 2 of `run.pcap`."""
+        """The input as it is given; for `run.pcap#2`, connection 2 of `run.pcap`."""
         from amqpscope.runs.input import split_connection
 
         path, number = split_connection(source.name) if isinstance(source.given, str) else ("", 0)

@@ -24,7 +24,7 @@ class Match(ABC):
 
 
 class Equal(Match):
-    """The same, in the way that its type compares."""
+    """The value equals the operand, in the way that its type compares."""
 
     def __init__(self, operand: Operand) -> None:
         self.operand = operand

@@ -152,12 +152,12 @@ class Stall:
         """With which the longest began, and below the packet of that frame."""
         self.packet = 0
         self._frame = 0
-        """The same of the one that goes on."""
+        """With which the one that lasts began, and below the packet of that frame."""
         self._packet = 0
         self.minutes: dict[int, Starved] | None = None
-        """The same by minute since 1970; None: nobody wants that."""
+        """Counts by minute since 1970; None: nobody wants that."""
         self._spread = 0
-        """Up to when the one that goes on is spread over minutes."""
+        """Up to when the one that lasts is spread over minutes."""
 
     def update(self, stalled: bool, time: int, frame: int, packet: int) -> None:
         """It is, or is not, stalled from this frame on."""

@@ -24,7 +24,7 @@ text: Final[Callable[[str], str]] = encode_basestring_ascii
 
 SMALL: Final = [str(number) for number in range(1000)]
 PADDED: Final = [f"{number:03}" for number in range(1000)]
-"""Numbers below a thousand, ready to be put together: making a text of one again costs more."""
+"""Numbers below a thousand as text: making the text each time costs more."""
 
 
 def put_number(out: list[str], number: int) -> None:

@@ -61,7 +61,7 @@ class StateNode(StateRow):
     title: str = field(default="", compare=False)
     """The first line, as text."""
     fields: dict[str, Any] = field(default_factory=dict, compare=False)
-    """The same for programs; `ended`, `constraint` and the group of nodes are filled in."""
+    """The node for programs; `ended`, `constraint` and the group of nodes are filled in."""
     lines: tuple[str, ...] = field(default=(), compare=False)
     """What else text says of it, a line each."""
     ending: Ending | None = field(default=None, compare=False)

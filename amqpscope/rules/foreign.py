@@ -1,6 +1,6 @@
 """Clients of other protocols that come to a port of AMQP: probes, and TLS at the wrong door.
 
-They have broken no rule of AMQP, for they do not speak it; nothing is told of their octets.
+They have broken no rule of AMQP, for they do not use it; nothing is reported of their octets.
 """
 
 from __future__ import annotations

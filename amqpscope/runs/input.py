@@ -82,7 +82,7 @@ def as_input(given: Input | Readable) -> Input:
 
 @contextmanager
 def repeatable(given: Input) -> Iterator[Input]:
-    """The same to be read more than once: what comes from a pipe is kept in a file."""
+    """An input that can be read more than once: what comes from a pipe is kept in a file."""
     source = given.source
     if isinstance(source, Ring) or (source != STDIN and not is_pipe(source)):
         yield given

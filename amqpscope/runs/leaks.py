@@ -13,7 +13,7 @@ from typing import Final
 LEAST: Final = 4
 """Octets of an original; what is shorter is found anywhere."""
 BINARY: Final = 8
-"""The same of one that is no text."""
+"""Octets of an original that is no text; what is shorter is found anywhere."""
 VARIED: Final = 4
 """Different octets that an original has at least: zeros are found anywhere."""
 LONGEST: Final = 48

@@ -114,7 +114,7 @@ class Replayed:
 
     @property
     def lines(self) -> list[str]:
-        """The same as text."""
+        """All that was not as recorded, as text."""
         return [line for outcome in self.outcomes for line in outcome.lines(self.capture)]
 
     def start(self) -> None:

@@ -350,7 +350,7 @@ def _text(octets: bytes) -> str:
 
 
 def _move(piece: Gap | End | Window, connection: Connection) -> Piece:
-    """The same on another connection; written out, for compiled classes cannot be copied."""
+    """A piece on another connection; written out, for compiled classes cannot be copied."""
     if isinstance(piece, Gap):
         made = Gap(connection, piece.sender, piece.offset, piece.size, piece.packet, piece.time)
         made.snapped = piece.snapped

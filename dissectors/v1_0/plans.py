@@ -29,7 +29,7 @@ class Plan:
 
 PLANS: Final = {row.code: Plan(row) for row in COMPOSITES}
 PLAN_OF: Final = [PLANS.get(code) for code in range(256)]
-"""The same, for the descriptor of one octet that nearly all have."""
+"""The plans by the descriptor of one octet that nearly all have."""
 PLANS_BY_SYMBOL: Final = {row.symbol.encode(): PLANS[row.code] for row in COMPOSITES}
 
 

@@ -31,7 +31,7 @@ class Entry:
     facts: Facts
     """All that it says."""
     shown: Facts
-    """The same without secrets."""
+    """All that it says, without secrets."""
     summary: str
     octets: bytes
     payload: bytes

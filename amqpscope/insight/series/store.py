@@ -20,7 +20,7 @@ class Names(NamedTuple):
     """What it means that it is 0."""
     unsettled: str
     waiting: str
-    """The same in one word."""
+    """What is unsettled, in one word."""
 
 
 # fmt: off

@@ -188,7 +188,7 @@ class Assembly:
         self.weight = 0
         """The contents within a structured one (10-3, 0-8) that its headers announce."""
         self.children = 0
-        """... and those that have come."""
+        """The contents within a structured one that have come."""
 
     def lose(self) -> None:
         """Frames of this direction were missed."""

@@ -37,7 +37,7 @@ def blocked(event: Event, channel: Channel, method: Method) -> None:
 
 
 def unblocked(event: Event, channel: Channel, method: Method) -> None:
-    """... and lets it go on."""
+    """The server lets publishers continue."""
     event.connection.blocked = None
 
 
@@ -49,7 +49,7 @@ def flow(event: Event, channel: Channel, method: Method) -> None:
 
 
 def flow_ok(event: Event, channel: Channel, method: Method) -> None:
-    """... and the partner says that it does."""
+    """The partner has obeyed a channel.flow."""
     asked = channel.flows[1 - event.peer]
     asked.ok_active = bool(method.get("active"))
     asked.ok_mark = event.mark
@@ -304,7 +304,7 @@ def tx_select(event: Event, channel: Channel, method: Method) -> None:
 
 
 def tx_select_ok(event: Event, channel: Channel, method: Method) -> None:
-    """... and has them."""
+    """The server has begun transactions on the channel."""
     if channel.transaction is not None and channel.transaction.ok_mark is None:
         channel.transaction.ok_mark = event.mark
 
@@ -336,7 +336,7 @@ def dtx_select(event: Event, channel: Channel, method: Method) -> None:
 
 
 def dtx_start(event: Event, channel: Channel, method: Method) -> None:
-    """... of which one begins."""
+    """A distributed transaction begins."""
     channel.dtx_start_mark = event.mark
 
 

@@ -25,7 +25,7 @@ def odd_values(event: Event, role: Role, method: Method, look: bytes) -> None:
 
 
 def odd_properties(event: Event, header: ContentHeader, look: bytes) -> None:
-    """The same among content properties."""
+    """Mark an event whose content properties hold an odd table or text."""
     for value in header.values:
         if value is None:
             continue

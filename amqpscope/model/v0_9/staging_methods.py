@@ -28,7 +28,7 @@ def open_file(event: Event, channel: Channel, method: Method) -> None:
 
 
 def open_file_ok(event: Event, channel: Channel, method: Method) -> None:
-    """... and its partner says where to begin."""
+    """The partner says at which octet a staged file begins."""
     request = event.request
     staging = None if request is None else request.staging
     if staging is None:
@@ -106,7 +106,7 @@ def consume_message(event: Event, channel: Channel, method: Method) -> None:
 
 
 def cancel_message(event: Event, channel: Channel, method: Method) -> None:
-    """... goes."""
+    """A consumer of staged files ends."""
     if event.peer == CLIENT:
         channel.references[CLIENT].destinations.pop(text(method, "destination"), None)
 

@@ -45,7 +45,7 @@ class Tracker:
         self.connection = Connection(anchored, spoken)
         self.roles = roles(spoken.name)
         self.others: dict[Plan, Role] = {}
-        """The same of methods that were read by another dialect's fields."""
+        """The roles of methods that were read by another dialect's fields."""
         self.look = looks(spoken.name)
         self.ticked = 0
 

@@ -165,7 +165,7 @@ class Event(shared.Event):
         self.earlier = NO_PARTS
         """Payloads of a delivery that goes on: up to this one, and those that came since."""
         self.parts: Message | None = None
-        """The same by its sections, where rules run and its format is the standard's."""
+        """The message by its sections, where rules run and its format is the standard's."""
         self.covered: list[Delivery] = NO_DELIVERIES
         """The live or lately settled deliveries that a disposition refers to."""
         self.first = -1

@@ -34,7 +34,7 @@ class SessionSending:
         self.next_outgoing_id = first
         """The transfer-id of the next transfer, unwrapped; None: unknown."""
         self.counted_id = first
-        """The same number by our count alone, whatever the peer's flows state."""
+        """The next transfer-id by our count alone, whatever the peer's flows state."""
         self.near_outgoing_id = first
         """The last value that was known: near which to unwrap the next."""
         self.miscounted = False

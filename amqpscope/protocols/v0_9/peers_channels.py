@@ -61,7 +61,7 @@ class Channel:
         self.unacknowledged: dict[str, bool] = {}
         """Consumers by tag, and whether their deliveries need no acknowledgement."""
         self.asked: list[bool] = []
-        """The same of those whose tag the server has not named yet."""
+        """Whether consumers without a tag of the server yet need no acknowledgement."""
         self.get_unacknowledged = False
         self.cancelled: set[str] = set()
         """Consumers that the proxy has cancelled."""

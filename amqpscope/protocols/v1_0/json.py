@@ -65,9 +65,9 @@ class Plan:
     def __init__(self, row: Composite) -> None:
         self.quoted = text(row.name)
         self.first = [f"{{{text(field.name)}: " for field in row.fields]
-        """Each field's name as the start of an object ..."""
+        """Each field's name as the start of an object."""
         self.later = [f", {text(field.name)}: " for field in row.fields]
-        """... and as that of a member which is not the first."""
+        """Each field's name as the start of a member that is not the first."""
         self.multiple = [field.multiple for field in row.fields]
         self.typed = [field.type in COMPOSITE for field in row.fields]
         """Fields whose row names a composite: the value needs no tag."""

@@ -36,7 +36,7 @@ def translate_flow(
             first, window = session.window_for(side)
             changed["next-incoming-id"], changed["incoming-window"] = first, window
         else:
-            session.told[side] = body.next_incoming_id
+            session.named_ids[side] = body.next_incoming_id
     if session.hidden[side] and body.next_outgoing_id is not None:
         changed["next-outgoing-id"] = (body.next_outgoing_id - session.hidden[side]) % U32
     link = session.link_of(side, body.handle)
@@ -68,9 +68,9 @@ def translate_credit(link: Link, body: Flow) -> dict[str, int | bool | None]:
     if count is None:
         return {}
     count = (count + link.hidden) % U32
-    if link.told is not None and credit is not None and distance(link.told, count) < 0:
-        credit = max(0, credit + distance(link.told, count))
-        count = link.told
+    named = link.named_count
+    if named is not None and credit is not None and distance(named, count) < 0:
+        credit, count = max(0, credit + distance(named, count)), named
     return {"delivery-count": count, "link-credit": credit}
 
 

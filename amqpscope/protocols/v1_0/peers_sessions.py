@@ -31,19 +31,19 @@ class Link:
         """By how much it is ahead of what the receiver counts."""
         self.credit: tuple[int, int] | None = None
         """The receiver's newest delivery-count and link-credit."""
-        self.told: int | None = None
+        self.named_count: int | None = None
         """The newest delivery-count that the proxy has named to the sender in a flow of its own."""
         self.delivery: int | None = None
         """The delivery-id of the message that is being sent."""
         self.parts: list[bytes] = []
-        """... its transfers so far, unless it is all in one, or too large to be copied."""
+        """Its transfers so far, unless it is all in one, or too large to be copied."""
         self.parts_size = 0
         self.copied = False
-        """... which the receiver is to get twice."""
+        """The receiver is to get that message twice."""
         self.withheld = False
-        """... which the receiver is not to get the rest of."""
+        """The receiver is not to get the rest of that message."""
         self.answer: Body | None = None
-        """... with which it is answered when it is whole."""
+        """The state with which that message is answered when it is whole."""
         self.owes_answer = False
 
     @property
@@ -92,7 +92,7 @@ class Session:
         self.maps = [NumberMap(), NumberMap()]
         """The delivery-ids that each peer assigns."""
         self.serials = [Serial(), Serial()]
-        """The same numbers without an end."""
+        """The delivery-ids that each peer assigns, unwrapped."""
         self.hidden = [0, 0]
         """How many transfers of each peer the other has not seen."""
         self.first_outgoing = [0, 0]
@@ -103,7 +103,7 @@ class Session:
         """The incoming and outgoing windows that each peer announced last."""
         self.received: list[int | None] = [None, None]
         """The next-incoming-id that each peer announced with its window, as it counts."""
-        self.told: list[int | None] = [None, None]
+        self.named_ids: list[int | None] = [None, None]
         """The newest next-incoming-id that each peer's partner was sent, as the partner counts."""
         self.forged = [False, False]
         """Whose windows the proxy has named in a flow of its own."""
@@ -158,12 +158,12 @@ class Session:
         received, window = self.received[side], self.windows[side][0]
         if received is None:
             received = self.first_outgoing[sender]
-        first, told = received + self.hidden[sender], self.told[side]
-        told = self.first_outgoing[sender] if told is None else told
-        if distance(told, first) < 0:
-            window = max(0, window + distance(told, first))
-            first = told
-        self.told[side] = first % WRAP
+        first, named = received + self.hidden[sender], self.named_ids[side]
+        named = self.first_outgoing[sender] if named is None else named
+        if distance(named, first) < 0:
+            window = max(0, window + distance(named, first))
+            first = named
+        self.named_ids[side] = first % WRAP
         return first % WRAP, window
 
     def flow_from(self, side: int, link: Link | None) -> Flow:
@@ -175,7 +175,7 @@ class Session:
             count = link.count if side == link.receiver else link.count - link.hidden
             flow = [link.handles[side], count % WRAP, link.remaining]
             if side == link.receiver:
-                link.told = link.count % WRAP
+                link.named_count = link.count % WRAP
         return Flow(
             first,
             window,

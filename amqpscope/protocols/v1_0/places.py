@@ -71,7 +71,7 @@ def ended_places(event: Event) -> list[Ended]:
 
 
 def left_places(event: Event) -> list[Place]:
-    """The same links and sessions, without how they ended: to find that out takes long."""
+    """The links and sessions that an event ends, without how: to find that out takes long."""
     link = event.link
     if isinstance(event.unit.body, Detach) and link is not None:
         return [link.place]

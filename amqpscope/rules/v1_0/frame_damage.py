@@ -1,8 +1,8 @@
 """What is wrong with a frame that could not be decoded, as one cause.
 
 Damage spreads: one wrong size makes everything behind it look wrong, and an octet too many may show
-first as a string that is not UTF-8. So if the structure is broken, only its first fault is told;
-otherwise each kind of damage once.
+first as a string that is not UTF-8. So if the structure is broken, only its first fault is
+reported; otherwise each kind of damage once.
 
 Whether a size or a count is wrong is found by reading the body once more by counts alone, with no
 regard to sizes. If that comes out at the frame's end, sizes that disagree are the fault.
@@ -29,7 +29,7 @@ RULE_OF: Final = {
     Damage.ODD_MAP: "TYP-015",
     Damage.NOT_LIST: "TYP-008",
 }
-"""Damage that does not move what follows it, and the rule that tells it."""
+"""Damage that does not move what follows it, and the rule that reports it."""
 
 
 class Diagnosis:
@@ -109,7 +109,7 @@ def structural(frame: Frame, fault: Malformed) -> Diagnosis:
     if fault.kind == Damage.UNKNOWN_CODE:
         return Diagnosis("ENC-001", path, reason)
     if fault.kind == Damage.TRUNCATED and reason.startswith("0x"):
-        # It is by its number that a code without a name is told.
+        # It is by its number that a code without a name is reported.
         return Diagnosis("ENC-001", path, f"no encoding has the code {reason[:4]}")
     # A message section behind the list shows that its size is right.
     fitting = section_at(raw, unit.payload)

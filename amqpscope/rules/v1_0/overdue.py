@@ -61,7 +61,7 @@ def stands_for(session: SessionEnd, waiting: list[SessionEnd]) -> SessionEnd | N
 
 
 def before(asked: Mark, answer: Mark, known: int) -> bool:
-    """A frame had been read, as far as TCP tells, when its partner sent another."""
+    """A frame had been read, as far as TCP shows, when its partner sent another."""
     if known < EVERYTHING:
         return asked.end <= known
     return asked.frame < answer.frame

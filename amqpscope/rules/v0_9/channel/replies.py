@@ -17,7 +17,7 @@ LONG: Final = 10_000_000_000
 """Nanoseconds in which a request is answered, if it is answered at all."""
 ENDS: Final = "channel.close | connection.close | finished"
 OR_CLOSED: Final = f"{ENDS} | channel.close-ok"
-"""... or the close of the channel is answered, and requests before it are not."""
+"""It ends, or the close of the channel is answered and requests before it are not."""
 UNASKED: Final = "trusted !ahead"
 """What must hold for an `unasked` reply to be one too many."""
 IN_ORDER: Final = frozenset((

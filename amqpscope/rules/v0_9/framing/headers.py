@@ -27,7 +27,7 @@ RANKS: Final = {
 FRAME_TYPES: Final = range(1, 11)
 """The first octets that a frame of any version can have."""
 RANK_OF: Final = {"10-3": 0, "0-8": 1, "0-9": 2, "0-9-1": 2}
-"""The same of what a client's header asks for."""
+"""The rank of the version that a client's header asks for."""
 
 
 def asked_dialect(event: Event) -> str:

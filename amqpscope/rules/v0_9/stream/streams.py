@@ -21,7 +21,7 @@ DELIVERS: Final = "odd-deliver stream.deliver"
 STREAM: Final = 80
 METHODS: Final = "consume, cancel, publish, return, deliver and qos"
 RATE_TIME: Final = 5_000_000_000
-"""Nanoseconds of a stream after which its rate can be told."""
+"""Nanoseconds of a stream after which its rate can be judged."""
 
 
 @rule("A09-STR-01", "1.1.8 grammar", MUST, ERROR, on="unknown-method", dialects=OLD, needs="intact")

@@ -234,7 +234,7 @@ def message_too_large(
 
 
 def bare_size(delivery: Delivery, payload: bytes) -> int:
-    """Octets of the bare message so far; 0 when that cannot be told."""
+    """Octets of the bare message so far; 0 when that is not known."""
     data = delivery.join_payload(payload, 0)
     if data is None or (delivery.message_format or 0) >> 8:
         return 0

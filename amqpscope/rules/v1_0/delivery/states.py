@@ -1,4 +1,4 @@
-"""Settlement and states of deliveries as their sender tells them (DLV; spec 2.6.12, 2.7.5)."""
+"""Settlement and states of deliveries as their sender states them (DLV; spec 2.6.12, 2.7.5)."""
 
 from __future__ import annotations
 

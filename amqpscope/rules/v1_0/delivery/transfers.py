@@ -1,7 +1,7 @@
 """Transfers and the deliveries that they make up (DLV; spec 2.6.12, 2.6.14, 2.7.5).
 
-What makes an ordinary transfer is told by `model.oddities`; these rules look at the others. Whether
-a transfer begins a delivery or goes on with one is known only where all that its sender wrote on
+`v1_0.fast_paths` says what an ordinary transfer is; these rules look at the others. Whether a
+transfer begins a delivery or continues one is known only where all that its sender wrote on
 the session was seen, so elsewhere they are silent.
 """
 

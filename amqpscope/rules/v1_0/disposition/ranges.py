@@ -2,7 +2,7 @@
 
 A disposition names deliveries by a range of ids, of the direction that its role says. Ranges may
 hold ids that mean nothing any more, and word from both sides crosses in flight, so most of what is
-odd about them is not wrong. What they say of the deliveries is in `disposition_states`.
+odd about them is not wrong. What they say of the deliveries is in `states`.
 """
 
 from __future__ import annotations

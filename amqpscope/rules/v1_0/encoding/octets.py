@@ -1,6 +1,6 @@
 """Octets that are no value, or not the value they claim to be (ENC and some TYP; spec 1.2, 1.6).
 
-`damage` finds the cause; each rule here tells one of them. A frame is judged only when all of it
+`frame_damage` finds the cause; each rule here reports one. A frame is judged only when all of it
 is in the capture and it is sure that it begins where it was taken to. Payloads of transfers are
 messages, with rules of their own.
 """

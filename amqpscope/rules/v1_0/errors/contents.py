@@ -14,7 +14,7 @@ from dissectors.v1_0.names import CONDITIONS
 from dissectors.v1_0.values import type_of
 
 CARRIER: Final = {
-    # family of conditions: the performative that tells it
+    # family of conditions: the performative that states it
     "amqp:connection:": "close",
     "amqp:session:": "end",
     "amqp:link:": "detach",

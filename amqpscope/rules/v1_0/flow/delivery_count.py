@@ -1,4 +1,4 @@
-"""Delivery-counts in the flows of a link, and credit that is not told (FLW; spec 2.6.7, 2.7.4).
+"""Delivery-counts in the flows of a link, and credit that is not stated (FLW; spec 2.6.7, 2.7.4).
 
 The sender owns the delivery-count, and a receiver's flow repeats it. A sender may count a delivery
 when it begins or when it is complete, and an aborted one or not, so its count is known as an

@@ -2,7 +2,7 @@
 
 A window is a grant that travels. It may have been changed while the transfer that used it was on
 its way, so a transfer is judged by the most generous window that its sender may still have gone
-by. What a flow says of the other side's transfers is in `flow_incoming`, link credit in `credit`.
+by. What a flow says of the other side's transfers is in `incoming`, link credit in `credit`.
 """
 
 from __future__ import annotations

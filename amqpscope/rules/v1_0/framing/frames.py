@@ -94,7 +94,7 @@ def frame_type_unknown(event: Event, report: Reporter) -> None:
         client: empty
     """
     kind = event.frame.unit.type
-    # In the SASL layer any type but its own is told by SAS-003.
+    # In the SASL layer any type but its own is reported by SAS-003.
     if kind > 1 and event.own.layer != SASL and event.trusted:
         report.sure(event, f"frame of type {kind}, there are 0 (AMQP) and 1 (SASL)", "type")
 

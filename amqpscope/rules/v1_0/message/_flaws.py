@@ -1,4 +1,4 @@
-"""What is wrong inside a message, found in one closer look; each rule tells its own part.
+"""What is wrong inside a message, found in one closer look; each rule reports its own part.
 
 A message is often not the work of the peer that sends it: a broker hands on what a producer wrote
 and may not repair it. So on a link that the receiver set up (a broker's way out) only the header
@@ -51,7 +51,7 @@ HOLDS: Final = {
 """The type that each section holds; amqp-value holds any."""
 
 DAMAGED: Final = {
-    # what: the rule that tells it
+    # what: the rule that reports it
     Damage.ODD_MAP: "MSG-053",
     Damage.CHAR: "TYP-023",
     Damage.UTF8: "TYP-024",
@@ -218,7 +218,7 @@ def missing_body(message: Message) -> Flaw:
 
 
 def damage_flaw(fault: Malformed, code: int) -> Flaw:
-    """Damage, by the rule that tells its kind."""
+    """Damage, by the rule that reports its kind."""
     rule = DAMAGED.get(fault.kind, "MSG-007")
     text = f"{fault.reason} (octet {fault.offset} of the message)"
     return Flaw(rule, code, fault.path, text)
@@ -264,7 +264,7 @@ def holding(constructor: int) -> str:
 
 FIELD_RULES: Final = {"header": "MSG-010", "message-id": "MSG-030", "correlation-id": "MSG-030",
                       "user-id": "MSG-031", "to": "MSG-033", "reply-to": "MSG-033"}  # fmt: skip
-"""The rule that tells a wrong type, by section or field; for other properties MSG-032."""
+"""The rule that reports a wrong type, by section or field; for other properties MSG-032."""
 
 
 def find_in_fields(body: Body, code: int, found: list[Flaw]) -> None:

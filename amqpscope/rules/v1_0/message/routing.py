@@ -1,6 +1,6 @@
 """When a message is of use, and where it goes: times, groups, addresses (MSG; spec 3.2.4).
 
-As in `message_content`, most of it is advice, given where a message is published.
+As in `content`, most of it is advice, given where a message is published.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Delivery states: what they are made of (OUT; spec 3.4).
 
-States inside a transactional-state are looked at too. The state received is in
-`outcomes_received`, who may state which outcome in `outcomes_offered`, what becomes of deliveries
-when a link is attached again in `outcomes_resume`; whether a state comes at the right time in
+States inside a transactional-state are looked at too. The state received is in `received`, who may
+state which outcome in `offered`, what becomes of deliveries when a link is attached again in
+`resume`; whether a state comes at the right time in
 `disposition`.
 """
 

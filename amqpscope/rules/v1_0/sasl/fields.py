@@ -1,6 +1,6 @@
 """What the fields of SASL frames hold (SAS; spec 5.3.3).
 
-Each of these is told by the octets of one frame, but for host names, of which there are two.
+Each of these is shown by the octets of one frame, but for host names, of which there are two.
 """
 
 from __future__ import annotations

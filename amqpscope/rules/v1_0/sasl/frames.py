@@ -1,7 +1,7 @@
 """SASL frames and the borders of the SASL layer (SAS; spec 5.3, 5.3.1).
 
 A layer begins with a protocol header in each direction and ends with the header of the next one.
-Which layer a peer is in is told by its own last header alone, so nothing here depends on what was
+Which layer a peer is in follows from its own last header alone, so nothing here depends on what was
 in flight, but for what a client does after a refusal that it may not have read.
 """
 

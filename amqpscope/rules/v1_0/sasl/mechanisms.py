@@ -1,6 +1,6 @@
 """What SASL mechanisms say inside their frames (SAS; RFC 4616, 5802, 7677).
 
-Names, passwords, nonces, proofs and tokens never get into a message: only their shape is told.
+Names, passwords, nonces, proofs and tokens never get into a message: only their shape is reported.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sources and targets as an attach describes them: what the rules about termini share.
 
 Each end of an attach describes both termini. The one that answers mostly repeats what it was asked
-for; a fault that is only repeated is told of the peer that made it.
+for; a fault that is only repeated is reported of the peer that made it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Terminus:
         """`attach.source` or `attach.target`."""
         self.body = body
         self.other = other
-        """The same terminus in the partner's attach, when that came before."""
+        """The terminus in the partner's attach, when that came before."""
 
     def repeated(self, position: int) -> bool:
         """A field that only repeats what the partner has sent."""

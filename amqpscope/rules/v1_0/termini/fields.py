@@ -1,7 +1,6 @@
 """Sources and targets: the types and values of their fields (SRC; spec 3.5).
 
-An attach is judged by its own octets here. What an answer makes of a request is in
-`termini_answer`.
+An attach is judged by its own octets here. What an answer makes of a request is in `answer`.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def differ(wanted: Value, found: Value) -> bool:
 
 
 def value_text(value: Value) -> str:
-    """A value as it is told."""
+    """A value as messages show it."""
     if value is None:
         return "missing"
     return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -1,6 +1,6 @@
 """What the resource makes of transactional work (TXN; spec 4.4).
 
-It tells provisional outcomes while a transaction is live, and what became of them when it ends. All
+It states provisional outcomes while a transaction is live, and their fate when it ends. All
 of it is in the resource's own stream, so the order there is proof; what the controller had sent
 counts only when it passed before.
 """
@@ -115,7 +115,7 @@ def commit_before_posting_outcome(event: Event, report: Reporter) -> None:
         silent = [posting for posting in transaction.postings.values() if unspoken(posting)]
         # The same disposition may cover a posting too: that one has its (plain) outcome.
         silent = [posting for posting in silent if posting not in event.covered]
-        # What comes after the discharge is no part of what it commits (TXN-017 tells of it).
+        # What comes after the discharge is no part of what it commits (TXN-017 reports it).
         end = transaction.discharge
         silent = [posting for posting in silent if end is None or posting.mark.frame < end.frame]
         if silent:

@@ -2,7 +2,7 @@
 
 A controller knows its own transactions: it has declared them and has discharged them. So most of
 what it may not do is proved by its own frames; only the end of a control link by the resource may
-cross what the controller sends. What it states of deliveries is in `transactions_states`.
+cross what the controller sends. What it states of deliveries is in `states`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Protocol headers and what the two peers agree on by them (VER; spec 2.2).
 
 Headers are compared in order, the first of one peer with the first of the other and so on: SASL
-and TLS layers have headers too. That they differ is a refusal and no fault; the fault is to go on.
-Headers that are late, cut short or none at all are in `version_start`.
+and TLS layers have headers too. That they differ is a refusal and no fault; continuing is the
+fault. Headers that are late, cut short or none at all are in `start`.
 """
 
 from __future__ import annotations
