@@ -333,7 +333,9 @@ def test_no_message_goes_ahead_of_one_that_it_may_answer(side, tmp_path):
 def test_no_delivery_goes_ahead_of_the_publish_that_it_may_answer(tmp_path):
     said = script(ASK_AND_REPLY_0_9, "channel")
     with (tmp_path / "talk.pcapng").open("wb") as file:
-        record(said, Conversation(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672)))
+        record(
+            said, ConnectionWriter(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
+        )
     part = conversations(tmp_path / "talk.pcapng")[0].part(1, Choices())
     part.start()
     raws = [each.raw for each in said if each.sender == 0 and each.raw]
