@@ -23,6 +23,8 @@ class Word(NamedTuple):
 
     text: str
     position: int
+    written: str = ""
+    """Of an option: its value with the quotes."""
 
 
 class Form(NamedTuple):

@@ -104,12 +104,8 @@ def _make(text: str, where: str, action: str, offset: int, name: str) -> Fault:
     if compiled.follows:
         message = "the proxy does not follow messages from one connection to another"
         raise FaultError(text, text.index(where.strip()), len(where.strip()), message)
-    action, counted = _take_options(text, action, offset, COUNTS)
-    for key, word in counted.items():
-        _check_count(text, key, word)
-    written, made = _make_action(text, action, offset)
-    counts = _counts({key: word.text for key, word in counted.items()})
-    return Fault(name, compiled, written, made, counts)
+    written, made, counted = _make_action(text, action, offset, COUNTS)
+    return Fault(name, compiled, written, made, _counts(counted))
 
 
 def parse_decision(text: str, held_by: Fault) -> Fault:
@@ -122,26 +118,31 @@ def read_decision(text: str) -> tuple[str, Action]:
     """What is to be done to a frame that is held; FaultError shows what is wrong with it."""
     if len(text) > LONGEST:
         raise FaultError(text[:60] + "...", 0, 60, f"expected at most {LONGEST:,} characters")
-    written, made = _make_action(text, text, 0)
+    written, made, _ = _make_action(text, text, 0)
     if made.kind == "hold":
         raise FaultError(text, 0, len(text), "the frame is held already")
     return written, made
 
 
-def _make_action(text: str, action: str, offset: int) -> tuple[str, Action]:
+def _make_action(
+    text: str, action: str, offset: int, counts: tuple[str, ...] = ()
+) -> tuple[str, Action, dict[str, str]]:
+    """An action as it is written, what it is, and its counts, which may be among its options."""
     found = _WORD.search(action)
     if found is None:
         raise FaultError(text, len(text), 0, f"expected an action ({', '.join(FORMS)})")
-    written = action.strip()
-    options: dict[str, Word] = {}
     form = FORMS.get(found[0])
-    if form is not None and form.options:
-        action, options = _take_options(text, action, offset, form.options)
-    elif form is not None and not form.whole:
-        action, options = _take_options(text, action, offset, OPTIONS)
+    own = () if form is None else form.options if form.options or form.whole else OPTIONS
+    action, options = _take_options(text, action, offset, (*counts, *own))
+    counted = {key: options.pop(key) for key in counts if key in options}
+    for key, word in counted.items():
+        _check_count(text, key, word)
+    given = [f"{key}={word.written}" for key, word in reversed(options.items())]
+    written = " ".join([action.strip(), *given])
     words = [Word(each[0], offset + each.start()) for each in _WORD.finditer(action)]
     rest = Word(action[found.end() :], offset + found.end())
-    return written, parse_action(text, words, rest, options)
+    made = parse_action(text, words, rest, options)
+    return written, made, {key: word.text for key, word in counted.items()}
 
 
 def _take_options(
@@ -156,7 +157,7 @@ def _take_options(
         if found[1] in options:
             second = options[found[1]].position - len(found[1]) - 1
             raise FaultError(whole, second, len(found[1]), f"{found[1]} is given twice")
-        options[found[1]] = Word(value, offset + found.start(2))
+        options[found[1]] = Word(value, offset + found.start(2), found[2])
         text = text[: found.start()]
     return text, options
 

@@ -81,6 +81,25 @@ def test_what_is_wrong_is_marked(text, marked, reason):
     assert len(carets) - at == max(1, len(marked))
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (
+            'transfer => detach times=1 condition="x" skip=2',
+            'transfer => detach condition="x" skip=2 times=1',
+        ),
+        (
+            "transfer => inject empty times=1 to=client skip=2 when=before",
+            "transfer => inject empty to=client when=before skip=2 times=1",
+        ),
+    ],
+)
+def test_counts_and_options_are_in_any_order(text, written):
+    fault = parse_fault(text)
+    assert (fault.counts.skip, fault.counts.times) == (2, 1)
+    assert str(fault) == str(parse_fault(written)) == written
+
+
 def test_every_action_can_be_written_and_done():
     # A frame that is held is not acted on before somebody decides.
     assert set(FORMS) == {*ACTIONS, "hold"}
