@@ -63,8 +63,15 @@ def read(layer: FaultLayer, fault: Fault) -> list[Written]:
 
 
 def write(layer: FaultLayer, frame: Frame, written: list[Written], to: int) -> list[Output]:
-    """Frames to be put in beside another."""
-    return [output for each in written for output in view(layer).write(frame, each, to)]
+    """Frames to be put in beside another; the error of one that cannot be has those before it."""
+    outputs: list[Output] = []
+    try:
+        for each in written:
+            outputs += view(layer).write(frame, each, to)
+    except CannotApplyError as error:
+        # They have been counted, so they have to be sent.
+        raise CannotApplyError(str(error), outputs) from None
+    return outputs
 
 
 def replace(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
@@ -74,7 +81,7 @@ def replace(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None
     try:
         outputs += write(layer, frame, others, 1 - frame.sender)
     except CannotApplyError as error:
-        raise CannotApplyError(str(error), outputs) from None
+        raise CannotApplyError(str(error), [*outputs, *(error.passed or ())]) from None
     layer.send_all(frame, outputs, comment)
 
 
@@ -82,16 +89,21 @@ def inject(layer: FaultLayer, fault: Fault, frame: Frame, comment: str) -> None:
     """Send other frames before or after a frame."""
     action = fault.action
     to = PEERS.index(action.to) if action.to else 1 - frame.sender
+    frames = read(layer, fault)
     if action.when == "before":
-        layer.send_all(frame, write(layer, frame, read(layer, fault), to), comment)
+        try:
+            written = write(layer, frame, frames, to)
+        except CannotApplyError as error:
+            passed = [*(error.passed or ()), *view(layer).translate(frame)]
+            raise CannotApplyError(str(error), passed) from None
+        layer.send_all(frame, written, comment)
         layer.send_all(frame, view(layer).translate(frame), "")
         return
-    frames = read(layer, fault)
     passed = view(layer).translate(frame)
     try:
         written = write(layer, frame, frames, to)
     except CannotApplyError as error:
-        raise CannotApplyError(str(error), passed) from None
+        raise CannotApplyError(str(error), [*passed, *(error.passed or ())]) from None
     layer.send_all(frame, passed, "")
     layer.send_all(frame, written, comment)
 

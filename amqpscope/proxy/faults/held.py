@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amqpscope.analysis import Step
 from amqpscope.protocols.peers import CannotApplyError, Output, Written
 from amqpscope.proxy.faults.acting import view
+from amqpscope.proxy.faults.acting import write as write_beside
 from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.notation import LONGEST, read_frame, read_frames
 from amqpscope.proxy.faults.parser import parse_decision
@@ -218,13 +219,10 @@ class Held:
 
     def _write(self, written: list[Written], frame: Frame, passed: list[Output]) -> list[Output]:
         """Frames beside a frame; if they cannot be sent, that passes as it is in `passed`."""
-        peers, outputs = view(self.layer), []
         try:
-            for each in written:
-                outputs += peers.write(frame, each, 1 - frame.sender)
+            return write_beside(self.layer, frame, written, 1 - frame.sender)
         except CannotApplyError as error:
-            raise CannotApplyError(str(error), passed) from None
-        return outputs
+            raise CannotApplyError(str(error), [*passed, *(error.passed or ())]) from None
 
     def _send(self, what: str, make: Callable[[Frame], list[Output]]) -> None:
         layer, frame = self.layer, self.frame

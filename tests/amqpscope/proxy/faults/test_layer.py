@@ -162,6 +162,18 @@ def test_an_injected_message_says_what_every_client_needs_to_read_it(wire):
         assert field in injected
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_as_many_messages_are_injected_as_the_receiver_takes_and_no_number_is_left_out(wire, when):
+    action = "inject " + "\n".join(['transfer | amqp-value("new")'] * 12) + f" when={when}"
+    it = wire(fault("delivery-id == 0", action))
+    it.client.say(SENT[0])
+    taken = heard(it.server, 10 if when == "after" else 11)
+    assert [f"delivery-id={number} " in frame for number, frame in enumerate(taken)].count(
+        False
+    ) == 0
+    assert any("takes no more messages now" in line for line in it.relay.watch.new_lines())
+
+
 def test_a_frame_is_injected_towards_the_sender_with_the_handle_of_its_peer(wire):
     action = "inject detach closed=true to=client"
     it = wire(fault("delivery-id == 0", action))
