@@ -47,9 +47,15 @@ class Getter(ABC):
     def get(self, view: FrameView) -> Value:
         """The field's value in this frame, None when it has none; a list where it has several."""
 
+    def rests_in(self, name: str) -> Rests:
+        """What its value rests on in frames of one name."""
+        return self.rests_on
+
 
 class KindTest(Getter):
     """The frame is of this kind, or it is absent."""
+
+    rests_on = Rests.FRAME
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -95,6 +101,10 @@ class Several(Getter):
     def get(self, view: FrameView) -> Value:
         """Every value that there is."""
         return one_or_all([getter.get(view) for getter in self.getters])
+
+    def rests_in(self, name: str) -> Rests:
+        """What the values rest on in frames of one name."""
+        return max(getter.rests_in(name) for getter in self.getters)
 
 
 class Known:

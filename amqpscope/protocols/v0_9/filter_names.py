@@ -144,6 +144,10 @@ class Carried(Getter):
         values = [value for value in found if value]
         return values[0] if len(values) == 1 else values or None
 
+    def rests_in(self, name: str) -> Rests:
+        """A method that has the argument says it itself."""
+        return Rests.FRAME if self.field in methods().get(name, ()) else Rests.STATE
+
 
 class Body(Getter):
     """The body of a content, on the frame that completes it."""

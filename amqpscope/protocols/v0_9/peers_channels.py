@@ -85,7 +85,9 @@ class Channel:
             settled = []
             for each in unsettled:
                 seen = numbers.to_receiver(each)
-                if seen is not None and (number == 0 or seen <= number):
+                if seen is not None and 0 < number < seen:
+                    break
+                if seen is not None:
                     settled.append(each)
         for each in settled:
             unsettled.pop(each, None)

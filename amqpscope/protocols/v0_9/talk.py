@@ -88,9 +88,9 @@ class Talk(talk.Talk):
 
     def peer_view(self) -> PeerView:
         """What keeps the conversations of both peers legal, where a proxy changes them."""
-        from amqpscope.protocols.v0_9.peers import Peers
+        from amqpscope.protocols.v0_9.peers_quick import QuickPeers
 
-        return Peers(self.spoken)
+        return QuickPeers(self.spoken)
 
     def chunk(self, chunk: Chunk) -> list[Frame]:
         """The frames that octets complete."""

@@ -53,13 +53,13 @@ def paths_of(tree: parser.Syntax | None) -> list[parser.Path]:
     return [tree.path]
 
 
-def rests_on(text: str, tree: parser.Syntax | None) -> Rests:
-    """What decides whether a filter, or a part of it, is true of a frame."""
+def rests_on(text: str, tree: parser.Syntax | None, name: str = "") -> Rests:
+    """What decides whether a filter, or a part of it, is true of a frame (of that name)."""
     found = Rests.PLACE
     for path in paths_of(tree):
         known = resolve(text, path)
         for getter in (known.getter, known.presence):
-            found = max(found, Rests.STATE if getter is None else getter.rests_on)
+            found = max(found, Rests.STATE if getter is None else getter.rests_in(name))
     return found
 
 
@@ -70,8 +70,8 @@ class Question:
         text = fault.where.text
         self.tree = parser.parse(text)
         # A person who decides on a frame sees all that is known of it.
-        held = fault.action.kind == "hold"
-        self.rests_on = Rests.STATE if held else rests_on(text, self.tree)
+        self.held = fault.action.kind == "hold"
+        self.text = text
         self.names_link = any(
             resolve(text, path).getter is not None
             and str(path).removeprefix("amqp.").partition(".")[0] == "link"
@@ -87,7 +87,9 @@ class Question:
 
     def needs_state(self, name: str, linked: frozenset[str]) -> bool:
         """Whether what passed before a frame decides whether it matches."""
-        return self.rests_on == Rests.STATE or (self.names_link and name not in linked)
+        if self.held or (self.names_link and name not in linked):
+            return True
+        return rests_on(self.text, self.tree, name) == Rests.STATE
 
 
 class Scope:

@@ -144,6 +144,10 @@ NEVER = "frame => drop skip=1000000000"
         ["disposition && state == accepted => drop skip=1 every=3"],
         ["transfer && !settled && frame.size < 200 => duplicate every=2"],
         ['link.name contains "1" && !attach => duplicate skip=3 every=5'],
+        ['basic.publish && routing-key != "" => reject skip=1 every=2'],
+        ["basic.deliver && redelivered == false => duplicate skip=1", "basic.ack => delay 0s"],
+        ["content-header.body-size > 3 => duplicate every=3 skip=1 times=1"],
+        ["content-body && from == client => delay 0s", "basic.get-ok => accept"],
     ],
     ids=lambda rules: rules[0].partition(" => ")[0],
 )
