@@ -106,7 +106,6 @@ ELSEWHERE = (
         "amqpscope/proxy/faults/test_parser.py",
     ),
     ("amqpscope/proxy/faults", "websocket", "amqpscope/proxy/faults/test_carriers.py"),
-    ("amqpscope/stream", "marks", "amqpscope/proxy/faults/test_recording.py"),
     # The relay is one process, tested between real sockets.
     ("amqpscope/proxy", "clock lines", "amqpscope/proxy/test_limits.py"),
     ("amqpscope/proxy", "listening resolver", "amqpscope/proxy/test_route.py"),

@@ -347,7 +347,8 @@ def attribute_faults(findings: list[Finding], connection: Connection, packet: in
     own: list[Finding] = []
     for finding in findings:
         if finding.packet > marks.copied:
-            fault = marks.fault_behind(finding.packet, PEERS.index(finding.peer))
-            fault = fault or marks.fault_between(finding.packet, packet)
+            peer = PEERS.index(finding.peer)
+            fault = marks.fault_behind(finding.packet, peer)
+            fault = fault or marks.fault_between(finding.packet, packet, peer)
             own.append(replace(finding, fault=fault) if fault else finding)
     return own

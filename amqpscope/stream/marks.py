@@ -73,14 +73,15 @@ class Marks:
                 found = name
         return found
 
-    def fault_between(self, packet: int, later: int) -> str:
+    def fault_between(self, packet: int, later: int, peer: int) -> str:
         """The fault that is behind what is found later about an earlier packet; empty for none.
 
         That is what the later packet itself was forged by, or the newest between the two after
-        which a peer may be expected to do anything.
+        which the peer may be expected to do anything: the one that the proxy plays may always.
         """
         found = ""
         for first, name, legal in self.faults:
-            if first == later or (packet < first < later and not legal):
+            free = not legal or peer == self.proxy
+            if first == later or (packet < first < later and free):
                 found = name
         return found

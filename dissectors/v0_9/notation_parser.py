@@ -70,6 +70,8 @@ def _text(scanner: Scanner, *, short: bool) -> Value:
     if scanner.text.startswith('"', scanner.at):
         text = scanner.string()
         return text * _times(scanner, len(text))
+    if not scanner.text.startswith(('b"', "0x"), scanner.at):
+        scanner.fail('expected text as "...", or octets as b"..." or 0x...')
     octets = scanner.binary()
     raw = octets * _times(scanner, len(octets))
     return readable(raw) if short else raw

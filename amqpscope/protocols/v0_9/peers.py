@@ -302,7 +302,12 @@ class Peers(PeerView):
             raise CannotApplyError(f"nobody answers a {unit.name}")
         if action.kind == "return" and unit.name != "basic.publish":
             raise CannotApplyError("return is for a basic.publish")
-        return self.decide(frame, action.kind, action, withheld=True)
+        outputs = self.decide(frame, action.kind, action, withheld=True)
+        if unit.name == "basic.get-ok":
+            # Who asked for a message waits for an answer.
+            empty = self.method("basic.get-empty", unit.channel)
+            outputs.append(Output(1 - frame.sender, empty, forged=True))
+        return outputs
 
     def change(self, frame: Frame, notation: str) -> list[Output]:
         """Pass a frame on with other values in its fields."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.protocols.v0_9.framer import USUAL_HEAD, DialectGuess
-from amqpscope.protocols.v0_9.peers import CONNECTION, Peers, owner_of_answer
-from amqpscope.protocols.v0_9.peers_channels import Channel, Content
+from amqpscope.protocols.v0_9.peers import CONNECTION, Peers
+from amqpscope.protocols.v0_9.peers_channels import Channel, Content, owner_of_answer
 from amqpscope.stream.framer import Frame
 from dissectors.v0_9.framing import BODY, FRAME_END, HEADER, METHOD, Unit, decode_unit
 from dissectors.wire import MAX_FRAME_SIZE

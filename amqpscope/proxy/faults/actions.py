@@ -109,8 +109,10 @@ def parse_action(text: str, words: list[Word], rest: Word, options: dict[str, Wo
         raise FaultError(text, position, 0, f"expected: {form.usage}")
     extra = words[1 + (form.operand is not None) :]
     if extra:
+        # Options that are known were taken off the end, up to one that is not.
+        wrong = extra[-1] if "=" in extra[-1].text else extra[0]
         message = f"expected the end or an option: {form.usage}"
-        raise FaultError(text, extra[0].position, len(extra[0].text), message)
+        raise FaultError(text, wrong.position, len(wrong.text), message)
     for key, word in options.items():
         made |= _read(text, word, READERS.get(key, _text))
     values = {key: options[key].text for key in options if key in _VALUES}

@@ -29,6 +29,20 @@ SENDING = OPENING + "\n".join((
     "",
 ))  # fmt: skip
 """A client that may send ten messages."""
+IN_A_CHANNEL = """
+client: header AMQP 0.9.1
+server: connection.start version-major=0 version-minor=9 mechanisms="PLAIN" locales="en_US"
+client: connection.start-ok mechanism="PLAIN" response="\\0guest\\0secret" locale="en_US"
+server: connection.tune channel-max=10 frame-max=131072 heartbeat=60
+client: connection.tune-ok channel-max=10 frame-max=131072 heartbeat=20
+client: connection.open virtual-host="/"
+server: connection.open-ok
+client: channel.open[1]
+server: channel.open-ok[1]
+client: confirm.select[1]
+server: confirm.select-ok[1]
+"""
+"""A client of 0-9-1 that publishes with confirms."""
 
 
 class End:

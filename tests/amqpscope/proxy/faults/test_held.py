@@ -10,26 +10,13 @@ import amqpscope as package
 from amqpscope.capture.pieces import Pieces
 from dissectors.notation import parse, write
 from kit.proxy.relaying import PATIENCE, digest, noise, receive, reset
-from kit.proxy.wire import SENDING, Wire, fault
+from kit.proxy.wire import IN_A_CHANNEL, SENDING, Wire, fault
 
 SENT = [
     f'transfer[0] handle=3 delivery-id={n} delivery-tag=b"{n}" message-format=0 settled=true '
     f'| amqp-value("m{n}")'
     for n in range(4)
 ]
-IN_A_CHANNEL = """
-client: header AMQP 0.9.1
-server: connection.start version-major=0 version-minor=9 mechanisms="PLAIN" locales="en_US"
-client: connection.start-ok mechanism="PLAIN" response="\\0guest\\0secret" locale="en_US"
-server: connection.tune channel-max=10 frame-max=131072 heartbeat=60
-client: connection.tune-ok channel-max=10 frame-max=131072 heartbeat=20
-client: connection.open virtual-host="/"
-server: connection.open-ok
-client: channel.open[1]
-server: channel.open-ok[1]
-client: confirm.select[1]
-server: confirm.select-ok[1]
-"""
 PUBLISHED = [
     'basic.publish[1] exchange="" routing-key="q"',
     "content-header[1] class=basic body-size=2",

@@ -5,7 +5,7 @@ import pytest
 from amqpscope.proxy.clock import Limits
 from dissectors.notation import parse, write
 from kit.proxy.relaying import was_reset
-from kit.proxy.wire import OPENING, SENDING, Wire, fault, measured
+from kit.proxy.wire import IN_A_CHANNEL, OPENING, SENDING, Wire, fault, measured
 
 SENT = [
     f'transfer[0] handle=3 delivery-id={n} delivery-tag=b"{n}" message-format=0 settled=false '
@@ -202,6 +202,18 @@ def test_a_message_is_answered_in_its_receivers_place(wire, action, state):
     )
     assert "link-credit" in it.client.hear()
     assert it.server.hear() == canonical(SENT[1].replace("delivery-id=1", "delivery-id=0"))
+
+
+def test_who_asks_for_a_message_that_is_refused_hears_that_there_is_none(wire):
+    got = 'client: basic.get[1] queue="q"\n'
+    it = wire(fault("basic.get-ok", "reject"), opening=IN_A_CHANNEL + got, v0_9=True)
+    it.server.say(
+        'basic.get-ok[1] delivery-tag=1 exchange="" routing-key="q" message-count=0',
+        "content-header[1] class=basic body-size=2",
+        'content-body[1] "hi"',
+    )
+    assert it.client.hear() == "basic.get-empty[1]"
+    assert it.server.hear().startswith("basic.nack[1] delivery-tag=1")
 
 
 def test_a_refusal_takes_all_frames_of_a_delivery(wire):

@@ -64,6 +64,8 @@ def test_a_fault_reads_back_as_it_was_written(text):
         ("transfer => inject empty to=nobody", "nobody", "expected client or server"),
         ("transfer => replace open container-id=", "", "expected a value"),
         ("transfer => modify delivery-failed=perhaps", "perhaps", "expected true or false"),
+        ("queue.declare-ok => close times=1 code=541", "code=541", "or an option: close"),
+        ("basic.publish => set routing-key=nosuch", "n", 'expected text as "..."'),
         ("@flakey", "@flakey", "did you mean @flaky"),
         ("@flaky now", "now", "expected skip="),
         ("@flaky @flaky", "@flaky", "expected skip="),
