@@ -11,7 +11,8 @@ from amqpscope.report.lint import finding_object
 
 if TYPE_CHECKING:
     from amqpscope.findings import Finding
-    from amqpscope.insight.journeys.profile import Entry, Ledger, Profile
+    from amqpscope.insight.journeys.ledger import Entry, Ledger
+    from amqpscope.insight.journeys.profile import Profile
     from amqpscope.rules.broker import Passage
 
 VERSION: Final = 1

@@ -8,7 +8,7 @@ from typing import Final
 from amqpscope.model.broker.broker import Broker
 from amqpscope.model.broker.journey import EXACT, LEVELS, SAME_BODY, SAME_ID
 
-FIELDS: Final = ("durable", "priority", "ttl")
+FIELDS: Final = ("durable", "durable default", "priority", "priority default", "ttl")
 CHANGES: Final = ("added", "dropped", "changed")
 COUNT: Final = "delivery-count after "
 MARK: Final = "redelivered after "
@@ -25,6 +25,8 @@ def answers(broker: Broker) -> dict[str, str]:
         "annotations": message_annotations(broker),
         "delivery-count": law(broker, COUNT),
         "redelivered": law(broker, MARK),
+        "given back": given_back(broker),
+        "first-acquirer": first_acquirer(facts),
         "order": order(facts),
         "priority": priority(facts),
         "expiry": expiry(facts),
@@ -88,6 +90,18 @@ def law(broker: Broker, start: str) -> str:
             ways = " or ".join(sorted(counted))
             found.append(f"{ways} after {title.removeprefix(start)}")
     return "; ".join(found)
+
+
+def given_back(broker: Broker) -> str:
+    """Whether what a consumer gives back comes again before others do."""
+    counted = broker.keys.get("what was given back came again", Counter())
+    return ", ".join(f"{count:,} came again {place}" for place, count in sorted(counted.items()))
+
+
+def first_acquirer(facts: Counter[str]) -> str:
+    """Whether it is claimed of messages that somebody had before."""
+    untrue = facts["first-acquirer true on a later delivery"]
+    return f"true in {untrue:,} deliveries that were not the first" if untrue else ""
 
 
 def order(facts: Counter[str]) -> str:

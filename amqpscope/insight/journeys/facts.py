@@ -5,11 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.broker import Broker, Change
-from amqpscope.model.broker.envelope import ACCEPTED, PRESETTLED, PROVISIONAL, Envelope
+from amqpscope.model.broker.envelope import (
+    ACCEPTED,
+    DEFAULT_PRIORITY,
+    MODIFIED,
+    PRESETTLED,
+    PROVISIONAL,
+    RELEASED,
+    Envelope,
+)
 from amqpscope.model.broker.journey import EXACT, LEVELS, Journey, Leg
 from amqpscope.model.broker.moment import DISORDERED, OUTRANKED, YIELDING, Moment, was_forwarded
 
 FIELDS: Final = ("durable", "priority", "ttl")
+DEFAULTS: Final = {"durable": False, "priority": DEFAULT_PRIORITY}
+"""What a header says that does not say it (3.2.1)."""
+GIVEN_BACK: Final = (RELEASED, MODIFIED)
+MAX_RETURNED: Final = 1024
+"""Messages of a node that consumers gave back, of which it is counted when they come again."""
 MILLISECOND: Final = 1_000_000
 
 
@@ -44,6 +57,10 @@ def count_outcome(broker: Broker, leg: Leg, journey: Journey | None) -> None:
     word = leg.outcome
     if word != ACCEPTED:
         broker.counts[f"{'publish' if leg.is_publish else 'delivery'} {word}"] += 1
+        if word in GIVEN_BACK and not leg.is_publish and journey is not None:
+            if len(leg.node.returned) >= MAX_RETURNED:
+                leg.node.returned.clear()
+            leg.node.returned[journey] = leg.node.delivered
     elif leg.is_publish:
         broker.tally.publish_accepted += 1
     else:
@@ -136,7 +153,9 @@ def compare_heads(ours: Envelope, theirs: Envelope) -> Change:
         before, after = getattr(before_all, name), getattr(after_all, name)
         if before != after:
             change = "added" if before is None else "dropped" if after is None else "changed"
-            found.facts.append(f"{name} {change}")
+            default = DEFAULTS.get(name)
+            stated = default is not None and {before, after} == {None, default}
+            found.facts.append(f"{name} default {change}" if stated else f"{name} {change}")
     added, kept = after_all.annotations, before_all.annotations
     found.names += [("annotations added", key) for key in added if key not in kept]
     found.names += [("annotations dropped", key) for key in kept if key not in added]
@@ -159,5 +178,9 @@ def count_attempt(moment: Moment, earlier: Leg) -> None:
     if not leg.envelope.has_header:
         mark = "marked" if leg.redelivered else "not marked"
         broker.count_key(f"redelivered after {word}", mark)
+    returned = leg.node.returned.pop(moment.journey, None)
+    if returned is not None and not leg.lane.route.copy:
+        place = "next" if leg.node.delivered == returned + 1 else "after others"
+        broker.count_key("what was given back came again", place)
     if content.first_acquirer:
         broker.counts["first-acquirer true on a later delivery"] += 1

@@ -78,6 +78,8 @@ class Node:
         self.waiting: dict[Journey, Leg] = {}
         """Messages that the broker has and nobody else: what it took, or got back from a consumer;
         kept where all is in view."""
+        self.returned: dict[Journey, int] = {}
+        """Messages that a consumer gave back, with how many had been delivered until then."""
         self.emptied: tuple[Lane, Mark] | None = None
         """The newest frame by which it had nothing for a consumer who asked for all there is."""
 

@@ -25,7 +25,25 @@ def asked(story: Story) -> dict[str, str]:
         ),
         (once(), "header", "kept: durable, priority and ttl as they were published"),
         (changed({"header": "durable=true"}, {}), "header", "durable dropped in 1"),
+        (
+            changed({}, {"header": "durable=false priority=4"}),
+            "header",
+            "durable default added in 1, priority default added in 1",
+        ),
+        (changed({"header": "priority=4"}, {}), "header", "priority default dropped in 1"),
         (changed({}, {"annotations": ":x-opt-a=1"}), "annotations", "added: x-opt-a"),
+        (once().outcome("B", "released()").deliver("B"), "given back", "1 came again next"),
+        (
+            two().receiver("B").deliver("B", "m1").outcome("B", "released()")
+            .deliver("B", "m2").deliver("B", "m1"),
+            "given back",
+            "1 came again after others",
+        ),
+        (
+            once().outcome("B", "released()").deliver("B", header="first-acquirer=true"),
+            "first-acquirer",
+            "true in 1 deliveries that were not the first",
+        ),
         (
             once().outcome("B", "released()").deliver("B", header="delivery-count=1"),
             "delivery-count",

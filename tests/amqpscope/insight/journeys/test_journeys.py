@@ -11,7 +11,7 @@ from amqpscope.model.broker.broker import Broker
 from amqpscope.model.broker.envelope import Envelope, Route, key_of
 from amqpscope.model.broker.journey import EXACT, SAME_BODY, SAME_ID, UNMATCHED
 from amqpscope.stream.marks import Marks
-from kit.broker_story import Story, two
+from kit.broker_story import Story
 from kit.exchange_broker import play
 
 OLD_PUBLISH = """
@@ -194,18 +194,6 @@ def test_a_queue_of_0_9_1_is_followed_from_confirm_to_ack():
     assert [(way.source, way.target) for way in found.ways] == [("q", "q")]
     assert found.ledgers == []
     assert found.modes == {"publisher confirms -> on": 1}
-
-
-def test_the_ledger_tells_what_was_passed_over_from_what_waits():
-    story = two().publish("A", "m3").answer("A").receiver("B").deliver("B", "m2").outcome("B")
-    [broker] = play(story.text).journeys.brokers.values()
-    listed = {
-        ledger.kind: [each.id for each in ledger.messages] for ledger in profile(broker).ledgers
-    }
-    assert listed == {
-        "taken by the broker, not delivered in view though later ones were": ["m1"],
-        "taken by the broker, not delivered in view": ["m3"],
-    }
 
 
 def test_the_profile_has_the_modes_that_clients_asked_for_and_got():
