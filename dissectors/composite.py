@@ -6,7 +6,7 @@ from dissectors.native import mypyc_attr
 from dissectors.values import Value
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Composite:
     """What every family's composites answer alike: filters and trees ask no more."""
 

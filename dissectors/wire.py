@@ -78,7 +78,7 @@ class Header(NamedTuple):
         return f"{name} {self.major}.{self.minor}.{self.revision}"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Unit:
     """One protocol header or frame, decoded."""
 

@@ -9,6 +9,7 @@ from amqpscope.model.event import Event
 from amqpscope.protocols.talk import Talk
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import SERVER
+from dissectors.native import mypyc_attr
 
 NO_FAULTS: Final[list[tuple[str, str]]] = []
 """What nearly all units have; shared, so never added to."""
@@ -55,6 +56,7 @@ class Conversation:
         return self.current if sender == SERVER else self.talk
 
 
+@mypyc_attr(free_list_len=1)
 class Step:
     """One AMQP unit, where it belongs, and what is wrong with it."""
 

@@ -7,7 +7,7 @@ from typing import Final
 from dissectors.native import mypyc_attr
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Mark:
     """The place of a frame."""
 

@@ -25,7 +25,7 @@ SHOWN: Final = 8
 """Octets of what is no frame that are given as a unit."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Frame:
     """One AMQP unit as it passed: a protocol header or a frame, with its place in the capture."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.native import mypyc_attr
 from dissectors.v0_9.encodings import BYTES, CHARACTER, FIELD_ARRAY, FIELD_TABLE, SHORT_STRING
 from dissectors.v0_9.plans import Plan
 from dissectors.v0_9.primitives import MAX_FAULTS, PrimitiveReader
@@ -34,6 +35,7 @@ MAX_DEPTH: Final = 100
 """Tables and arrays within each other. Each level costs stack, and takes few octets."""
 
 
+@mypyc_attr(free_list_len=1)
 class Method:
     """A method and its arguments as they were on the wire."""
 
@@ -62,6 +64,7 @@ class Method:
         return f"{self.plan.name}({said})"
 
 
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Reader(PrimitiveReader):
     """A walk over octets that reads arguments and field tables."""
 

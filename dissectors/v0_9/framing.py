@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dissectors import wire
 from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.native import mypyc_attr
 from dissectors.v0_9.codec import Method, Reader
 from dissectors.v0_9.message import ContentHeader, read_content
 from dissectors.v0_9.plans import Dialect, Plan
@@ -71,6 +72,7 @@ class Envelope(NamedTuple):
     """In a response how many requests more it answers; in a request nothing, reserved."""
 
 
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Unit(wire.Unit):
     """One header or frame, decoded.
 

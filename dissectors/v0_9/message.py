@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.native import mypyc_attr
 from dissectors.v0_9.codec import Reader
 from dissectors.v0_9.plans import ContentPlan
 from dissectors.v0_9.rows import BIT
@@ -21,6 +22,7 @@ MAX_FLAG_WORDS: Final = 16
 """Words of property flags. No class has more properties than one word has room for."""
 
 
+@mypyc_attr(free_list_len=1)
 class ContentHeader:
     """What a content header frame says."""
 

@@ -11,6 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.native import mypyc_attr
 from dissectors.v0_9.encodings import (
     BOOL,
     DOUBLE,
@@ -57,6 +58,7 @@ _FLOAT: Final = struct.Struct(">f").unpack_from
 _DOUBLE: Final = struct.Struct(">d").unpack_from
 
 
+@mypyc_attr(acyclic=True)
 class PrimitiveReader:
     """A walk over octets that reads numbers and strings."""
 

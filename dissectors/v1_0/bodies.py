@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, final
 
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.body import NO_WRONG
 from dissectors.v1_0.body import Body as Body
 from dissectors.v1_0.rows import Composite
@@ -17,6 +18,7 @@ from dissectors.v1_0.values import Map, Symbol, Timestamp, Value
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Open(Body):
     """The composite type `open`."""
 
@@ -71,6 +73,7 @@ class Open(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Begin(Body):
     """The composite type `begin`."""
 
@@ -117,6 +120,7 @@ class Begin(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Attach(Body):
     """The composite type `attach`."""
 
@@ -187,6 +191,7 @@ class Attach(Body):
 
 
 @final
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Flow(Body):
     """The composite type `flow`."""
 
@@ -245,6 +250,7 @@ class Flow(Body):
 
 
 @final
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Transfer(Body):
     """The composite type `transfer`."""
 
@@ -303,6 +309,7 @@ class Transfer(Body):
 
 
 @final
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Disposition(Body):
     """The composite type `disposition`."""
 
@@ -341,6 +348,7 @@ class Disposition(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Detach(Body):
     """The composite type `detach`."""
 
@@ -367,6 +375,7 @@ class Detach(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class End(Body):
     """The composite type `end`."""
 
@@ -385,6 +394,7 @@ class End(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Close(Body):
     """The composite type `close`."""
 
@@ -403,6 +413,7 @@ class Close(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Error(Body):
     """The composite type `error`."""
 
@@ -429,6 +440,7 @@ class Error(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Received(Body):
     """The composite type `received`."""
 
@@ -451,6 +463,7 @@ class Received(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Accepted(Body):
     """The composite type `accepted`."""
 
@@ -465,6 +478,7 @@ class Accepted(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Rejected(Body):
     """The composite type `rejected`."""
 
@@ -483,6 +497,7 @@ class Rejected(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Released(Body):
     """The composite type `released`."""
 
@@ -497,6 +512,7 @@ class Released(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Modified(Body):
     """The composite type `modified`."""
 
@@ -523,6 +539,7 @@ class Modified(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Source(Body):
     """The composite type `source`."""
 
@@ -581,6 +598,7 @@ class Source(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Target(Body):
     """The composite type `target`."""
 
@@ -623,6 +641,7 @@ class Target(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class DeleteOnClose(Body):
     """The composite type `delete-on-close`."""
 
@@ -637,6 +656,7 @@ class DeleteOnClose(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class DeleteOnNoLinks(Body):
     """The composite type `delete-on-no-links`."""
 
@@ -651,6 +671,7 @@ class DeleteOnNoLinks(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class DeleteOnNoMessages(Body):
     """The composite type `delete-on-no-messages`."""
 
@@ -665,6 +686,7 @@ class DeleteOnNoMessages(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class DeleteOnNoLinksOrMessages(Body):
     """The composite type `delete-on-no-links-or-messages`."""
 
@@ -679,6 +701,7 @@ class DeleteOnNoLinksOrMessages(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Coordinator(Body):
     """The composite type `coordinator`."""
 
@@ -697,6 +720,7 @@ class Coordinator(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Declare(Body):
     """The composite type `declare`."""
 
@@ -715,6 +739,7 @@ class Declare(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Discharge(Body):
     """The composite type `discharge`."""
 
@@ -737,6 +762,7 @@ class Discharge(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Declared(Body):
     """The composite type `declared`."""
 
@@ -755,6 +781,7 @@ class Declared(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class TransactionalState(Body):
     """The composite type `transactional-state`."""
 
@@ -777,6 +804,7 @@ class TransactionalState(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class SaslMechanisms(Body):
     """The composite type `sasl-mechanisms`."""
 
@@ -795,6 +823,7 @@ class SaslMechanisms(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class SaslInit(Body):
     """The composite type `sasl-init`."""
 
@@ -821,6 +850,7 @@ class SaslInit(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class SaslChallenge(Body):
     """The composite type `sasl-challenge`."""
 
@@ -839,6 +869,7 @@ class SaslChallenge(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class SaslResponse(Body):
     """The composite type `sasl-response`."""
 
@@ -857,6 +888,7 @@ class SaslResponse(Body):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class SaslOutcome(Body):
     """The composite type `sasl-outcome`."""
 
@@ -879,6 +911,7 @@ class SaslOutcome(Body):
 
 
 @final
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Header(Body):
     """The composite type `header`."""
 
@@ -913,6 +946,7 @@ class Header(Body):
 
 
 @final
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Properties(Body):
     """The composite type `properties`."""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from dissectors import composite
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.rows import Composite
 from dissectors.v1_0.values import Value, same
 
@@ -19,6 +20,7 @@ NO_WRONG: Final[dict[int, Value]] = {}
 """What a body has whose fields are all of their declared types; shared, so never added to."""
 
 
+@mypyc_attr(acyclic=True)
 class Body(composite.Composite):
     """A composite value; it does not change once it is made."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dissectors.errors import Damage, Malformed
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.bodies import body_of
 from dissectors.v1_0.body import Body
 from dissectors.v1_0.compounds import FALSE, NULL, TRUE, CompoundReader
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mypy_extensions import i64
 
 
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Reader(CompoundReader):
     """A walk over octets that reads any value."""
 

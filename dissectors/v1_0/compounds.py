@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.encodings import DESCRIBED, INTEGER_OF, TYPE_OF, label
 from dissectors.v1_0.primitives import PrimitiveReader
 from dissectors.v1_0.values import Array, Map, Value
@@ -29,6 +30,7 @@ FALSE: Final = 0x42
 _make: Final = tuple.__new__
 
 
+@mypyc_attr(acyclic=True)
 class CompoundReader(PrimitiveReader):
     """A walk over octets that reads any value, but for what a descriptor makes of it."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from dissectors import wire
 from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.body import Body
 from dissectors.v1_0.codec import Reader
 from dissectors.v1_0.encodings import DESCRIBED, label
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 SASL_FRAME: Final = 0x01
 
 
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Unit(wire.Unit):
     """One header or frame, decoded.
 

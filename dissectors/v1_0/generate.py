@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, final
 
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.body import NO_WRONG
 from dissectors.v1_0.body import Body as Body
 from dissectors.v1_0.rows import Composite
@@ -68,6 +69,7 @@ PYTHON = {
 CLASS = '''
 
 @final
+@mypyc_attr({marks})
 class {title}(Body):
     """The composite type `{name}`."""
 
@@ -107,6 +109,7 @@ def class_source(row: Composite) -> str:
     """One class."""
     names = [field.name.replace("-", "_") for field in row.fields]
     made = CLASS.format(
+        marks="free_list_len=1, acyclic=True" if row.name in USUAL else "acyclic=True",
         title=title(row.name),
         name=row.name,
         arguments="".join(f", {name}: Value = None" for name in names),

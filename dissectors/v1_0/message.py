@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed, prefix_path
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.codec import Reader
 from dissectors.v1_0.compounds import MAX_EMPTY_ELEMENTS
 from dissectors.v1_0.encodings import DESCRIBED, TYPE_OF, label
@@ -40,6 +41,7 @@ AMQP_SEQUENCE: Final = 0x76
 AMQP_VALUE: Final = 0x77
 
 
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Section:
     """Where a section lies in its message."""
 

@@ -10,6 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from dissectors.errors import Damage, Malformed
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.decimals import read_decimal
 from dissectors.v1_0.encodings import label
 from dissectors.v1_0.values import Char, Float, Symbol, Timestamp, Uuid, Value
@@ -30,6 +31,7 @@ _DOUBLE: Final = struct.Struct(">d").unpack_from
 _symbols: Final[dict[bytes, Symbol]] = {}
 
 
+@mypyc_attr(acyclic=True)
 class PrimitiveReader:
     """A walk over octets that reads what contains no other values."""
 

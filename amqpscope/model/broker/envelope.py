@@ -206,7 +206,7 @@ NO_ANNOTATIONS: Final[dict[str, Value]] = {}
 """What nearly all outcomes have; shared, so never added to."""
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(free_list_len=1, acyclic=True)
 class Verdict:
     """What became of a delivery, as far as the wire shows."""
 

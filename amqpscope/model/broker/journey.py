@@ -15,6 +15,7 @@ from amqpscope.model.broker.envelope import (
 from amqpscope.model.delivery import Delivery
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
+from dissectors.native import mypyc_attr
 
 # How a delivery was recognised as a message that was published.
 # fmt: off
@@ -168,6 +169,7 @@ class Edge:
         self.count = 0
 
 
+@mypyc_attr(free_list_len=1)
 class Leg:
     """One passage of a message: from a client to the broker, or from the broker to a client."""
 

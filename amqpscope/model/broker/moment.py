@@ -17,6 +17,7 @@ from amqpscope.model.broker.journey import (
 )  # fmt: skip
 from amqpscope.model.broker.sharing import is_kept, is_shared, is_stored_for
 from amqpscope.model.mark import Mark
+from dissectors.native import mypyc_attr
 
 # fmt: off
 KINDS: Final = (
@@ -68,6 +69,7 @@ SOME: Final = 2
 """Messages that came as they were published show that nothing older is waiting."""
 
 
+@mypyc_attr(free_list_len=1)
 class Moment:
     """A delivery, or the end of what a node has."""
 

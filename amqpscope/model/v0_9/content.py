@@ -15,6 +15,7 @@ from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.v0_9.deliveries import Delivery
 from amqpscope.model.v0_9.publishes import Publish
+from dissectors.native import mypyc_attr
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.message import ContentHeader
 
@@ -37,6 +38,7 @@ NO_PIECES: Final[list[bytes]] = []
 """What a body has before its first frame, and most have no other; shared, so never added to."""
 
 
+@mypyc_attr(free_list_len=1)
 class Content:
     """One content: whose method it belongs to, and how far it is."""
 

@@ -9,6 +9,7 @@ from amqpscope.model.ledger import Subject
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
 from amqpscope.model.v0_9.places import ChannelPlaces
+from dissectors.native import mypyc_attr
 from dissectors.v0_9.values import Table
 
 MAX_SETTLED: Final = 4096
@@ -108,6 +109,7 @@ class Consumer(Subject):
             self.passed[way] = mark
 
 
+@mypyc_attr(free_list_len=1)
 class Delivery(shared.Delivery):
     """One message that the server handed to the client."""
 
@@ -161,6 +163,7 @@ class Delivery(shared.Delivery):
         return shared.PRESETTLED if self.no_ack else self.outcome
 
 
+@mypyc_attr(free_list_len=1)
 class Settled:
     """How and where a delivery, or a publish, was settled."""
 

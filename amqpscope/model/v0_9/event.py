@@ -23,6 +23,7 @@ from amqpscope.model.v0_9.deliveries import Consumer, Delivery
 from amqpscope.model.v0_9.publishes import Publish
 from amqpscope.model.v0_9.refusal import refused_by
 from amqpscope.stream.types import CLIENT, SERVER
+from dissectors.native import mypyc_attr
 from dissectors.v0_9.framing import Unit
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ NO_PUBLISHES: Final[list[Publish]] = []
 """What most events are about; shared, so never added to."""
 
 
+@mypyc_attr(free_list_len=1)
 class Event(shared.Event):
     """One frame, who sent it, and what it belongs to; or the end of a direction."""
 

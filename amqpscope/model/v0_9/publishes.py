@@ -9,6 +9,7 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
 from amqpscope.model.v0_9.deliveries import MAX_OUTSTANDING, MAX_SETTLED, Delivery, Settled
 from amqpscope.model.v0_9.places import ChannelPlaces
+from dissectors.native import mypyc_attr
 
 MAX_RETURNABLE: Final = 1024
 """Publishes with `mandatory` or `immediate` of a channel that are remembered."""
@@ -18,6 +19,7 @@ RESULTS: Final = {"ack": "confirmed", "nack": "nacked"}
 """The method with which the server confirms, and what people call it."""
 
 
+@mypyc_attr(free_list_len=1)
 class Publish(shared.Delivery):
     """One message that the client handed to the server."""
 

@@ -8,6 +8,7 @@ from amqpscope.model import delivery as shared
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
 from amqpscope.model.v1_0.outcomes import result
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.bodies import Transfer
 from dissectors.v1_0.values import Value
 
@@ -23,6 +24,7 @@ NO_PARTS: Final[list[bytes]] = []
 """What a delivery of one transfer keeps; shared, so never added to."""
 
 
+@mypyc_attr(free_list_len=1)
 class Delivery(shared.Delivery):
     """Both peers' word on one delivery."""
 

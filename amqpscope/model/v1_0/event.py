@@ -20,6 +20,7 @@ from amqpscope.model.v1_0.link import LinkEnd
 from amqpscope.model.v1_0.refusal import refused_by
 from amqpscope.model.v1_0.session import SessionEnd
 from amqpscope.model.v1_0.transaction import rolled_back, step_of
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.bodies import Attach, Begin, Body, Close, Detach, End, Open, Transfer
 from dissectors.v1_0.framing import Unit
 from dissectors.v1_0.values import Map
@@ -138,6 +139,7 @@ _TLS_LAYER: Final = 2
 _SASL_LAYER: Final = 3
 
 
+@mypyc_attr(free_list_len=1)
 class Event(shared.Event):
     """One frame, who sent it, and what it belongs to; or the end of a direction."""
 

@@ -14,6 +14,7 @@ from amqpscope.model.v1_0 import event as kinds
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.terms import RECEIVER
 from dissectors.errors import Malformed
+from dissectors.native import mypyc_attr
 from dissectors.v1_0.bodies import Body
 from dissectors.v1_0.encodings import CODES, TYPE_OF, TYPES
 from dissectors.v1_0.message import Section, read_section, skip, walk
@@ -77,6 +78,7 @@ _KEYS: Final = kinds.KIND["keys"]
 _FOOTED: Final = kinds.KIND["footer"]
 
 
+@mypyc_attr(free_list_len=1)
 class Message:
     """A message by its sections."""
 

@@ -59,7 +59,7 @@ ENCODED: Final = "amqp-1.0"
 """The type that RabbitMQ gives to messages whose body is a section of 1.0."""
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(free_list_len=1, acyclic=True)
 class ContentEnvelope(Envelope):
     """A content of 0-9."""
 

@@ -91,7 +91,7 @@ STATE_OF: Final = {
 }
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(free_list_len=1, acyclic=True)
 class MessageEnvelope(Envelope):
     """A message of 1.0; what is behind its first octets is not read again."""
 
