@@ -87,11 +87,12 @@ def explain_ending(ending: Ending, findings: Iterable[Finding]) -> Explained | N
         return None
     last = ending.after if ending.by_tcp else ending.frame
     guilty = PEERS[1 - ending.peer]
+    known = [*findings]
     cause: Finding | None = None
     manner: Finding | None = None
-    for finding in findings:
+    for finding in known:
         if finding.rule in NAMED and ending.frame and finding.frame == ending.frame:
-            return Explained(finding, True)
+            return Explained(cause_named_by(finding, known), True)
         if finding.rule in UNANNOUNCED:
             if ending.by_tcp and finding.peer != guilty:
                 manner = finding
@@ -104,6 +105,12 @@ def explain_ending(ending: Ending, findings: Iterable[Finding]) -> Explained | N
     if cause is not None:
         return Explained(cause, True)
     return None if manner is None else Explained(manner, False)
+
+
+def cause_named_by(finding: Finding, known: Iterable[Finding]) -> Finding:
+    """The cause that a finding about an error names, which says more; itself if that is unknown."""
+    named = (one for one in known if f"{one.rule} in frame {one.frame}" in finding.message)
+    return next(named, finding)
 
 
 def is_nearer(finding: Finding, cause: Finding) -> bool:

@@ -101,7 +101,7 @@ def ended_statements(
 ) -> Iterator[Statement]:
     """How it ended, what explains that, and what held it until then.
 
-    A stall comes first where nothing else explains the end: it is why someone gave up.
+    A stall comes first where nothing else explains the end: it may be why the client gave up.
     """
     frame = ending.mark.frame
     found = explain_ending(ending, findings)
@@ -114,7 +114,7 @@ def ended_statements(
     if held.refused is None or held.refused.frame != ending.frame:
         words = full_words(ending, start, own=held.what)
         tone = STRONG if ending.orderly else WARNING
-        words = words if stall is None else f"then {words}"
+        words = words if stall is None else then_words(ending, start, held.what)
         yield Statement(sentence(words), tone, 0 if ending.after else frame)
         if ending.after and not (cause and found and found.finding.frame == frame):
             text = f"The last frame that the {PEERS[ending.peer]} had received:"
@@ -128,15 +128,23 @@ def ended_statements(
             yield since(f"Until then: {bound_words(before)} for {seconds(lasted)}", before)
 
 
+def then_words(ending: Ending, start: int, own: str) -> str:
+    """How something ended that had been stalled before."""
+    if ending.by_tcp:
+        return f"then {full_words(ending, start)}"
+    subject = "it" if ending.what == own else f"the {ending.what}"
+    return f"then {subject} was {full_words(ending, start, own=ending.what)}"
+
+
 def stalled(held: Held) -> Bound | None:
-    """What held something until its client gave up, if that took long; None: nothing.
+    """What held something until its client ended it, if that took long; None: nothing.
 
     A server that goes away does so for reasons of its own.
     """
     before, ending = held.before, held.bound.ending
     if before is None or before.rank not in (STUCK, WAITS):
         return None
-    if ending is None or ending.orderly or ending.peer != CLIENT:
+    if ending is None or ending.peer != CLIENT:
         return None
     return before if held.bound.time - before.time >= LONG else None
 

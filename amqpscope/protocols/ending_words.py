@@ -42,7 +42,7 @@ def who_words(ending: Ending, own: str) -> str:
 
 def error_words(ending: Ending) -> str:
     """The error with which it ended, or what else is known of why; empty: nothing."""
-    said = shortened(printable(ending.text), LONGEST)
+    said = shortened(printable(" ".join(ending.text.split())), LONGEST)
     if ending.condition and said:
         said = f'"{said}"'
     return " ".join(filter(None, (printable(ending.condition), said)))

@@ -49,7 +49,7 @@ def stuck_lines(found: Stuck) -> Iterator[str]:
     rest = Counter(standing(held) for held in found.held if not is_held(held))
     if rest:
         counts = ", ".join(f"{count:,} {word}" for word, count in rest.items())
-        yield f"  {'nothing is held' if rest.total() == len(found.held) else 'others'}: {counts}"
+        yield f"  {'nothing is stuck' if rest.total() == len(found.held) else 'others'}: {counts}"
 
 
 def stuck_object(found: Stuck) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from amqpscope.insight.explanation import brief
+from amqpscope.insight.explanation import brief, stalled
 from amqpscope.insight.stuck import standing
 from amqpscope.protocols.stuck import Held
 from amqpscope.protocols.words import printable, seconds
@@ -53,7 +53,7 @@ class HeldList(LiveList):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "To frame", show=True),
+        Binding("enter", "choose", "To frame", show=True, tooltip="Go to the frame"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -101,6 +101,8 @@ class HeldList(LiveList):
         """One link."""
         held = self.held[index]
         sign, look = LOOKS[standing(held)]
+        if look == "over" and stalled(held) is not None:
+            look = "waits"
         style = self.style_of(f"held--{look}")
         talk = f"c{held.connection}" if self.many else ""
         room, wide = self.rooms(width)

@@ -22,6 +22,7 @@ class Found(NamedTuple):
     time: int = 90 * SECOND
     severity: str = "error"
     certainty: str = "sure"
+    message: str = ""
 
 
 RESET = Ending("connection", "rst", 1, Mark(20, 50, 100 * SECOND, 0))
@@ -43,6 +44,8 @@ EXPLAINED = [
     (RESET, [Found("CON-008", "server", 20, severity="info")], ("CON-008", False)),
     (RESET, [Found("CON-008", "server", 20, severity="info"), FAULT], ("FLW-016", True)),
     (FAILED, [FAULT, Found("ERR-022", "client", 20, severity="info")], ("ERR-022", True)),
+    (FAILED, [FAULT, Found("ERR-022", "client", 20, message="the cause is FLW-016 in frame 18")],
+     ("FLW-016", True)),
     (FAILED, [FAULT], ("FLW-016", True)),
     (CLOSED, [FAULT, Found("CON-016", "client", 20, severity="warning")], None),
 ]  # fmt: skip

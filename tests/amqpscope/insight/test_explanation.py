@@ -83,10 +83,26 @@ def test_what_lasts_no_time_has_no_duration():
 
 
 def test_of_what_is_over_it_says_what_held_it_until_then():
-    assert sentences(HAD_NONE) == [
+    brief_stall = NO_CREDIT._replace(time=AT.time - SECOND // 2)
+    assert sentences(OVER._replace(before=brief_stall)) == [
         "Connection closed by the client at 6.000 s, frame 12",
-        "Until then: no credit (after 1 delivery) for 5 s, since frame 10",
+        "Until then: no credit (after 1 delivery) for 500 ms, since frame 10",
     ]
+
+
+def test_a_long_stall_comes_before_the_close_of_the_client_that_waited():
+    assert sentences(HAD_NONE) == [
+        "No credit (after 1 delivery) for 5 s: waiting for the server, since frame 10",
+        "No delivery may begin until a flow grants link-credit.",
+        "Then the connection was closed by the client at 6.000 s, frame 12",
+    ]
+    assert brief(HAD_NONE, NOW) == ("no credit, then connection closed", 5 * SECOND, "server")
+
+
+def test_a_link_that_is_closed_after_a_stall_is_it():
+    ending = Ending("link", "detach", 0, AT, closed=True)
+    held = HAD_NONE._replace(bound=OVER.bound._replace(ending=ending))
+    assert sentences(held)[-1] == "Then it was closed by the client at 6.000 s, frame 12"
 
 
 def test_a_stall_after_which_the_client_gave_up_comes_first():
@@ -141,7 +157,5 @@ def test_the_title_names_it_and_its_connection():
 def test_what_began_only_with_the_end_held_nothing_until_then():
     held = OVER._replace(before=NO_CREDIT._replace(time=AT.time))
     assert not [each for each in explain(held, NOW, 0, []) if "Until then" in each.text]
-    earlier = explain(HAD_NONE, NOW, 0, [])
-    assert [each.text for each in earlier if "Until then" in each.text] == [
-        "Until then: no credit (after 1 delivery) for 5 s"
-    ]
+    held = OVER._replace(before=NO_CREDIT._replace(time=AT.time - SECOND // 2))
+    assert [each for each in explain(held, NOW, 0, []) if "Until then" in each.text]
