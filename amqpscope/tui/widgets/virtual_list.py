@@ -6,8 +6,9 @@ are as smooth as ten.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -17,6 +18,9 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+
+MUTED: Final = ("dim", "faint")
+"""Colours of the theme for text that matters less."""
 
 
 class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
@@ -70,6 +74,8 @@ class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
         self.cursor = 0
         self._strips: LRUCache[tuple[object, ...], Strip] = LRUCache(512)
         self._styles: dict[str, Style] = {}
+        self._muted: list[Color] = []
+        """The greys of the theme, which the cursor's background would swallow."""
 
     # -- what subclasses say ------------------------------------------------------------------
 
@@ -149,6 +155,7 @@ class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
         """The theme has changed."""
         super().notify_style_update()
         self._styles.clear()
+        self._muted.clear()
         self._strips.clear()
 
     # -- painting -----------------------------------------------------------------------------
@@ -177,12 +184,25 @@ class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
         key = (self.key_of(index), state, width)
         strip = self._strips.get(key)
         if strip is None:
-            style = base
+            style, segments = base, self.line(index, width)
             if state:
                 style += self.style_of("rows--cursor" if state == 2 else "rows--resting")
-            strip = paint_strip(self.line(index, width), width, style)
+                segments = self.legible(segments)
+            strip = paint_strip(segments, width, style)
             self._strips[key] = strip
         return strip
+
+    def legible(self, segments: list[Segment]) -> list[Segment]:
+        """A line at the cursor: what is grey elsewhere is written as the other text."""
+        if not self._muted:
+            colours = self.app.get_css_variables()
+            self._muted = [Color.parse(colours[name]) for name in MUTED]
+        plain = Style(color=self.style_of("").color)
+        return [
+            Segment(text, style + plain) if style is not None and style.color in self._muted
+            else Segment(text, style)
+            for text, style, _ in segments
+        ]  # fmt: skip
 
     def refresh_line_at(self, index: int) -> None:
         """Paint one line again."""
