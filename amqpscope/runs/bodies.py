@@ -95,7 +95,7 @@ class BodyFiles:
         if self.written:
             words += f" to {self.directory}"
         if self.left_alone:
-            words += f", {self.left_alone:,} not: there is such a file already"
+            words += f", {self.left_alone:,} skipped: the file exists already"
         if self.masked:
             words += f"; secrets covered in {self.masked:,}"
         return words

@@ -55,7 +55,7 @@ def save_frames(
     """Write some frames to a new file; returns what to say of it, and whether it went well."""
     try:
         if path.exists():
-            raise FileExistsError(17, "there is such a file already")
+            raise FileExistsError(17, "the file exists already")
         count = write_frames(store, marks, numbers, str(path))
     except OSError as error:
         return f"{path}: cannot be written: {reason_of(error)}", False

@@ -38,7 +38,7 @@ def test_bodies_are_written_and_never_over_others(written):
     assert b"hunter2" not in files["a_b_x-000014.txt"]
     code, said, again = written("--show-secrets")
     assert code == 2
-    assert said == "0 bodies written, 5 not: there is such a file already"
+    assert said == "0 bodies written, 5 skipped: the file exists already"
     assert again == files
 
 
