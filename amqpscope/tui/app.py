@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import constants
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
+from textual.events import Event, Key
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer
 from textual.worker import WorkerFailed
@@ -270,6 +271,13 @@ class Scope(App[int]):
         self.message = ("✗ " if bad else "") + escaped(text)
         self.set_timer(TELL, partial(self.hush, self.message))
         self.bars()
+
+    async def on_event(self, event: Event) -> None:
+        """A key: what was announced was about the one before."""
+        if isinstance(event, Key) and self.message:
+            self.message = ""
+            self.bars()
+        await super().on_event(event)
 
     def hush(self, message: str) -> None:
         """Take a message away, unless there is a newer one."""

@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 
 from amqpscope.report.columns import wrap
 from amqpscope.tui.connections import Connections
-from amqpscope.tui.widgets.prompt import Prompt
+from amqpscope.tui.widgets.prompt import Prompt, PromptInput
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ NAMES = {
     "escape": "Esc", "enter": "Enter", "tab": "Tab", "space": "Space", "down": "↓", "up": "↑",
     "left": "←", "right": "→", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End",
     "shift+tab": "Shift-Tab", "apostrophe": "'", "right_square_bracket": "]",
-    "left_square_bracket": "[", "equals_sign": "=",
+    "left_square_bracket": "[", "equals_sign": "=", "plus": "+", "minus": "-",
+    "greater_than_sign": ">", "less_than_sign": "<",
 }  # fmt: skip
 
 
@@ -56,10 +57,16 @@ def key_name(key: str) -> str:
 
 
 def bindings_of(owner: type[DOMNode]) -> Iterator[tuple[str, str]]:
-    """The keys of a class itself, each with what it does."""
+    """The keys of a class itself, each with what it does.
+
+    The line at the bottom has room for a name only; what a key does in full is its tooltip.
+    """
     for binding in owner.__dict__.get("BINDINGS", ()):
         if isinstance(binding, Binding) and not binding.system:
-            yield " ".join(map(key_name, binding.key.split(","))), binding.description
+            yield (
+                " ".join(map(key_name, binding.key.split(","))),
+                binding.tooltip or binding.description,
+            )
 
 
 def groups(app: type[DOMNode], view: View, title: str) -> list[tuple[str, Keys]]:
@@ -68,8 +75,8 @@ def groups(app: type[DOMNode], view: View, title: str) -> list[tuple[str, Keys]]
              (f"On the screen {title}", [*bindings_of(type(view))])]  # fmt: skip
     panes = {type(pane): pane.called for pane in view.query(VirtualList)}
     found += [(f"In {called}", [*bindings_of(pane)]) for pane, called in panes.items()]
-    found += [("In all of these", [*bindings_of(VirtualList)]),
-              ("While a question is asked", [*bindings_of(Prompt)]),
+    found += [("In every pane", [*bindings_of(VirtualList)]),
+              ("At a prompt", [*bindings_of(PromptInput), *bindings_of(Prompt)]),
               ("In the list of connections", [*bindings_of(Connections)])]  # fmt: skip
     return [(heading, keys) for heading, keys in found if keys]
 

@@ -45,7 +45,7 @@ class MessageSearch:
         """Leave the frames of a message in the list."""
         scope = self.scope
         if message is None:
-            scope.announce(f"frame {frame} carries and settles no message that is followed")
+            scope.announce(f"frame {frame} is not part of a message")
             return
         scope.following = False
         scope.open_screen("frames")

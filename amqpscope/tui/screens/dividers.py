@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amqpscope.tui.screens.view import View
 
 if TYPE_CHECKING:
     from textual import events
     from textual.widget import Widget
+
+WHOLE: Final = "Maximize this pane, or show all again"
+"""What the help says of the key for it."""
 
 
 class DividedView(View):

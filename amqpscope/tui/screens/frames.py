@@ -14,7 +14,13 @@ from amqpscope.protocols.words import escaped
 from amqpscope.tui.body_export import EXPORTS, completing_step
 from amqpscope.tui.fields import FieldLine, FramePicture, picture
 from amqpscope.tui.profiles import FIELDS_SHARE, LIST_SHARE, TIMES, Profile
-from amqpscope.tui.screens.dividers import DividedView, percent, share_height, share_width
+from amqpscope.tui.screens.dividers import (
+    WHOLE,
+    DividedView,
+    percent,
+    share_height,
+    share_width,
+)
 from amqpscope.tui.store import Scan, Store
 from amqpscope.tui.widgets.fieldtree import FieldTree
 from amqpscope.tui.widgets.framelist import FrameList
@@ -30,6 +36,7 @@ TIME_WORDS = {
     "utc": "of day, UTC",
     "local": "of day, local time",
 }
+NEXT_TIMES = "Times: since the first frame, the one above, UTC, local"
 PAUSE = 0.04
 """Seconds for which the cursor rests before its frame is shown in full."""
 SLOW = 0.15
@@ -71,10 +78,10 @@ class FramesView(DividedView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "pane(1)", "Next pane", show=True, key_display="Tab"),
         Binding("shift+tab", "pane(-1)", "Previous pane", show=False),
-        Binding("backslash", "whole", "Maximize", show=True),
-        Binding("t", "times", "Time", show=True),
-        Binding("ctrl+t", "reference", "Count times from this frame", show=False),
-        Binding("b", "body", "Body", show=True),
+        Binding("backslash", "whole", "Maximize", show=True, tooltip=WHOLE),
+        Binding("t", "times", "Time", show=True, tooltip=NEXT_TIMES),
+        Binding("ctrl+t", "reference", "Count times from this frame, or the first", show=False),
+        Binding("b", "body", "Body", show=True, tooltip="Body of the message"),
         Binding("e", "ask_for('body')", "Export the body of this message", show=False),
         Binding("E", "ask_for('bodies')", "Export the bodies of all frames shown", show=False),
         Binding("v", "ask_for('columns')", "Columns: choose, order and size them", show=False),

@@ -32,14 +32,15 @@ class LadderView(SteppingView):
     """One ladder, or several side by side."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "open", "Open run", show=True, key_display="Space"),
-        Binding("x", "collapse", "All", show=True),
-        Binding("a", "several", "Several connections", show=False),
-        Binding("e", "write('txt')", "Write", show=True),
-        Binding("E", "write('mmd')", "Write as Mermaid", show=False),
-        Binding("V", "write('svg')", "Write as SVG", show=False),
+        Binding("space", "open", "Open run", show=True, key_display="Space",
+                tooltip="Open or close a run of like frames"),
+        Binding("x", "collapse", "All", show=True, tooltip="Open or close all runs"),
+        Binding("a", "several", "Connections side by side, or one", show=False),
+        Binding("e", "write('txt')", "Write", show=True, tooltip="Write it to a text file"),
+        Binding("E", "write('mmd')", "Write it as Mermaid", show=False),
+        Binding("V", "write('svg')", "Write it as SVG", show=False),
         *(Binding(each.key, each.action, each.description, show=False) for each in STEPPING),
-    ]
+    ]  # fmt: skip
 
     def __init__(self, store: Store, *, id: str) -> None:
         super().__init__(store, id=id)
@@ -234,7 +235,7 @@ class LadderView(SteppingView):
         path = named.expanduser()
         try:
             if path.exists():
-                raise FileExistsError(17, "there is such a file already")
+                raise FileExistsError(17, "the file exists already")
             path.write_text(file_text(kind, drawing), encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             what = reason_of(error)

@@ -30,8 +30,8 @@ class MessagesView(PanesView):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *PANES,
-        Binding("o", "order", "Order", show=True),
-        Binding("L", "ladder", "Ladder of its connection", show=False),
+        Binding("o", "order", "Order", show=True, tooltip="Another order: slowest, newest, ..."),
+        Binding("L", "ladder", "Ladder of the message's connection", show=False),
     ]
 
     def __init__(self, store: Store, *, id: str) -> None:

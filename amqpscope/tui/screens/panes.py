@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from textual.binding import Binding
 
-from amqpscope.tui.screens.dividers import DividedView, percent, share_height, share_width
+from amqpscope.tui.screens.dividers import (
+    WHOLE,
+    DividedView,
+    percent,
+    share_height,
+    share_width,
+)
 from amqpscope.tui.widgets.text_view import TextView
 from amqpscope.tui.widgets.virtual_list import VirtualList
 
@@ -15,7 +21,7 @@ if TYPE_CHECKING:
 
 PANES: Final = (
     Binding("tab,shift+tab", "pane", "Other pane", show=True, key_display="Tab"),
-    Binding("backslash", "whole", "Maximize", show=True),
+    Binding("backslash", "whole", "Maximize", show=True, tooltip=WHOLE),
     Binding("plus", "grow(5)", "Larger list (or drag the line)", show=False),
     Binding("minus", "grow(-5)", "Smaller list", show=False),
 )

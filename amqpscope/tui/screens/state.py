@@ -23,8 +23,10 @@ class StateView(SteppingView):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *STEPPING,
-        Binding("e", "expand", "Open all", show=True),
-        Binding("o", "own", "The frame's connection", show=False),
+        Binding(
+            "e", "expand", "Open all", show=True, tooltip="Open all lines, or only those at first"
+        ),
+        Binding("o", "own", "Go to the connection of the frame", show=False),
     ]
 
     def __init__(self, store: Store, *, id: str) -> None:

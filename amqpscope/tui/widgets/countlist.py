@@ -79,7 +79,7 @@ class CountList(LiveList):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Slowest", show=True),
+        Binding("enter", "choose", "Slowest", show=True, tooltip="Go to the slowest delivery"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

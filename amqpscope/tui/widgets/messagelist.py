@@ -57,7 +57,7 @@ class MessageRows(LiveList):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "To frame", show=True),
+        Binding("enter", "choose", "To frame", show=True, tooltip="Go to the frame"),
     ]
 
     head = 2

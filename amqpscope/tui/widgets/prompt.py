@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 FILTER: Final = "filter"
 HOLD: Final = "hold"
 FILTERS: Final = {
-    FILTER: " Enter: show these frames   Esc: never mind",
-    HOLD: " Enter: hold these frames (none without a filter)   Esc: never mind",
+    FILTER: " Enter: show these frames   Esc: cancel",
+    HOLD: " Enter: hold these frames (none without a filter)   Esc: cancel",
 }
 """Questions for a filter, with what is said of one that is right."""
 FAULT: Final = "fault"
@@ -76,7 +76,7 @@ class PromptInput(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "older", "What was typed before", show=False),
-        Binding("down", "newer", "What was typed after it", show=False),
+        Binding("down", "newer", "What was typed after that", show=False),
         Binding("tab", "complete", "Complete the word", show=False, priority=True),
     ]
 
@@ -112,7 +112,7 @@ class Prompt(Container):
         & Input:focus { border: none; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Never mind", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", show=False)]
 
     class Answered(Message):
         """The user has typed an answer."""

@@ -1,5 +1,7 @@
 """Every key does what the help says."""
 
+import os
+
 import pytest
 
 from amqpscope.capture.pieces import Pieces
@@ -60,6 +62,46 @@ def test_a_filter_leaves_its_frames_and_escape_brings_all_back(drive, root):
     shown, count = drive(root / DEMO, script)
     assert len(shown) == 10
     assert count == 25
+
+
+def test_what_a_key_announced_goes_with_the_next_key(drive, root):
+    async def script(driver):
+        await driver.press("M")
+        await driver.until_shown("no frame is marked")
+        await driver.press("m")
+        return driver.text()
+
+    assert "no frame is marked" not in drive(root / DEMO, script)
+
+
+@pytest.mark.parametrize("theme", ["amqpscope-dark", "amqpscope-light"])
+def test_grey_text_is_as_legible_as_the_rest_at_the_cursor(drive, root, theme):
+    async def script(driver):
+        app = driver.app
+        app.theme = theme
+        await driver.pilot.pause()
+        frames = app.frames.frames
+        lines = [[*frames.render_line(y)] for y in (1, 2)]
+        words = [next(each for each in line if "AMQP 1.0.0" in each.text) for line in lines]
+        return [word.style.color for word in words], frames.style_of("").color
+
+    (selected, other), plain = drive(root / DEMO, script)
+    assert selected == plain
+    assert other != plain
+
+
+def test_the_process_of_a_filter_gives_way_to_what_draws(drive, root):
+    async def script(driver):
+        app = driver.app
+        await driver.press("slash")
+        await driver.type("transfer")
+        await driver.press("enter")
+        await driver.until(lambda: app.looking.filtering is not None, "the filter is there")
+        process = app.looking.filtering._process
+        await driver.until(lambda: app.looking.filtering.seen, "it looks at frames")
+        return os.getpriority(os.PRIO_PROCESS, process.pid) - os.getpriority(os.PRIO_PROCESS, 0)
+
+    assert drive(root / "captures" / "demo.pcapng", script) == 5
 
 
 def test_a_filter_that_cannot_be_understood_says_why_while_it_is_typed(drive, root):

@@ -114,7 +114,7 @@ async def back(driver, name, number):
 
 def test_keys_that_only_some_screens_have_are_listed_there(drive, root):
     wanted = {"state": "Close, or go to what contains it", "findings": "Open or close",
-              "ladder": "Write as Mermaid", "stuck": "To frame"}  # fmt: skip
+              "ladder": "Write it as Mermaid", "stuck": "Go to the frame"}  # fmt: skip
 
     async def script(driver):
         found = {}
@@ -156,3 +156,21 @@ def test_what_is_beside_a_name_is_broken_in_its_column():
         "                      message.frame == 118 is it",
     ]
     assert hanging("short", 60) == ["short"]
+
+
+def test_keys_are_named_as_they_are_on_the_keyboard():
+    keys = [binding.key for name in NAMES for binding in entry_of(name).load().BINDINGS]
+    shown = {key_name(each) for key in keys for each in key.split(",")}
+    assert not [name for name in shown if "_" in name]
+    assert {"+", "-", "<", ">"} <= shown
+
+
+def test_the_help_says_in_full_what_the_line_at_the_bottom_only_names(drive, root):
+    async def script(driver):
+        below = driver.lines()[-1]
+        await driver.press("question_mark")
+        return below, [text for _, text in driver.app.screen.query_one("HelpText").lines]
+
+    below, helped = drive(root / "captures/demo.pcapng", script)
+    assert "/ Filter" in below
+    assert "Filter: show only frames that match" in helped
