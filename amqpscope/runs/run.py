@@ -6,6 +6,8 @@
         print(run.result().frames)
 
 Every command, the Python API and the analysis of the proxy's recording read captures through it.
+Two readers feed the analysis piece by piece: the screen's indexer stores the piece that each frame
+was cut from, and Spark's replay has the segments of a slice, not a file.
 """
 
 from __future__ import annotations
