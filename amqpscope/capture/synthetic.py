@@ -86,6 +86,16 @@ class Exchange:
             sent[place] = replace(sent[place], octets=octets)
         return replace(self, sent=tuple(sent))
 
+    def with_ends(self) -> Exchange:
+        """The connection closed by both peers, unless one has broken it off."""
+        if not self.sent or any(each.end not in ("", FIN) for each in self.sent):
+            return self
+        last, ended = self.sent[-1], {each.sender for each in self.sent if each.end}
+        ends = [Sent(peer, last.time, end=FIN, order=last.order) for peer in (0, 1)]
+        return replace(
+            self, sent=(*self.sent, *(each for each in ends if each.sender not in ended))
+        )
+
 
 def _counted(before: list[int], each: Sent) -> int:
     return before[min(each.read, len(before) - 1)]

@@ -11,11 +11,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from amqpscope.analysis import Analyzer, Step
-from amqpscope.capture.synthetic import FIN, Exchange, Sent, pieces
+from amqpscope.capture.synthetic import Exchange, pieces
 from amqpscope.filter import Filter
 from amqpscope.findings import INFO, Finding
 from amqpscope.insight.journeys import Journeys
@@ -370,7 +370,7 @@ class Minimiser:
 
     def _result(self, before: int, *, interrupted: bool) -> Minimised | None:
         """What is left, whole: with an end of both directions where it still shows the same."""
-        exchanges = [with_ends(each) for each in self.kept_exchanges(self.kept)]
+        exchanges = [each.with_ends() for each in self.kept_exchanges(self.kept)]
         seen = self.look(exchanges)
         if not self.is_good(seen, strict=True):
             exchanges = self.kept_exchanges(self.kept)
@@ -385,17 +385,3 @@ class Minimiser:
         return Minimised(
             exchanges, before, len(seen.steps), finding, self.tests, interrupted=interrupted
         )
-
-
-def with_ends(exchange: Exchange) -> Exchange:
-    """A connection that both peers close."""
-    ended = {each.sender for each in exchange.sent if each.end}
-    if any(each.end and each.end != FIN for each in exchange.sent) or not exchange.sent:
-        return exchange
-    last = exchange.sent[-1]
-    more: list[Sent] = [
-        Sent(sender, last.time, end=FIN, order=last.order)
-        for sender in (0, 1)
-        if sender not in ended
-    ]
-    return replace(exchange, sent=(*exchange.sent, *more))

@@ -13,9 +13,10 @@ from amqpscope.model.v1_0.connection import ConnectionEnd
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ERROR, INFO, MUST, SHOULD, WARNING, Reporter, rule
 from amqpscope.rules.v1_0.connection.idle import silence
-from amqpscope.rules.v1_0.connection.opening import NAMES, first_frame
+from amqpscope.rules.v1_0.connection.opening import first_frame
 from amqpscope.rules.v1_0.topics import SENT_AFTER_CLOSE
 from amqpscope.rules.v1_0.version.headers import differing
+from amqpscope.stream.types import PEERS
 from dissectors.v1_0.bodies import Close
 
 ANSWER: Final = 10_000_000_000
@@ -57,14 +58,14 @@ def close_before_tcp_close(event: Event, report: Reporter) -> None:
     last = partner.last_mark
     related = ((last, "the last frame that it had received"),)
     if own.finished == "fin":
-        text = f"the {NAMES[event.peer]} closes the socket without a close"
+        text = f"the {PEERS[event.peer]} closes the socket without a close"
         if partner.open is not None:
             report.sure(event, text, "close", related)
         else:
             text += " before its partner's open"
             report.suspect(event, text, "close", related, severity=INFO)
     else:
-        text = f"the {NAMES[event.peer]} resets the connection without a close"
+        text = f"the {PEERS[event.peer]} resets the connection without a close"
         mark = own.last_mark
         if last.frame > mark.frame:
             text += f"; the last frame it had received is {last.frame}"
@@ -126,7 +127,7 @@ def idle_timeout_graceful_close(event: Event, report: Reporter) -> None:
     seconds = silence(partner, own, event.time) / 1e9
     report.suspect(
         event,
-        f"the {NAMES[event.peer]} drops the socket without a close after {seconds:.1f} s of its"
+        f"the {PEERS[event.peer]} drops the socket without a close after {seconds:.1f} s of its"
         f" partner's silence (idle-time-out {own.open.idle_time_out} ms)",
         "close",
         ((partner.last_mark, "the partner's last frame"), (own.open_mark, "the idle-time-out")),
@@ -159,7 +160,7 @@ def after_close(event: Event, report: Reporter, what: str) -> None:
     if report.once(own, topic=SENT_AFTER_CLOSE):
         report.sure(
             event,
-            f"the {NAMES[event.peer]} sends {what}",
+            f"the {PEERS[event.peer]} sends {what}",
             event.frame.unit.name,
             ((own.close_mark, "its close"),),
         )
@@ -250,7 +251,7 @@ def report_owed(
     event: Event, report: Reporter, debtor: ConnectionEnd, waiting: ConnectionEnd
 ) -> None:
     """Say what became of the answer, if anything can be said yet."""
-    name = NAMES[debtor.peer]
+    name = PEERS[debtor.peer]
     if debtor.finished == "fin":
         if not report.once(debtor):
             return
@@ -333,5 +334,5 @@ def close_without_open(event: Event, report: Reporter) -> None:
         client: close
     """
     if first_frame(event):
-        text = f"the {NAMES[event.peer]} closes the connection without an open before"
+        text = f"the {PEERS[event.peer]} closes the connection without an open before"
         report.sure(event, text, "close")

@@ -14,9 +14,9 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.v1_0.connection import ConnectionEnd
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import IMPLIED, INFO, SHOULD, WARNING, Reporter, rule
+from amqpscope.stream.types import PEERS
 from dissectors.v1_0.bodies import Body, Close, Open
 
-NAMES: Final = ("client", "server")
 MILLISECOND: Final = 1_000_000
 SHORT: Final = 1000
 """Milliseconds below which an idle-time-out may have been meant in seconds."""
@@ -108,7 +108,7 @@ def judge(
         return
     report.suspect(
         event,
-        f"the {NAMES[quiet.peer]} was silent for {length / 1e9:.3f} s, its partner asked for no"
+        f"the {PEERS[quiet.peer]} was silent for {length / 1e9:.3f} s, its partner asked for no"
         f" more than {limit / 1e9:.3f} s (idle-time-out)",
         "open.idle-time-out",
         (
@@ -142,7 +142,7 @@ def idle_timeout_not_halved(event: Event, report: Reporter) -> None:
         asked = limit_of(event.own) / 1e9
         report.suspect(
             event,
-            f"the {NAMES[event.peer]} gives up after {quiet:.3f} s of silence, less than twice its"
+            f"the {PEERS[event.peer]} gives up after {quiet:.3f} s of silence, less than twice its"
             f" idle-time-out of {asked:.3f} s",
             "close.error",
             ((event.own.open_mark, "its idle-time-out"),

@@ -13,9 +13,9 @@ from amqpscope.model.v1_0 import event as kinds
 from amqpscope.model.v1_0.connection import MIN_MAX_FRAME_SIZE
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
+from amqpscope.stream.types import PEERS
 from dissectors.v1_0.bodies import Body, Close, Open
 
-NAMES: Final = ("client", "server")
 MAX_FRAME_SIZE: Final = 2
 """The position of that field."""
 NOT_UNDERSTOOD: Final = frozenset(
@@ -62,7 +62,7 @@ def open_first_frame(event: Event, report: Reporter) -> None:
     if isinstance(event.body, (Open, Close)) or event.kinds & kinds.OTHER or not first_frame(event):
         return
     name = event.frame.unit.name
-    report.sure(event, f"the {NAMES[event.peer]}'s first frame is {name}, not open", name)
+    report.sure(event, f"the {PEERS[event.peer]}'s first frame is {name}, not open", name)
 
 
 @rule("CON-002", "2.4.1", IMPLIED, ERROR, on="open")
@@ -101,7 +101,7 @@ def open_repeated(event: Event, report: Reporter) -> None:
         return
     report.sure(
         event,
-        f"the {NAMES[event.peer]} sends a second open",
+        f"the {PEERS[event.peer]} sends a second open",
         "open",
         ((own.open_mark, "the first open"),),
     )
@@ -209,7 +209,7 @@ def empty_frame_before_open(event: Event, report: Reporter) -> None:
         server: header AMQP 1.0.0
     """
     if first_frame(event):
-        text = f"the {NAMES[event.peer]} sends an empty frame before its open"
+        text = f"the {PEERS[event.peer]} sends an empty frame before its open"
         report.sure(event, text, "empty")
 
 
@@ -254,7 +254,7 @@ def empty_frame_tolerated(event: Event, report: Reporter) -> None:
     if own.last_mark.time <= heartbeat.time:
         report.suspect(
             event,
-            f"the {NAMES[event.peer]} closes with {condition} upon an empty frame",
+            f"the {PEERS[event.peer]} closes with {condition} upon an empty frame",
             "close.error",
             ((heartbeat, "the empty frame"),),
         )

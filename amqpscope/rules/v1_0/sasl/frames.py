@@ -13,9 +13,10 @@ from amqpscope.model.knowledge import GRACE
 from amqpscope.model.v1_0.event import KIND, Event
 from amqpscope.model.v1_0.sasl import CLIENT, SERVER, Sasl
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.sasl.exchange import NAMES, followed_sasl
+from amqpscope.rules.v1_0.sasl.exchange import followed_sasl
 from amqpscope.rules.v1_0.sasl.fields import CODES
 from amqpscope.rules.v1_0.topics import LEFT_SASL
+from amqpscope.stream.types import PEERS
 from dissectors.errors import Damage
 from dissectors.v1_0.bodies import (
     SaslChallenge,
@@ -62,7 +63,7 @@ def sasl_header_wrong(event: Event, report: Reporter) -> None:
         return
     if not own.headers:
         if not own.frames and not event.frame.offset:
-            report.sure(event, f"the {NAMES[event.peer]} sends SASL frames without a header")
+            report.sure(event, f"the {PEERS[event.peer]} sends SASL frames without a header")
         return
     last = own.headers[-1]
     if event.peer != CLIENT or last.header.id != SASL or last.header == SASL_HEADER:
@@ -105,7 +106,7 @@ def sasl_frame_type_wrong(event: Event, report: Reporter) -> None:
     headers = event.own.headers
     report.sure(
         event,
-        f"the {NAMES[event.peer]} sends {unit.name}, of type {unit.type}, in the SASL layer",
+        f"the {PEERS[event.peer]} sends {unit.name}, of type {unit.type}, in the SASL layer",
         "type",
         ((headers[-1].mark if headers else None, "the header that began the SASL layer"),),
     )
@@ -230,7 +231,7 @@ def sasl_frame_empty(event: Event, report: Reporter) -> None:
         server: open container-id="s"
         server: empty
     """
-    report.sure(event, f"the {NAMES[event.peer]} sends an empty SASL frame", "size")
+    report.sure(event, f"the {PEERS[event.peer]} sends an empty SASL frame", "size")
 
 
 @rule("SAS-023", "5.3.3.5", MUST, ERROR, on="misplaced")
@@ -257,7 +258,7 @@ def sasl_success_not_followed_by_header(event: Event, report: Reporter, sasl: Sa
         return
     report.sure(
         event,
-        f"the {NAMES[event.peer]} sends {unit.name} after the SASL exchange without a new header",
+        f"the {PEERS[event.peer]} sends {unit.name} after the SASL exchange without a new header",
         "header",
         ((sasl.outcome_mark, "the outcome"),),
     )
@@ -286,7 +287,7 @@ def sasl_failure_ignored(event: Event, report: Reporter, sasl: Sasl) -> None:
         return
     code = 0 if sasl.outcome is None or sasl.outcome.code is None else sasl.outcome.code
     name = CODES[code] if code < len(CODES) else str(code)
-    text = f"the {NAMES[event.peer]} goes on with {unit.name} after the sasl-outcome {name}"
+    text = f"the {PEERS[event.peer]} goes on with {unit.name} after the sasl-outcome {name}"
     evidence = ((sasl.outcome_mark, "the outcome"),)
     if event.peer == SERVER:
         report.sure(event, text, "", evidence)

@@ -10,8 +10,8 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.sasl.exchange import NAMES
 from amqpscope.rules.v1_0.sasl.frames import broken
+from amqpscope.stream.types import PEERS
 from dissectors.wire import Header
 
 TLS: Final = 2
@@ -46,7 +46,7 @@ def tls_layer_start_broken(event: Event, report: Reporter) -> None:
         if own.layer == TLS and not broken(frame.unit) and not inside(event):
             report.sure(
                 event,
-                f"the {NAMES[event.peer]} goes on with {frame.unit.name} after its TLS header",
+                f"the {PEERS[event.peer]} goes on with {frame.unit.name} after its TLS header",
                 "header",
                 ((own.headers[-1].mark, "its TLS header"),),
             )
@@ -57,7 +57,7 @@ def tls_layer_start_broken(event: Event, report: Reporter) -> None:
     if broken(frame.unit) and record(frame.raw):
         report.sure(
             event,
-            f"the {NAMES[event.peer]} sends TLS records without a TLS header of its own",
+            f"the {PEERS[event.peer]} sends TLS records without a TLS header of its own",
             "header",
             ((theirs[0].mark, "the TLS header of the other peer"),),
         )
@@ -104,7 +104,7 @@ def tls_inner_header_missing(event: Event, report: Reporter) -> None:
     if inside(event):
         report.sure(
             event,
-            f"the {NAMES[event.peer]} begins with {unit.name} inside TLS, without a header",
+            f"the {PEERS[event.peer]} begins with {unit.name} inside TLS, without a header",
             "header",
             ((own.headers[-1].mark, "its TLS header"),),
         )
@@ -129,7 +129,7 @@ def tls_inside_tls(event: Event, report: Reporter) -> None:
         if seen.header.id == TLS:
             report.sure(
                 event,
-                f"the {NAMES[event.peer]} begins TLS inside TLS",
+                f"the {PEERS[event.peer]} begins TLS inside TLS",
                 "header",
                 ((seen.mark, "its first TLS header"),),
             )

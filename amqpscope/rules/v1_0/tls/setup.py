@@ -14,8 +14,7 @@ from amqpscope.model.mark import Mark
 from amqpscope.model.v1_0.event import Event
 from amqpscope.model.v1_0.sasl import CLIENT, SERVER
 from amqpscope.rules.v1_0 import ADVISORY, ERROR, IMPLIED, MUST, SHOULD, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.sasl.exchange import NAMES
-from amqpscope.stream.types import Certificate, Tls, WebSocket
+from amqpscope.stream.types import PEERS, Certificate, Tls, WebSocket
 
 AMQPS: Final = 5671
 """The port for AMQP inside TLS (2.8.19)."""
@@ -247,7 +246,7 @@ def websocket_binding_wrong(event: Event, report: Reporter) -> None:
     peer = event.peer
     if websocket.text[peer] and report.once(event.connection.ends[peer], topic="TLS-015 text"):
         mark = start_of(event, peer) or event.mark
-        text = f"the {NAMES[peer]} sends AMQP in text messages, from packet {websocket.text[peer]}"
+        text = f"the {PEERS[peer]} sends AMQP in text messages, from packet {websocket.text[peer]}"
         report.sure(event, text, "websocket", mark=mark)
     wrong = subprotocol_fault(websocket, peer)
     if (
@@ -255,7 +254,7 @@ def websocket_binding_wrong(event: Event, report: Reporter) -> None:
         and event.frame.unit.header is not None
         and report.once(event.connection.ends[peer], topic="TLS-015 name")
     ):
-        report.sure(event, f"the {NAMES[peer]} {wrong}", "websocket")
+        report.sure(event, f"the {PEERS[peer]} {wrong}", "websocket")
 
 
 def subprotocol_fault(websocket: WebSocket, peer: int) -> str:

@@ -15,11 +15,11 @@ from amqpscope.model.v1_0.connection import ConnectionEnd, SeenHeader
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.foreign import speaks_otherwise
 from amqpscope.rules.v1_0 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.stream.types import PEERS
 from dissectors.wire import PROTOCOL_IDS, Header, u32
 
 CLIENT: Final = 0
 SERVER: Final = 1
-NAMES: Final = ("client", "server")
 AMQP: Final = 0
 TLS: Final = 2
 SASL_HEADER: Final = Header(3, 1, 0, 0)
@@ -70,7 +70,7 @@ def header_missing(event: Event, report: Reporter) -> None:
     if event.unit.body is not None and not unit.faults and not event.frame.cut:
         report.sure(
             event,
-            f"the {NAMES[event.peer]} begins with {unit.name} instead of a protocol header",
+            f"the {PEERS[event.peer]} begins with {unit.name} instead of a protocol header",
             "header",
         )
 
@@ -333,7 +333,7 @@ def data_matches_version(event: Event, report: Reporter) -> None:
     count = frames_of_0_9(event.frame.raw)
     if not count:
         return
-    text = f"the {NAMES[event.peer]} sends frames of AMQP 0-9-1 after {own.headers[-1].header}"
+    text = f"the {PEERS[event.peer]} sends frames of AMQP 0-9-1 after {own.headers[-1].header}"
     related = ((own.headers[-1].mark, "its header"),)
     if count > 1:
         report.sure(event, text, "header", related)
@@ -382,7 +382,7 @@ def header_repeated(event: Event, report: Reporter) -> None:
         where = "right after that of the SASL layer" if bare else "in the AMQP layer"
         report.sure(
             event,
-            f"the {NAMES[event.peer]} sends another header ({event.frame.unit.header}) {where}",
+            f"the {PEERS[event.peer]} sends another header ({event.frame.unit.header}) {where}",
             "header",
             ((last.mark, "the header that began the layer"),),
         )

@@ -6,7 +6,8 @@ from typing import Final
 
 from amqpscope.model.v1_0.event import Event
 from amqpscope.rules.v1_0 import IMPLIED, MUST, WARNING, Reporter, rule
-from amqpscope.rules.v1_0.version.headers import CLIENT, NAMES
+from amqpscope.rules.v1_0.version.headers import CLIENT
+from amqpscope.stream.types import PEERS
 
 LATE: Final = 5_000_000_000
 """Nanoseconds after which a client's header is missed."""
@@ -94,6 +95,6 @@ def header_truncated(event: Event, report: Reporter) -> None:
     if frame.raw[:4] == b"AMQP"[: len(frame.raw)]:
         report.suspect(
             event,
-            f"the {NAMES[event.peer]} ends its stream after {len(frame.raw)} octets of a header",
+            f"the {PEERS[event.peer]} ends its stream after {len(frame.raw)} octets of a header",
             "header",
         )
