@@ -51,8 +51,12 @@ def bare_message(facts: Counter[str]) -> str:
     words = [f"kept in {same:,} of {total:,} deliveries"]
     if crossed:
         words.append(f"{crossed:,} came in another protocol")
-    if total - same > crossed:
-        words.append(f"changed in {total - same - crossed:,}")
+    encoded = facts["re-encoded"]
+    if encoded:
+        words.append(f"re-encoded with the same values in {encoded:,}")
+    changed = total - same - crossed - encoded
+    if changed > 0:
+        words.append(f"changed in {changed:,}")
     return ", ".join(words)
 
 

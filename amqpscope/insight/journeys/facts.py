@@ -95,6 +95,8 @@ def count_delivery(moment: Moment) -> None:
             count_expiry(broker, publish, leg)
         if publish.envelope.family != leg.envelope.family:
             broker.counts["in another protocol"] += 1
+        elif leg.level != EXACT and leg.envelope.says_the_same(publish.envelope):
+            broker.counts["re-encoded"] += 1
     if leg.redelivered:
         broker.counts["marked as redelivered"] += 1
     earlier, journey = moment.earlier, moment.journey

@@ -11,6 +11,7 @@ from amqpscope.insight.message_states import EXPIRED, LOST
 from amqpscope.model.broker.broker import Broker
 from amqpscope.model.broker.envelope import ACCEPTED, PRESETTLED, REFUSALS
 from amqpscope.model.broker.journey import Journey
+from amqpscope.model.broker.sharing import is_fanned_out
 from amqpscope.rules.broker import Passage, history
 
 MAX_LISTED: Final = 20
@@ -66,9 +67,14 @@ def is_open(journey: Journey) -> bool:
 
 
 def is_repeated(journey: Journey) -> bool:
-    """Consumers have accepted it from one node more often than it was published."""
-    nodes = Counter(leg.node for leg in journey.deliveries if leg.outcome == ACCEPTED)
-    return max(nodes.values(), default=0) > max(journey.published, 1)
+    """Consumers have accepted it from one node more often than it was published; of what each
+    subscriber has a copy, one of them has."""
+    taken = Counter(
+        leg.lane if is_fanned_out(leg.node) else leg.node
+        for leg in journey.deliveries
+        if leg.outcome == ACCEPTED
+    )
+    return max(taken.values(), default=0) > max(journey.published, 1)
 
 
 PASSED_OVER: Final = "taken by the broker, not delivered in view though later ones were"

@@ -23,6 +23,11 @@ def asked(story: Story) -> dict[str, str]:
             "bare message",
             "kept in 0 of 1 deliveries, changed in 1",
         ),
+        (
+            changed({"body": "amqp-value(int 5)"}, {"body": "amqp-value(int 5'71)"}),
+            "bare message",
+            "kept in 0 of 1 deliveries, re-encoded with the same values in 1",
+        ),
         (once(), "header", "kept: durable, priority and ttl as they were published"),
         (changed({"header": "durable=true"}, {}), "header", "durable dropped in 1"),
         (

@@ -6,7 +6,7 @@ import pytest
 
 from amqpscope.insight.journeys.ledger import fate, ledgers
 from amqpscope.model.broker.broker import Broker
-from kit.broker_story import Story, once, through, two
+from kit.broker_story import Story, accepted, fanned_out, once, through, two
 from kit.exchange_broker import play
 
 OVERTAKEN = two().publish("A", "m3").answer("A").receiver("B").deliver("B", "m2").outcome("B")
@@ -35,6 +35,12 @@ def test_what_has_expired_is_told_from_what_waits() -> None:
         "taken by the broker, not delivered in view before their time to live was over": ["m1"],
         "taken by the broker, not delivered in view": ["m2"],
     }
+
+
+def test_what_every_subscriber_has_accepted_is_no_repetition() -> None:
+    assert listed(fanned_out()) == {}
+    again = accepted(accepted(once()).deliver("B"))
+    assert listed(again) == {"accepted more often than published, from one node": ["m1"]}
 
 
 @pytest.mark.parametrize(
