@@ -62,7 +62,7 @@ class Analyzer:
 
     @property
     def frames(self) -> int:
-        """Frames so far."""
+        """How many frames have been read so far."""
         return self.numbering.frames
 
     @property
@@ -291,7 +291,7 @@ class Analyzer:
         talk.count_frames()
 
     def gap(self, candidate: Candidate, gap: Gap) -> list[Step]:
-        """Octets are missing."""
+        """Take a gap: octets of a peer are missing."""
         steps: list[Step] = []
         conversation = candidate.conversation
         if conversation is None:

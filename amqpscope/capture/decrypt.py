@@ -58,7 +58,7 @@ class Unread(Records):
     """Takes records that nobody wants to read."""
 
     def record(self, stream: TlsStream, sender: int, record: bytes) -> bytes:
-        """Nothing."""
+        """Take a record; without keys there is nothing to do."""
         return b""
 
 

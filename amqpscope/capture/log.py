@@ -55,7 +55,7 @@ class LoggedConnection:
         return not is_header or entry.outgoing not in self.headed | self.over
 
     def take(self, place: int, entry: LogEntry) -> None:
-        """One more entry."""
+        """Add an entry of the log to its connection."""
         self.entries.append((place, entry))
         if entry.octets[:5] == MAGIC + b"\0":
             self.headed.add(entry.outgoing)
@@ -102,7 +102,7 @@ class Log:
             yield f"{count} could not be understood, taken as missing: {self.unreadable[0]}"
 
     def exchanges(self) -> list[Exchange]:
-        """Its connections."""
+        """The connections of the log, as what was sent on each."""
         return [exchange_of(talk, number) for number, talk in enumerate(self.talks)]
 
 

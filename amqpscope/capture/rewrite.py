@@ -51,7 +51,7 @@ class Rewriter:
 
 
 class _Talk:
-    """One connection."""
+    """A connection while its pieces are written again as packets."""
 
     def __init__(self, writer: CaptureWriter, first: Piece, number: int) -> None:
         connection = first.connection

@@ -61,7 +61,7 @@ class Decompressor(Protocol):
         """What followed its end."""
 
     def decompress(self, data: bytes, /) -> bytes:
-        """Unpack some more."""
+        """Unpack the next compressed octets."""
 
 
 class Source:

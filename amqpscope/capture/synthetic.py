@@ -45,7 +45,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One connection."""
+    """One connection: its endpoints and what was sent on it."""
 
     client: tuple[str, int]
     server: tuple[str, int]

@@ -144,7 +144,7 @@ class Tls:
             lane.lose(chunk, out)
 
     def end(self) -> None:
-        """Both directions ended."""
+        """Forget a connection of which both directions have ended."""
         self._records.end_stream(self.stream)
 
 

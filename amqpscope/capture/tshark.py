@@ -128,7 +128,7 @@ class Plaintexts:
         self._file.write(data)
 
     def rewind(self) -> None:
-        """Begin to take."""
+        """Start to take plaintexts from the first record on."""
         self._file.seek(0)
         self._advance()
 

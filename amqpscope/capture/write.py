@@ -63,7 +63,7 @@ class ConnectionWriter:
         self.window = 65535
 
     def open(self, time: int) -> None:
-        """The handshake."""
+        """Write the handshake of TCP."""
         self.segment(0, time, SYN, b"", 0)
         self.seq[0] += 1
         self.segment(1, time, SYN | ACK, b"", self.seq[0])

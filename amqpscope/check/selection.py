@@ -113,7 +113,7 @@ def matches(path: str, pattern: str) -> bool:
 
 
 def group(id: str) -> str:
-    """`FLW` of `FLW-016`."""
+    """The group of a rule: `FLW` for `FLW-016`."""
     return id.rpartition("-")[0]
 
 

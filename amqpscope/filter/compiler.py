@@ -47,7 +47,7 @@ class Compiler:
         return self.presence(tree)
 
     def presence(self, tree: parser.Bare | parser.Has) -> verdicts.Test:
-        """A field alone."""
+        """The test of a field without operator: it is there and not false."""
         known = self.resolve(tree.path)
         assert known.getter is not None
         assert known.presence is not None
@@ -120,7 +120,7 @@ class Compiler:
         return verdicts.Between(low, high)
 
     def pattern(self, value: Literal) -> re.Pattern[str]:
-        """A regular expression."""
+        """Compile the regular expression of a `matches`."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

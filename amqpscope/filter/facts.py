@@ -46,7 +46,7 @@ class Own(Getter):
         self.rests_on = rests_on
 
     def get(self, view: names.FrameView) -> Value:
-        """Ask the function."""
+        """The value that the function finds in a frame."""
         return self.read(cast(View, view))
 
 

@@ -81,13 +81,13 @@ class Comparison(NamedTuple):
 
 
 class Not(NamedTuple):
-    """The contrary."""
+    """What holds where the part below does not."""
 
     test: Syntax
 
 
 class Both(NamedTuple):
-    """All hold."""
+    """What holds where all parts do."""
 
     tests: tuple[Syntax, ...]
 
@@ -127,7 +127,7 @@ class Parser:
         return self.tokens[self.at]
 
     def over(self) -> bool:
-        """Nothing is left."""
+        """Whether the whole text has been read."""
         return self.next.kind == Is.END
 
     def take(self, *texts: str) -> bool:

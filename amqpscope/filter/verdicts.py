@@ -20,7 +20,7 @@ class Match(ABC):
 
     @abstractmethod
     def accepts(self, value: Value) -> bool:
-        """The value passes."""
+        """Whether a value passes."""
 
 
 class Equal(Match):
@@ -189,7 +189,7 @@ class Differs(Test):
 
 
 class Not(Test):
-    """The contrary."""
+    """A test that holds where another does not."""
 
     def __init__(self, test: Test) -> None:
         self.test = test

@@ -40,7 +40,7 @@ class Counts:
         found.count += times
 
     def counter(self) -> Counter[str]:
-        """All of them."""
+        """The counts as a `Counter`."""
         return Counter({name: found.count for name, found in self.tallies.items()})
 
 
@@ -215,7 +215,7 @@ class Stall:
 
 @dataclass
 class LinkNumbers:
-    """One link."""
+    """What was counted of one link."""
 
     name: str
     address: str
@@ -278,7 +278,7 @@ class SessionNumbers:
 
 @dataclass
 class ConnectionNumbers:
-    """One connection."""
+    """What was counted of one connection."""
 
     number: int
     client: str

@@ -19,7 +19,7 @@ class Delays(Observer):
         """By where messages were delivered from, as it is on the wire."""
 
     def take(self, step: Step) -> None:
-        """One more frame."""
+        """Follow the messages of a frame."""
         self.journeys.take(step)
 
     def end(self, conversation: Conversation) -> None:

@@ -65,7 +65,7 @@ class Passage(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What happened."""
+        """What happened, in words."""
         return WORDS[self.kind].format(self.word) + (", redelivered" if self.redelivered else "")
 
 
@@ -151,7 +151,7 @@ class Followed(Observer):
         """Messages that are not kept, by their state then."""
 
     def take(self, step: Step) -> None:
-        """One more frame."""
+        """Follow the messages of a frame."""
         self.touched = []
         self.journeys.take(step)
 

@@ -72,7 +72,7 @@ class RefusedMessages:
         """By what was done to them: messages are not counted with transactions."""
 
     def take(self, step: Step) -> None:
-        """One more unit."""
+        """Note what a frame refuses."""
         found = refusal(step)
         if found is None or found.what not in COUNTED:
             return

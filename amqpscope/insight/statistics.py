@@ -66,7 +66,7 @@ class Statistics:
         self.last_places = PlaceNumbers()
 
     def take(self, step: Step) -> None:
-        """One more unit."""
+        """Count a frame."""
         frame, event, talk = step.frame, step.event, step.talk
         numbers = self.connection(step.conversation, frame.time)
         places = self.last_places

@@ -48,7 +48,7 @@ class StuckWatch:
         self.talks: dict[int, Conversation] = {}
 
     def take(self, step: Step) -> None:
-        """One more unit."""
+        """Follow what a frame does to links and channels."""
         self.talks[step.conversation.number] = step.conversation
         self.refused.take(step)
 

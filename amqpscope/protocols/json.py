@@ -28,7 +28,7 @@ PADDED: Final = [f"{number:03}" for number in range(1000)]
 
 
 def put_number(out: list[str], number: int) -> None:
-    """A whole number."""
+    """Write a whole number."""
     if 0 <= number < 1_000_000:
         small: i64 = number
         if small < 1000:
@@ -60,7 +60,7 @@ def put_damage(out: list[str], frame: Frame) -> None:
 
 
 def fault_json(fault: Malformed) -> str:
-    """One fault."""
+    """A fault of a frame as JSON."""
     return (
         f'{{"offset": {fault.offset}, "path": {text(fault.path)}, "reason": {text(fault.reason)}}}'
     )

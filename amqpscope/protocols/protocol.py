@@ -25,7 +25,7 @@ HEADER_SIZE: Final = 8
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Protocol:
-    """One family."""
+    """A protocol family: recognises its headers and frames, and makes a Talk of a connection."""
 
     def __init__(
         self, names: tuple[str, ...], voice: Voice, magic: bytes = b"AMQP",

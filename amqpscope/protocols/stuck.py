@@ -46,7 +46,7 @@ def meaning(kind: str) -> Meaning:
 
 
 class Bound(NamedTuple):
-    """What binds something."""
+    """What holds a link, channel or consumer, and since when."""
 
     kind: str
     frame: int

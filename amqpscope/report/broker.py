@@ -138,7 +138,7 @@ def broker_json(
 
 
 def profile_object(profile: Profile, captures: Sequence[str]) -> dict[str, Any]:
-    """One broker."""
+    """A broker's profile as an object for JSON."""
     return {
         "broker": profile.broker,
         "product": profile.product or None,

@@ -73,7 +73,7 @@ class CsvLines:
         return line + gap + " ".join(map(str, findings))
 
     def line(self, step: Step) -> str:
-        """One unit."""
+        """A frame as a row."""
         frame, unit, event, voice = step.frame, step.frame.unit, step.event, step.talk.voice
         shown = escaped if self.show_secrets else printable
         return as_row(

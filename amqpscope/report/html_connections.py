@@ -64,7 +64,7 @@ class ConnectionsPart:
         yield "</section>\n"
 
     def connection(self, numbers: ConnectionNumbers, *, alone: bool) -> Iterator[str]:
-        """One connection."""
+        """A connection with its links, plots and ladder."""
         number = numbers.number
         ladder = self.ladders[number]
         found = self.shown.of_connection(number)
@@ -192,7 +192,7 @@ def performatives(numbers: ConnectionNumbers) -> str:
 
 
 def link_row(link: LinkNumbers, held: str) -> str:
-    """One link."""
+    """A row of the table of links."""
     outcomes = [f"{times:,} {name}" for name, times in link.outcomes.most_common()]
     outcomes += [f"{link.presettled:,} sent settled"] if link.presettled else []
     outcomes += [f"{link.aborted:,} aborted"] if link.aborted else []

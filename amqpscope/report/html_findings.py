@@ -79,7 +79,7 @@ class FindingsPart:
         self.named: set[str] = set()
 
     def parts(self) -> Iterator[str]:
-        """All groups."""
+        """The section of findings, group by group."""
         if not self.shown.findings:
             if self.clean:
                 yield '<p class="clean">Nothing found.</p>\n'

@@ -27,7 +27,7 @@ class RefusalGroup:
 
 @dataclass
 class Illustration:
-    """One capture."""
+    """What is shown of one capture."""
 
     findings: list[Finding]
     ladders: list[Ladder] = field(default_factory=list)

@@ -26,7 +26,7 @@ def junit_text(captures: Sequence[CaptureResult], fails: Fails) -> str:
 
 
 def suite(checked: CaptureResult, fails: Fails) -> ElementTree.Element:
-    """One capture."""
+    """The test suite of one capture."""
     cases = [testcase(finding, checked, fails) for finding in checked.findings]
     if checked.error is not None:
         case = ElementTree.Element("testcase", name="capture is read", classname="capture")

@@ -36,7 +36,7 @@ def diagram(ladders: list[Ladder]) -> Iterator[str]:
 
 
 def lines(row: Row, lanes: Lanes, start: int) -> Iterator[str]:
-    """One row."""
+    """A row of the ladder as Mermaid."""
     left, right = lanes.span(row.connection)
     over = f"p{left},p{right}"
     if not isinstance(row, Arrow):

@@ -150,7 +150,7 @@ class Picture:
             yield text("host", at, 32, cut(address, room), anchor) + "\n"
 
     def row(self, row: Row, top: int) -> Iterator[str]:
-        """One row."""
+        """A row of the ladder as SVG."""
         if isinstance(row, Arrow):
             yield from self.arrow(row, top)
             return
@@ -174,7 +174,7 @@ class Picture:
         yield "\n"
 
     def arrow(self, row: Arrow, top: int) -> Iterator[str]:
-        """One frame."""
+        """The arrow of a frame."""
         entry = row.entry
         left, right = self.span(row)
         y = top + ROW - 7

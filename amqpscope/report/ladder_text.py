@@ -107,7 +107,7 @@ class Picture:
         self.places = [left + round(step * lane) for lane in range(len(lanes))]
 
     def lines(self) -> Iterator[str]:
-        """Heading and rows."""
+        """The heading and the rows of a ladder as text."""
         yield from self.heading()
         begun: dict[int, list[Bracket]] = {}
         for bracket in self.brackets:
@@ -181,7 +181,7 @@ class Picture:
         return f"{(time - self.start) / 1e9:{digits + 5}.{digits}f}"
 
     def arrow(self, row: Arrow) -> list[str]:
-        """One frame."""
+        """The arrow of a frame, with its words."""
         entry = row.entry
         cells = self.blank("│")
         put(cells, 0, f"{entry.frame:{self.number}} {self.time(entry.time)}")

@@ -53,7 +53,7 @@ def document(captures: Sequence[CaptureResult]) -> dict[str, Any]:
 
 
 def capture_object(checked: CaptureResult) -> dict[str, Any]:
-    """One capture."""
+    """A capture's result as an object for JSON."""
     return {
         "path": checked.path,
         "packets": checked.packets,

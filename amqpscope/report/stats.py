@@ -181,7 +181,7 @@ def address_object(link: LinkNumbers, delays: Delays) -> dict[str, Any]:
 
 
 def link_object(link: LinkNumbers) -> dict[str, Any]:
-    """For JSON."""
+    """The numbers of a link as an object for JSON."""
     return {
         "kind": link.kind,
         "name": clean_name(link.name) or None,
@@ -202,7 +202,7 @@ def link_object(link: LinkNumbers) -> dict[str, Any]:
 
 
 def connection_object(numbers: ConnectionNumbers) -> dict[str, Any]:
-    """For JSON."""
+    """The numbers of a connection as an object for JSON."""
     return {
         "connection": numbers.number,
         "client": numbers.client,

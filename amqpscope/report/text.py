@@ -94,7 +94,7 @@ class TextLines:
         return f"      {printable(f'fault {name}: {action}')}, connection {connection}"
 
     def line(self, step: Step) -> str:
-        """One unit."""
+        """A frame as a line."""
         frame = step.frame
         if self.start < 0:
             self.start = frame.time

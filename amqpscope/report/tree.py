@@ -140,7 +140,7 @@ class Stars:
         self.next = 0
 
     def pairs(self, raw: bytes, start: int, end: int) -> str:
-        """Some octets."""
+        """Octets in hexadecimal, two digits each."""
         spans = self.spans
         while self.next < len(spans) and spans[self.next][1] <= start:
             self.next += 1

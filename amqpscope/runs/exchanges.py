@@ -30,7 +30,7 @@ class Octets:
         self.holes: list[tuple[int, int]] = []
 
     def take(self, piece: Chunk | Gap) -> None:
-        """The next piece."""
+        """Keep the octets of a piece."""
         if self.base < 0:
             self.base = piece.offset
         if isinstance(piece, Chunk):

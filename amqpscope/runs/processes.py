@@ -81,7 +81,7 @@ class Worker:
         return pickle.loads(self.read(size))
 
     def read(self, size: int) -> bytes:
-        """So many octets."""
+        """Read exactly so many octets."""
         parts = []
         while size:
             part = os.read(self.file, min(size, BLOCK))

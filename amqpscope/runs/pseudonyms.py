@@ -89,7 +89,7 @@ class Pseudonyms:
         return found
 
     def text(self, text: str, manner: Manner = Manner.NAME) -> str:
-        """Another text."""
+        """A pseudonym for a text."""
         return self.replace(text.encode(), manner).decode()
 
     def host(self, host: str) -> str:

@@ -94,7 +94,7 @@ class Run:
 
     @property
     def frames(self) -> int:
-        """Frames so far."""
+        """How many frames have been read so far."""
         return self.analyzer.frames
 
     def result(self) -> CaptureResult:

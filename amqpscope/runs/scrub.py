@@ -164,7 +164,7 @@ class Scrubber:
         self.findings.extend((each.rule, each.frame, each.peer) for each in findings)
 
     def _take(self, step: Step) -> None:
-        """Mark a frame."""
+        """Mark what is to be replaced in a frame."""
         frame, connection = step.frame, step.conversation.connection
         if connection not in self.connections:
             self.connections[connection] = connection

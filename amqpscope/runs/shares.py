@@ -128,7 +128,7 @@ def split(jobs: int, *, followed: bool, helping: bool) -> tuple[list[Share], Sha
 
 
 def begin_now(work: Work, share: Share, outbox: Outbox) -> None:
-    """Do some work."""
+    """Do the work on a share without waiting."""
     work(outbox, share)
 
 

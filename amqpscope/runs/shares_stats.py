@@ -87,7 +87,7 @@ class Timing(StepSink):
 
 
 class CountingAndTiming(StepSink):
-    """Does both."""
+    """Counts frames and times messages."""
 
     def __init__(self) -> None:
         self.counting = Counting()

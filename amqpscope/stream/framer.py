@@ -80,7 +80,7 @@ COUNTED: Final = [
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Framer:
-    """Cuts one direction."""
+    """Cuts the octets of one peer into frames."""
 
     def __init__(self, sender: int, *, lost: bool = False) -> None:
         self.sender = sender

@@ -16,7 +16,7 @@ _PARTS: Final = re.compile(r"\s*(\S+)\s*(.*?)\s*", re.DOTALL)
 
 
 class ColourRule(NamedTuple):
-    """One rule."""
+    """A filter, and the colour of the frames that pass it."""
 
     colour: str
     where: Filter

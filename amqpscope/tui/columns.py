@@ -29,7 +29,7 @@ _WIDTH: Final = re.compile(r"(.+?):(\d+)")
 
 
 class Column(NamedTuple):
-    """One column."""
+    """A column of the frame list."""
 
     name: str
     """A field, or `summary`."""

@@ -274,7 +274,7 @@ class Indexer:
         return found
 
     def find(self, finding: Finding) -> None:
-        """Write a finding."""
+        """Write what was found as a fact."""
         adjusted = self.choice.adjust(finding, self.path)
         if adjusted is not None:
             self.facts.append({"finding": asdict(adjusted)})

@@ -160,7 +160,7 @@ class LadderWorker:
             self.closed.wait(POLL)
 
     def take(self, step: Step) -> None:
-        """One more frame."""
+        """Add a frame to the ladder."""
         talk = step.conversation
         if talk.number not in self.request.connections:
             return

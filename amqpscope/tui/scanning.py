@@ -62,7 +62,7 @@ class Scanner:
         return True
 
     def look(self, number: int, step: Step) -> None:
-        """Test one frame."""
+        """Test whether a frame passes."""
         if self.test(step):
             if step.findings:
                 self.matches.add(number)

@@ -123,7 +123,7 @@ class StatsWorker:
             self.closed.wait(POLL)
 
     def take(self, step: Step) -> None:
-        """One more frame."""
+        """Count a frame."""
         self.statistics.take(step)
         self.delays.take(step)
         self.run.watch.take(step)

@@ -15,7 +15,7 @@ def numbers(fields: tuple[Field, ...]) -> bytes:
 
 
 class Plan:
-    """A method."""
+    """A method as the codec needs it."""
 
     def __init__(self, row: MethodRow) -> None:
         # Attributes of a row are looked up by name; those of this class are not.

@@ -106,7 +106,7 @@ def title(name: str) -> str:
 
 
 def class_source(row: Composite) -> str:
-    """One class."""
+    """The source of one class."""
     names = [field.name.replace("-", "_") for field in row.fields]
     made = CLASS.format(
         marks="free_list_len=1, acyclic=True" if row.name in USUAL else "acyclic=True",

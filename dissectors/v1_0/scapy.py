@@ -129,7 +129,7 @@ class ComputedField(Field[int, int]):
         return pkt.computed(self.name) if x is None and isinstance(pkt, AMQP) else x
 
     def i2m(self, pkt: Packet | None, x: int | None) -> int:
-        """Same."""
+        """The number as it is on the wire."""
         return int(self.i2h(pkt, x))
 
 

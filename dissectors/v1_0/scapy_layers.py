@@ -238,7 +238,7 @@ class AMQPComposite(AMQPLayer):
         return clone
 
     def clone_with(self, payload: Any = None, **kargs: Any) -> Any:
-        """Same."""
+        """A copy, also of what came beyond its fields."""
         clone = super().clone_with(payload, **kargs)
         clone.beyond = self.beyond
         return clone

@@ -70,7 +70,7 @@ class ComparedConnection:
         """By address: how long each delivery took to be settled, in nanoseconds."""
 
     def take(self, step: Step) -> None:
-        """Add a frame."""
+        """Add a frame and what it says of deliveries."""
         event, frame, voice = step.event, step.frame, step.talk.voice
         comparison = voice.comparison()
         name = voice.full_name(event)

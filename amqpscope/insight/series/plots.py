@@ -28,7 +28,7 @@ class Plots(SeriesStore):
         """The windows of sessions that have links."""
 
     def take(self, step: Step) -> None:
-        """One more unit."""
+        """Add what a frame changes to the series."""
         event, talk = step.event, step.talk
         number, time = step.conversation.number, event.time
         for level in talk.levels(event):

@@ -91,7 +91,7 @@ class Silence:
 
     @property
     def duration(self) -> int:
-        """In nanoseconds."""
+        """How long it lasted, in nanoseconds."""
         return self.until - self.since
 
 
@@ -160,7 +160,7 @@ class Sample:
 
 
 class Connection(Subject):
-    """Both ends."""
+    """A connection: both ends, and what they agreed on."""
 
     def __init__(self, anchored: bool, dialect: Dialect) -> None:
         super().__init__()

@@ -101,7 +101,7 @@ class Content:
         return self.wants == BODY and size <= self.size - self.received
 
     def take_header(self, header: ContentHeader, mark: Mark) -> None:
-        """Its header."""
+        """Take the header of the content."""
         self.header, self.header_mark = header, mark
         self.size = header.body_size
         self.wants = BODY if self.size > 0 else NOTHING

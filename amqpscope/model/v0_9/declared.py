@@ -48,7 +48,7 @@ class Queue:
 
 
 class Binding:
-    """One binding."""
+    """A binding as it was declared: from where, to where, by which key."""
 
     def __init__(self, source: str, target: str, key: str, queue: bool, mark: Mark) -> None:
         self.source = source

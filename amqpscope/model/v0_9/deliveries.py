@@ -198,12 +198,12 @@ class Deliveries:
         """Outstanding ones that came by a consumer: those that a prefetch counts."""
 
     def lose(self) -> None:
-        """Frames were missed."""
+        """Frames were missed: which tag comes next is not known any more."""
         self.unsure = True
         self.next_tag = None
 
     def add(self, delivery: Delivery) -> None:
-        """A new one."""
+        """Add a delivery."""
         tag = delivery.tag
         self.count += 1
         self.highest = max(self.highest, tag)

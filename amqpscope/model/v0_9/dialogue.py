@@ -42,7 +42,7 @@ class Dialogue:
         """Requests or responses may have been missed."""
 
     def ask(self, asked: Asked) -> None:
-        """A new request."""
+        """Note a request that waits for its answer."""
         self.request_id, self.request_mark = asked.id, asked.mark
         self.open[asked.id] = asked
         if len(self.open) > MAX_OPEN:

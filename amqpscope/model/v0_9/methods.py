@@ -217,7 +217,7 @@ def qos_ok(event: Event, channel: Channel, method: Method) -> None:
 
 
 def consume(event: Event, channel: Channel, method: Method) -> None:
-    """A new consumer."""
+    """A client asks for a consumer."""
     if event.peer != CLIENT:
         return
     event.connection.consuming = True
@@ -330,7 +330,7 @@ def tx_ended(event: Event, channel: Channel, method: Method) -> None:
 
 
 def dtx_select(event: Event, channel: Channel, method: Method) -> None:
-    """Distributed transactions."""
+    """A client asks for distributed transactions."""
     if channel.dtx_mark is None:
         channel.dtx_mark = event.mark
 
@@ -350,7 +350,7 @@ def confirm_select(event: Event, channel: Channel, method: Method) -> None:
 
 
 def confirm_select_ok(event: Event, channel: Channel, method: Method) -> None:
-    """The server knows."""
+    """The server has begun to confirm publishes."""
     if channel.confirms.ok_mark is None:
         channel.confirms.ok_mark = event.mark
 

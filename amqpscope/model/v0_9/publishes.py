@@ -84,15 +84,15 @@ class Confirms:
 
     @property
     def on(self) -> bool:
-        """Publishes are counted."""
+        """Whether publishes are counted, as the client has asked for confirms."""
         return self.select_mark is not None
 
     def lose(self) -> None:
-        """Frames were missed."""
+        """Frames were missed: the count is not sure any more."""
         self.unsure = True
 
     def add(self, publish: Publish) -> None:
-        """A new one."""
+        """Add a publish."""
         self.next_number = publish.number + 1
         self.outstanding[publish.number] = publish
         if len(self.outstanding) > MAX_OUTSTANDING:

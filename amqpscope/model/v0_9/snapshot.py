@@ -15,7 +15,7 @@ from amqpscope.model.v0_9.ending import connection_ending
 
 @dataclass(frozen=True)
 class ConsumerState:
-    """One consumer."""
+    """The state of one consumer."""
 
     tag: str
     queue: str
@@ -32,7 +32,7 @@ class ConsumerState:
 
 @dataclass(frozen=True)
 class ChannelState:
-    """One channel."""
+    """The state of one channel."""
 
     number: int
     standing: str
@@ -57,7 +57,7 @@ class ChannelState:
 
 @dataclass(frozen=True)
 class ConnectionState:
-    """One connection."""
+    """The state of one connection."""
 
     protocol: str
     products: tuple[str, str]
@@ -112,7 +112,7 @@ def product_name(product: str, version: str) -> str:
 
 
 def channel_state(connection: Connection, channel: Channel) -> ChannelState:
-    """One channel."""
+    """The state of a channel as of now."""
     own = [qos.count for qos in channel.qos if qos.everywhere or not connection.rabbit]
     held = channel_constraint(connection, channel)
     return ChannelState(
@@ -147,7 +147,7 @@ def standing(channel: Channel, held: Constraint) -> str:
 
 
 def consumer_state(connection: Connection, channel: Channel, consumer: Consumer) -> ConsumerState:
-    """One consumer."""
+    """The state of a consumer as of now."""
     qos = consumer.qos if connection.rabbit else None
     return ConsumerState(
         tag=consumer.tag,

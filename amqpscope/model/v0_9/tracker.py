@@ -365,7 +365,7 @@ class Tracker:
             self.rest(event, channel, method, role.name)
 
     def rest(self, event: Event, channel: Channel, method: Method, name: str) -> None:
-        """What happens seldom."""
+        """Apply the methods that come seldom."""
         if name == "channel.open-ok":
             channel.ok_mark = event.mark
         elif name == "connection.close":

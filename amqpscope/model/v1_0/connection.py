@@ -214,7 +214,7 @@ class ConnectionEnd(PeerEnd):
 
 
 class Connection(Subject):
-    """Both ends."""
+    """A connection: both ends, and what they share."""
 
     def __init__(self, anchored: bool) -> None:
         super().__init__()

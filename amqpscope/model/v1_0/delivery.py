@@ -96,7 +96,7 @@ class Delivery(shared.Delivery):
 
     @property
     def place(self) -> Place:
-        """Its link."""
+        """The link that it goes over."""
         return self.link.place
 
     @property

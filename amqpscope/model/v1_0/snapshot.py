@@ -85,7 +85,7 @@ def ended_pairs(
 
 
 def session_state(client: SessionEnd | None, server: SessionEnd | None) -> SessionState:
-    """One session."""
+    """The state of a session as of now."""
     known = client if client is not None else server
     return SessionState(
         (None if client is None else client.channel, None if server is None else server.channel),

@@ -226,7 +226,7 @@ class Transactions:
             self.lose_session(event, event.session)
 
     def attach(self, event: Event, body: Attach) -> None:
-        """A control link."""
+        """Note a link to the coordinator."""
         link = event.link
         if isinstance(body.target, Coordinator) and link is not None and link.role is False:
             self.active = True

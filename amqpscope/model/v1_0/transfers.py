@@ -130,7 +130,7 @@ def delivery_number(session: SessionEnd, body: Transfer) -> int | None:
 
 
 def apply_transfer(event: Event, body: Transfer) -> None:
-    """One more transfer."""
+    """Let a transfer take effect."""
     session, link, delivery, frame = event.session, event.link, event.delivery, event.frame
     if session is None:
         return

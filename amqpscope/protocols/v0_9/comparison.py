@@ -97,7 +97,7 @@ class Comparison(comparison.Comparison):
         return path in self.volatile
 
     def cadence(self, name: str, facts: Facts) -> bool:
-        """Heartbeats."""
+        """Whether frames of this name come by the clock, as heartbeats do."""
         return name == "heartbeat"
 
 

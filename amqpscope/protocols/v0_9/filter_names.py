@@ -117,7 +117,7 @@ class HeaderField(Getter):
         self.attribute = attribute
 
     def get(self, view: FrameView) -> Value:
-        """The number."""
+        """The number that the content header has there."""
         event = event_of(view)
         content = None if event is None else event.unit.content
         return None if content is None else getattr(content, self.attribute)
@@ -153,7 +153,7 @@ class Body(Getter):
     """The body of a content, on the frame that completes it."""
 
     def get(self, view: FrameView) -> Value:
-        """Its octets."""
+        """The octets of the message."""
         event = event_of(view)
         return None if event is None else event.message
 
@@ -172,7 +172,7 @@ def methods() -> dict[str, dict[str, Shape]]:
 
 @cache
 def properties() -> dict[str, Shape]:
-    """All content properties."""
+    """The shapes of all content properties, by name."""
     return {
         field.name: SHAPES.get(field.type, NUMBER)
         for name in NAMES

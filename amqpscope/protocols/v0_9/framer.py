@@ -34,7 +34,7 @@ class DialectGuess:
 
 
 class Framer(framer.Framer):
-    """Cuts one direction."""
+    """Cuts the octets of one peer of 0-9 into frames."""
 
     def __init__(self, sender: int, spoken: DialectGuess, *, lost: bool = False) -> None:
         super().__init__(sender, lost=lost)

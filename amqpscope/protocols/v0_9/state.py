@@ -28,7 +28,7 @@ from dissectors.secrets import clean_name
 
 
 def connection_node(number: int, connection: Connection) -> StateNode:
-    """One connection."""
+    """The node of a connection, with its channels below."""
     state = snapshot(connection)
     names = " -> ".join(printable(name) if name else UNKNOWN for name in state.products)
     vhost = "" if state.virtual_host is None else f"  vhost {printable(state.virtual_host)}"
@@ -200,7 +200,7 @@ def prefetch_row(prefetch: int) -> StateRow:
 
 
 def consumer_node(state: ConsumerState) -> StateNode:
-    """One consumer."""
+    """The node of a consumer."""
     modes = [word for word, on in (("no-ack", state.no_ack), ("exclusive", state.exclusive)) if on]
     words = ", ".join([state.state, *modes])
     prefetch = f", prefetch {state.prefetch}" if state.prefetch else ""

@@ -16,7 +16,7 @@ TERMS: Final = ("type", "encoding")
 
 
 def trees(event: Event) -> list[Tree]:
-    """The frame."""
+    """The tree of a frame."""
     frame, unit = event.frame, event.unit
     head = unit.head if unit.head in HEADS else HEADS[0]
     spoiled = unit.faults or unit.cut

@@ -154,7 +154,7 @@ class Sections(Getter):
         self.codes = codes
 
     def get(self, view: FrameView) -> Value:
-        """Their values."""
+        """The values of all these sections."""
         if view.event.message is None:
             return None
         found: list[Value] = []

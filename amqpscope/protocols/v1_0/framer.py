@@ -18,7 +18,7 @@ CUT: Final = frozenset((Damage.TRUNCATED, Damage.SIZE))
 
 
 class Framer(framer.Framer):
-    """Cuts one direction."""
+    """Cuts the octets of one peer of 1.0 into frames."""
 
     def measure(self, data: bytes, at: i64, end: i64) -> i64:
         """The size of the unit that begins at `at`, or MORE, or DAMAGED."""

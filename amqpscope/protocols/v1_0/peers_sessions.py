@@ -65,7 +65,7 @@ class Link:
         return min(max(0, ahead + self.credit[1]), WRAP - 1)
 
     def attach(self, side: int, body: Attach) -> None:
-        """A peer attaches."""
+        """Note that a peer attaches a link."""
         self.handles[side] = body.handle
         if not body.role:
             self.sender = side

@@ -55,7 +55,7 @@ from dissectors.v1_0.tables import choice
 def connection_node(
     number: int, connection: Connection, ending: Ending | None, known: KnownNodes
 ) -> StateNode:
-    """One connection."""
+    """The node of a connection, with its sessions below."""
     client, server = connection.ends
     containers = (container(client), container(server))
     names = " -> ".join(printable(name) if name else UNKNOWN for name in containers)
@@ -97,7 +97,7 @@ def transaction_rows(connection: Connection) -> tuple[StateRow, ...]:
 
 
 def transaction_row_of(transaction: Transaction) -> StateRow:
-    """One transaction."""
+    """The row of a transaction."""
     mark = transaction.answer or transaction.discharge or transaction.declared
     words = TRANSACTION_WORDS[transaction.state]
     if transaction.state == DISCHARGING:

@@ -86,7 +86,7 @@ class Voice(voice.Voice):
         return about(octets[: sections[0].stop]).attempts > 0
 
     def counted_at(self, event: shared.Event) -> Place | None:
-        """The frame's link."""
+        """The place at which a frame is counted: its link."""
         link = cast(Event, event).link
         return None if link is None else link.place
 

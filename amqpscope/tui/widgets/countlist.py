@@ -23,7 +23,7 @@ FIXED: Final = sum(width for _, width in COLUMNS)
 
 
 class Counted(NamedTuple):
-    """One line."""
+    """A line of numbers."""
 
     key: tuple[str, ...]
     title: str

@@ -16,7 +16,7 @@ STYLES: Final = (
 
 
 class TextLine(NamedTuple):
-    """One line."""
+    """A line of text in several styles."""
 
     words: tuple[tuple[str, str], ...]
     """Texts with the names of their styles."""
