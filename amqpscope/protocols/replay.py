@@ -363,8 +363,11 @@ class Part(Differences):
     def miss(self, cue: Cue, seen: str = "") -> None:
         """Something expected will not come any more."""
         if cue.left > 0:
+            where, left = cue.where, cue.left
+            if left < cue.count:
+                where = f"{where} for {left} of {cue.count} messages"
             cue.left, cue.lost = 0, True
-            self.diverge("missing", cue.frame, cue.where, seen=seen)
+            self.diverge("missing", cue.frame, where, seen=seen)
 
     def is_moot(self, cue: Cue) -> bool:
         """Whether a cue cannot come because what it answers was never sent."""
@@ -397,6 +400,11 @@ class Part(Differences):
                 ends = f"the {PEERS[1 - self.side]} ends TCP"
                 self.diverge("missing", first.frame, where, seen=ends)
             self.abandon(self.cues, crossed=True)
+
+    def next_frame(self) -> int:
+        """The number of the first recorded frame that has not come yet; 0 where all have."""
+        cue = self.first_missing()
+        return 0 if cue is None else cue.frame.number
 
     def first_missing(self) -> Cue | None:
         """The first cue that has not come."""

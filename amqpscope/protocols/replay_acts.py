@@ -65,15 +65,15 @@ class Judge:
 class Cue:
     """Something that the other peer did in the recording."""
 
-    __slots__ = ("about", "commits", "frame", "left", "lost", "message", "moot", "odd", "soft",
-                 "turn", "where")  # fmt: skip
+    __slots__ = ("about", "commits", "count", "frame", "left", "lost", "message", "moot", "odd",
+                 "soft", "turn", "where")  # fmt: skip
 
     def __init__(self, frame: Frame, where: str, turn: int, *, left: int = 1) -> None:
         self.frame = frame
         self.where = where
         self.turn = turn
         """Its place among all cues."""
-        self.left = left
+        self.count = self.left = left
         """How much of it is still to come; 0: it has come, or is given up."""
         self.lost = False
         """It is given up: it has not come and will not."""

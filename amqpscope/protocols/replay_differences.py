@@ -34,7 +34,7 @@ class Divergence(NamedTuple):
     kind: str
     """`changed`, `missing` (recorded only), `extra` (live only) or `stuck`."""
     frame: int
-    """The recorded frame; 0 where there is none."""
+    """The recorded frame, or the one before which something else came; 0 where there is none."""
     where: str
     """`transfer on link 'orders'`."""
     expected: str
@@ -89,9 +89,15 @@ class Differences:
             self.uncounted += 1
             return
         number, expected = (0, "") if frame is None else self.recorded(frame)
+        if kind == "extra":
+            number = self.next_frame()
         made = Divergence(kind, number, where, expected, seen, tuple(fields))
         if not self.divergences or self.divergences[-1] != made:
             self.divergences.append(made)
+
+    def next_frame(self) -> int:
+        """The number of the first recorded frame that has not come yet; 0 where all have."""
+        return 0
 
     def recorded(self, frame: Frame) -> tuple[int, str]:
         """The number of a recorded frame, and what it says."""

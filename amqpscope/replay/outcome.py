@@ -68,6 +68,7 @@ def describe(name: str, each: Divergence) -> list[str]:
     elif each.kind == "missing":
         lines = [f"{name}: {at}{each.where}: recorded, did not come"]
     elif each.kind == "extra":
+        at = f"before {at}" if at else ""
         lines = [f"{name}: {at}{each.where}: not in the recording"]
     else:
         lines = [f"{name}: {at}{each.where}"]

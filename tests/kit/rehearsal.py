@@ -8,6 +8,7 @@ from amqpscope.protocols.replay_acts import Choices
 from amqpscope.replay.recorded import Recorded
 from amqpscope.runs.input import Input
 from amqpscope.runs.replayed import read_conversations
+from dissectors.notation import parse
 
 QUIET = 20
 """Turns without a move after which order alone holds nothing up."""
@@ -61,6 +62,16 @@ def rehearse(
     if write is not None:
         record(passed, write)
     return parts
+
+
+def recorded_talk(path: Path, text: str) -> Recorded:
+    """A conversation of AMQP 1.0 in notation, `>` from the client, as it is read from a capture."""
+    with path.open("wb") as file:
+        talk = ConnectionWriter(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
+        talk.open(0)
+        for time, line in enumerate(text.strip().splitlines()):
+            talk.data("><".index(line[0]), time, parse(line[2:]))
+    return conversations(path)[0]
 
 
 def record(passed: list[tuple[int, bytes]], path: Path) -> None:

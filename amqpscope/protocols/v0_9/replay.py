@@ -14,6 +14,7 @@ from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Refused
 from amqpscope.protocols.replay_origins import Passed
 from amqpscope.protocols.v0_9.peers_edit import make_method, rebuild, with_channel
 from amqpscope.protocols.v0_9.replay_live import LiveChannel
+from amqpscope.protocols.v0_9.replay_names import NAMES, renamed_value
 from amqpscope.protocols.v0_9.replay_receive import Receiver
 from amqpscope.protocols.v0_9.replay_script import DELIVERS, Channel, Message, Script, Send, Verdict
 from amqpscope.protocols.v0_9.replay_setup import Setup
@@ -23,17 +24,12 @@ from dissectors.notation import write
 from dissectors.v0_9.encode import encode_body, encode_content_header, encode_heartbeat
 from dissectors.v0_9.framing import Unit, decode_unit, measure
 from dissectors.v0_9.plans import Dialect
-from dissectors.v0_9.values import Value
+from dissectors.v0_9.values import Table, Value
 
 SHOWN: Final = 80
 REPLY_SUCCESS: Final = 200
 OVERHEAD: Final = 8
 """Octets of a frame beside its payload."""
-NAMES: Final = (
-    "queue", "routing-key", "exchange", "consumer-tag", "source", "destination", "correlation-id",
-    "reply-to",
-)  # fmt: skip
-"""Fields whose values may be called otherwise now."""
 
 
 class Part09(Part):
@@ -331,10 +327,11 @@ class Part09(Part):
         if holder is None or not self.values:
             return {}
         found: dict[str, Value] = {}
-        for name in NAMES:
-            value = holder.get(name)
-            if isinstance(value, str) and value in self.values:
-                found[name] = self.values[value]
+        for name, value in unit.fields():
+            if name in NAMES or isinstance(value, Table):
+                now = renamed_value(value, self.values)
+                if now != value:
+                    found[name] = now
         return found
 
     def open_channel(self, channel: Channel) -> LiveChannel:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.protocols.replay_differences import FieldDifference
 from amqpscope.protocols.v0_9.replay_live import Coming
+from amqpscope.protocols.v0_9.replay_names import renamed_value, without_additions
 from amqpscope.protocols.v0_9.replay_script import (
     Expected,
     Message,
@@ -13,6 +14,7 @@ from amqpscope.protocols.v0_9.replay_script import (
 from amqpscope.stream.types import CLIENT
 from dissectors.v0_9.framing import Unit
 from dissectors.v0_9.notation_text import text_value
+from dissectors.v0_9.values import Table, Value
 
 if TYPE_CHECKING:
     from amqpscope.protocols.v0_9.replay_receive import Receiver
@@ -73,6 +75,10 @@ class Comparison:
         return self.describe(unit, None if coming is None else coming.header,
                              b"" if coming is None else coming.body, renamed=False)  # fmt: skip
 
+    def named_now(self, value: Value) -> Value:
+        """A value of the recording as it is called now."""
+        return renamed_value(value, self.part.values) if self.part.values else value
+
     def describe(
         self, unit: Unit, header: Unit | None, body: bytes, *, renamed: bool
     ) -> dict[str, str]:
@@ -82,13 +88,16 @@ class Comparison:
         for name, value in unit.fields():
             if name in UNTOLD or (by_server and name in ("queue", "arguments")):
                 continue
-            if renamed and isinstance(value, str):
-                value = self.part.values.get(value, value)
-            told[name] = text_value(value)
+            told[name] = text_value(self.named_now(value) if renamed else value)
         if header is not None and header.content is not None and header.content.plan is not None:
             content = header.content
             for name, value in zip(header.content.plan.names, content.values, strict=False):
-                if value is not None and name not in UNTOLD_PROPERTIES:
-                    told[name] = text_value(value)
+                if value is None or name in UNTOLD_PROPERTIES:
+                    continue
+                if isinstance(value, Table) and by_server:
+                    value = without_additions(value)
+                    if not value:
+                        continue
+                told[name] = text_value(self.named_now(value) if renamed else value)
             told["body"] = text_value(body)
         return told

@@ -85,6 +85,8 @@ class Receiver:
                 recorded = Expected(cue, _unit(cue.frame.unit), None)
                 unexpected = self.comparison.compare(recorded, raw, unit)
                 part.meet(cue)
+            if cue is not None:
+                part.abandon(part.cues[cue.turn :], crossed=True)  # 1.1.1.10: it does not count
             part.abandon(part.cues, part.show(raw), crossed=part.closes[0] or unexpected)
             if part.closes[0]:
                 part.emit("connection.close-ok")

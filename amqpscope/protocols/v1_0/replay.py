@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from amqpscope.protocols.replay import Part
-from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Refused
+from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Lane, Refused
 from amqpscope.protocols.replay_origins import Passed
 from amqpscope.protocols.v1_0.replay_deliveries import DeliverySender
 from amqpscope.protocols.v1_0.replay_links import LinkSender
@@ -299,7 +299,7 @@ class Part10(Part):
             for link in session.links:
                 if link.detached == [False, True] and link.handles[0] is not None:
                     self.answer_detach(link)
-                if link.sends and link.draining and link.usable and link.sending is None:
+                if link.waits_for_drain and not self.ends_badly(session, link):
                     self.deliveries.send_sender_flow(link, drained=True)
             if session.window <= 0 and session.usable:
                 session.window = session.full_window
@@ -316,6 +316,15 @@ class Part10(Part):
             self.over = "fin"
         elif self.side == CLIENT:
             self.finish_politely()
+
+    def ends_badly(self, session: LiveSession, link: LiveLink) -> bool:
+        """Whether our own peer is about to end a link with an error, as far as one can wait."""
+        if self.overtaking or session.script is None or link.script is None:
+            return False
+        place = session.script.place
+        lanes: tuple[Lane, ...] = ((), (place,), (place, link.script.place))
+        heads = [self.lanes[lane][0].frame for lane in lanes if lane in self.lanes]
+        return any(map(self.is_error, heads))
 
     def answer_detach(self, live: LiveLink) -> None:
         """Detach what the live peer has detached, unless the script is about to."""

@@ -72,6 +72,11 @@ class LiveLink:
         return None not in self.handles and not any(self.detached)
 
     @property
+    def waits_for_drain(self) -> bool:
+        """The peer has asked us to use up its credit, and no delivery of ours goes on."""
+        return self.sends and self.draining and self.usable and self.sending is None
+
+    @property
     def starved(self) -> bool:
         """The peer has sent all that we have granted: no message comes before we grant more."""
         return self.coming is None and self.received >= self.granted

@@ -77,10 +77,10 @@ def fields_of(body: Body, names: object) -> dict[str, str]:
 
 def request_text(payload: bytes) -> str:
     """What a message asks of a coordinator, without the id of the transaction (4.5)."""
-    for _, value in sections_of(payload):
+    for name, value in sections_of(payload):
         if isinstance(value, Discharge):
             return f"discharge fail={str(bool(value.fail)).lower()}"
-        if isinstance(value, Body):
+        if name == "amqp-value" and isinstance(value, Body):
             return value.row.name
     return "unknown"
 

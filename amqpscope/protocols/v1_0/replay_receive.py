@@ -12,6 +12,7 @@ from amqpscope.protocols.replay_acts import Cue
 from amqpscope.protocols.v1_0.replay_live import LiveLink, LiveSession
 from amqpscope.protocols.v1_0.replay_receive_messages import MessageReceiver
 from amqpscope.protocols.v1_0.replay_script import Link, Session, address_of
+from amqpscope.protocols.v1_0.replay_sessions import place_session
 from amqpscope.protocols.v1_0.replay_terms import answer_terms, error_text, flag, link_terms
 from dissectors.v1_0.bodies import (
     Attach,
@@ -207,6 +208,7 @@ class Receiver:
         )
         answer = live is not None
         if live is None:
+            place_session(self, session, body)
             live = LiveLink(session, body.name, bool(body.role))
             live.script = self.find_link(session, body)
             session.links.append(live)

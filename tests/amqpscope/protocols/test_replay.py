@@ -6,14 +6,14 @@ from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.replay_differences import Divergence
 from amqpscope.protocols.v1_0.replay_message import request_text
-from amqpscope.replay.outcome import in_order
+from amqpscope.replay.outcome import describe, in_order
 from amqpscope.stream.marks import COPY
 from dissectors.notation import parse
 from dissectors.v1_0.framing import decode_unit
 from kit import ROOT
 from kit.conversation import record
 from kit.exchange_v0_9 import script
-from kit.rehearsal import conversations, rehearse
+from kit.rehearsal import conversations, recorded_talk, rehearse
 
 CAPTURES = ROOT / "captures"
 NAMES = sorted(
@@ -109,15 +109,6 @@ ONE_BY_ONE = """
 """
 
 
-def recorded_talk(path, text=ONE_BY_ONE):
-    with path.open("wb") as file:
-        talk = ConnectionWriter(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
-        talk.open(0)
-        for time, line in enumerate(text.strip().splitlines()):
-            talk.data("><".index(line[0]), time, parse(line[2:]))
-    return conversations(path)[0]
-
-
 def client_octets(text, *names):
     """What the client of a talk says, up to its first flow, with other words in it."""
     said = b"".join(parse(line[2:]) for line in text.splitlines()[:7] if line.startswith(">"))
@@ -125,7 +116,7 @@ def client_octets(text, *names):
 
 
 def test_a_message_waits_for_the_outcome_that_came_before_it(tmp_path):
-    part = recorded_talk(tmp_path / "talk.pcapng").part(1, Choices())
+    part = recorded_talk(tmp_path / "talk.pcapng", ONE_BY_ONE).part(1, Choices())
     part.receive(client_octets(ONE_BY_ONE), 0.0)
     part.proceed(0.0)
     assert part.messages == [0, 1]
@@ -135,7 +126,7 @@ def test_a_message_waits_for_the_outcome_that_came_before_it(tmp_path):
 
 
 def test_it_does_not_wait_for_long_where_the_live_client_answers_later(tmp_path):
-    part = recorded_talk(tmp_path / "talk.pcapng").part(1, Choices())
+    part = recorded_talk(tmp_path / "talk.pcapng", ONE_BY_ONE).part(1, Choices())
     part.receive(client_octets(ONE_BY_ONE), 0.0)
     part.proceed(0.0)
     assert part.hasten()
@@ -165,7 +156,7 @@ def test_a_grant_goes_ahead_of_a_message_that_was_recorded_beyond_its_credit(tmp
 
 
 def test_a_message_that_names_its_link_names_the_live_one(tmp_path):
-    part = recorded_talk(tmp_path / "talk.pcapng").part(1, Choices())
+    part = recorded_talk(tmp_path / "talk.pcapng", ONE_BY_ONE).part(1, Choices())
     part.receive(client_octets(ONE_BY_ONE, b"\xa1\x01l", b"\xa1\x01L"), 0.0)
     part.proceed(0.0)
     assert b"\xa1\x01L" in bytes(part.out)[-20:]
@@ -194,7 +185,7 @@ def test_what_did_not_come_is_reported_in_its_place():
 
 
 def test_after_the_close_of_the_live_peer_nothing_but_its_answer_is_sent(tmp_path):
-    part = recorded_talk(tmp_path / "talk.pcapng").part(0, Choices())
+    part = recorded_talk(tmp_path / "talk.pcapng", ONE_BY_ONE).part(0, Choices())
     part.start()
     part.out.clear()
     forced = 'close error=error(condition=:amqp:connection:forced description="no")'
@@ -207,7 +198,7 @@ def test_after_the_close_of_the_live_peer_nothing_but_its_answer_is_sent(tmp_pat
 
 
 def test_a_peer_that_ends_tcp_is_one_difference(tmp_path):
-    part = recorded_talk(tmp_path / "talk.pcapng").part(1, Choices())
+    part = recorded_talk(tmp_path / "talk.pcapng", ONE_BY_ONE).part(1, Choices())
     part.receive(client_octets(ONE_BY_ONE), 0.0)
     part.proceed(0.0)
     part.lose_peer()
@@ -267,7 +258,9 @@ def sizes_of(octets):
      ("declare()", "discharge(txn-id=b\"1\")")],
 )  # fmt: skip
 def test_a_request_to_a_coordinator_is_compared(recorded, live):
-    one, other = (parse(f"transfer[0] handle=0 | amqp-value({each})") for each in (recorded, live))
+    one, other = (
+        parse(f"transfer[0] handle=0 | header() amqp-value({each})") for each in (recorded, live)
+    )
     start = decode_unit(one).payload, decode_unit(other).payload
     assert request_text(one[start[0] :]) != request_text(other[start[1] :])
     assert request_text(one[start[0] :]).startswith(recorded.partition("(")[0])
@@ -364,3 +357,83 @@ def test_a_message_that_is_passed_on_waits_for_its_source_alone(tmp_path):
     assert part.messages == [1, 0]
     wait_in_vain(part)
     assert part.messages == [1, 1]
+
+
+DRAINED = """
+> flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9 handle=0 link-credit=9 drain=true
+> disposition[0] role=receiver first=0 settled=true state=accepted()
+< end[0] error=error(condition=:amqp:internal-error)
+> close
+< close
+"""
+
+
+def test_a_drain_is_not_answered_where_the_recorded_session_ended_in_an_error(tmp_path):
+    lines = ONE_BY_ONE.strip().splitlines()[:10] + DRAINED.strip().splitlines()
+    part = recorded_talk(tmp_path / "talk.pcapng", "\n".join(lines)).part(1, Choices())
+    part.receive(client_octets(ONE_BY_ONE) + parse(lines[10][2:]), 0.0)
+    part.proceed(0.0)
+    assert part.messages == [0, 1]
+    part.out.clear()
+    part.proceed(0.0)
+    assert not part.out
+    part.receive(parse(lines[11][2:]), 0.0)
+    part.proceed(0.0)
+    assert decode_unit(bytes(part.out)).name == "end"
+
+
+def test_an_addition_is_reported_with_the_frame_that_it_came_before(tmp_path):
+    part = recorded_talk(tmp_path / "talk.pcapng", ONE_BY_ONE).part(1, Choices())
+    more = parse('attach[0] name="x" handle=1 role=receiver source=source(address="x")')
+    part.receive(client_octets(ONE_BY_ONE) + more, 0.0)
+    (only,) = part.divergences
+    assert (only.kind, only.frame) == ("extra", 11)
+    assert describe("a.pcap", only)[0] == (
+        "a.pcap: before frame 11, attach of link 'x': not in the recording"
+    )
+
+
+ACKED_IN_PART = """
+client: queue.declare[1] queue="r"
+server: queue.declare-ok[1] queue="r"
+client: basic.consume[1] queue="r" consumer-tag="r"
+server: basic.consume-ok[1] consumer-tag="r"
+server: basic.deliver[1] consumer-tag="r" delivery-tag=1 routing-key="r"
+server: content-header[1] class=basic body-size=0
+server: basic.deliver[1] consumer-tag="r" delivery-tag=2 routing-key="r"
+server: content-header[1] class=basic body-size=0
+client: basic.ack[1] delivery-tag=2 multiple=true
+client: connection.close[0] reply-code=200
+server: connection.close-ok[0]
+client: channel.close-ok[1]
+"""
+
+
+def replayed_0_9(path, text):
+    """The server of a recorded talk, and what its client says, frame by frame."""
+    said = script(text, "channel")
+    with path.open("wb") as file:
+        writer = CaptureWriter(file)
+        record(said, ConnectionWriter(writer, ("127.0.0.1", 50000), ("127.0.0.1", 5672)))
+    raws = [each.raw for each in said if each.sender == 0 and each.raw]
+    return conversations(path)[0].part(1, Choices()), raws
+
+
+def test_an_acknowledgement_of_some_messages_alone_is_reported_so(tmp_path):
+    part, raws = replayed_0_9(tmp_path / "talk.pcapng", ACKED_IN_PART)
+    raws[-3] = parse("basic.ack[1] delivery-tag=2", "0-9-1-rabbit")
+    for raw in raws[:-1]:
+        part.receive(raw, 0.0)
+        part.proceed(0.0)
+    assert [each.where for each in part.divergences] == [
+        "basic.ack on channel 1 for 1 of 2 messages"
+    ]
+
+
+def test_what_a_client_says_after_its_close_is_not_waited_for(tmp_path):
+    part, raws = replayed_0_9(tmp_path / "talk.pcapng", ACKED_IN_PART)
+    for raw in raws[:-1]:
+        part.receive(raw, 0.0)
+        part.proceed(0.0)
+    assert part.over == "fin"
+    assert part.divergences == []
