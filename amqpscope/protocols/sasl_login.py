@@ -92,20 +92,29 @@ class ScramServer(Login):
         self.user, self.password = user, password.encode()
         self.salt = os.urandom(16)
         self.bare = self.asked = ""
+        self.expected: dict[str, str] = {}
+        """What the client has to say besides its proof: the joint nonce, and its own header."""
         self.known = False
         """The client has proved that it knows the password."""
 
     def respond(self, said: bytes) -> bytes | None:
         """Ask for a proof, then judge it."""
         if not self.asked:
-            self.bare = said.decode().partition(",")[2].partition(",")[2]
+            binding, _, rest = said.decode().partition(",")
+            name, _, self.bare = rest.partition(",")
             joint = attributes(self.bare.encode()).get("r", "") + nonce()
+            self.expected = {"c": base64_text(f"{binding},{name},".encode()), "r": joint}
             self.asked = f"r={joint},s={base64_text(self.salt)},i={ITERATIONS}"
             return self.asked.encode()
         closing, _, proof = said.decode().rpartition(",p=")
         whole = f"{self.bare},{self.asked},{closing}".encode()
         expected, signature = scram_proofs(self.hash, self.password, self.salt, ITERATIONS, whole)
-        self.known = hmac.compare_digest(expected, base64.b64decode(proof))
+        named = attributes(self.bare.encode()).get("n", "").replace("=2C", ",").replace("=3D", "=")
+        self.known = (
+            hmac.compare_digest(expected, base64.b64decode(proof))
+            and self.expected.items() <= attributes(closing.encode()).items()
+            and named == self.user
+        )
         return f"v={base64_text(signature)}".encode() if self.known else None
 
 

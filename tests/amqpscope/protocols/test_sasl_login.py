@@ -55,6 +55,24 @@ def test_a_server_lets_in_who_knows_the_password(mechanism, password):
     assert server.known == (password != "wrong")
 
 
+class WithOtherNonce(Scram):
+    """A client that proves the password, but in another conversation."""
+
+    def respond(self, said):
+        return super().respond(said.replace(b",s=", b"x,s="))
+
+
+@pytest.mark.parametrize(
+    "client",
+    [Scram("SCRAM-SHA-1", "other", "word"), WithOtherNonce("SCRAM-SHA-1", "user", "word")],
+)
+def test_a_server_wants_the_user_and_its_own_nonce_too(client):
+    server = server_login("SCRAM-SHA-1", "user", "word")
+    challenge = server.respond(client.first)
+    assert server.respond(client.respond(challenge)) is None
+    assert not server.known
+
+
 @pytest.mark.parametrize(
     ("offered", "recorded", "user", "chosen"),
     [
