@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 from typing import IO, Final
 
 from amqpscope.capture.decrypt import Decryptor
@@ -79,12 +78,7 @@ class Pieces:
     def __enter__(self) -> Pieces:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ was cut from, and Spark's replay has the segments of a slice, not a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import TracebackType
 
 from amqpscope.analysis import Analyzer, Batch, Share, StepSink
 from amqpscope.capture.ring import Readable, Ring
@@ -69,12 +68,7 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

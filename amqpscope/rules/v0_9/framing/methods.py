@@ -7,6 +7,7 @@ from typing import Final
 
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
+from amqpscope.rules.v0_9.tables._field_tables import values_of
 from amqpscope.rules.v0_9.versions import NEW
 from amqpscope.stream.types import CLIENT, PEERS
 from dissectors.errors import Damage, Malformed
@@ -130,16 +131,7 @@ def version_said(event: Event) -> bool:
 
 def short_strings(event: Event) -> Iterator[tuple[str, Value]]:
     """The short strings of a frame with their paths."""
-    unit = event.unit
-    method, content = unit.method, unit.content
-    if method is not None:
-        fields = zip(method.plan.names, method.plan.types, method.values, strict=True)
-    elif content is not None and content.plan is not None:
-        plan = content.plan
-        fields = zip(plan.names, plan.types, content.values, strict=False)
-    else:
-        return
-    for name, kind, value in fields:
+    for name, kind, value in values_of(event):
         if kind == SHORTSTR and value is not None:
             yield f"{event.name}.{name}", value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from amqpscope.model.v0_9.event import Event
@@ -29,18 +29,19 @@ class TableItem(NamedTuple):
     """How many tables and arrays it is in."""
 
 
+def values_of(event: Event) -> Iterable[tuple[str, int, Value]]:
+    """The arguments of a method, or the properties of a content: name, type and value."""
+    method, content = event.unit.method, event.unit.content
+    if method is not None:
+        return zip(method.plan.names, method.plan.types, method.values, strict=True)
+    if content is not None and content.plan is not None:
+        return zip(content.plan.names, content.plan.types, content.values, strict=False)
+    return ()
+
+
 def arguments(event: Event) -> Iterator[tuple[str, Value]]:
     """The tables among arguments or properties, with their names."""
-    unit = event.unit
-    method, content = unit.method, unit.content
-    if method is not None:
-        fields = zip(method.plan.names, method.plan.types, method.values, strict=True)
-    elif content is not None and content.plan is not None:
-        plan = content.plan
-        fields = zip(plan.names, plan.types, content.values, strict=False)
-    else:
-        return
-    for name, kind, value in fields:
+    for name, kind, value in values_of(event):
         if kind == TABLE:
             yield name, value
 
