@@ -89,7 +89,7 @@ class Decryptor(Records):
         self.count += 1
         if record[0] != APPLICATION_DATA:
             if record[0] == ALERT and len(record) == CLEAR_ALERT and record[-2] == FATAL:
-                self._refused(stream, _failure(sender, record[-1]))
+                self._note_refusal(stream, _failure(sender, record[-1]))
             return b""
         if not stream.decided:
             self._decide(stream)
@@ -149,7 +149,7 @@ class Decryptor(Records):
             return
         self._notes.append(_about(stream, reason))
 
-    def _refused(self, stream: TlsStream, reason: str) -> None:
+    def _note_refusal(self, stream: TlsStream, reason: str) -> None:
         """Note a refused handshake, which explains more than a key that is missing."""
         keyless = _about(stream, _no_key(stream))
         if keyless in self._notes:

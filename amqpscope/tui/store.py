@@ -89,7 +89,7 @@ class Store:
         if ended and not status.get("done"):
             status = self.files.read_status() or {}
             if not status.get("done"):
-                status = {**status, "done": True, "error": self._died()}
+                status = {**status, "done": True, "error": self._death_reason()}
             changed = self.steps.update() or changed
         if self.count != before:
             self.heard = monotonic()
@@ -99,7 +99,7 @@ class Store:
         self.status = status
         return changed
 
-    def _died(self) -> str:
+    def _death_reason(self) -> str:
         code = self._reader.returncode
         how = f"signal {-code}" if code < 0 else f"code {code}"
         return f"the process that reads it ended early ({how})"

@@ -317,17 +317,17 @@ class _Frame:
                 if word in options:
                     kind = number
                     ids = options[word], options.get("mark", 0), options.get("batch", 0)
-                    inside = b"".join(map(_fixed, ids, (8, 8, 4))) + payload
+                    inside = b"".join(map(_number_octets, ids, (8, 8, 4))) + payload
             kind = options.get("type", kind)
             channel = options.get("channel", self.channel)
             cycle, end = options.get("cycle", 0), options.get("end", FRAME_END)
             raw = encode_frame(kind, channel, inside, head=head, cycle=cycle, end=end)
             if "size" in options:
-                raw = raw[: head - 4] + _fixed(options["size"], 4) + raw[head:]
+                raw = raw[: head - 4] + _number_octets(options["size"], 4) + raw[head:]
             return raw
 
         return scanner.make_octets(make, scanner.at)
 
 
-def _fixed(number: int, width: int) -> bytes:
+def _number_octets(number: int, width: int) -> bytes:
     return number.to_bytes(width, "big")

@@ -247,12 +247,13 @@ class _Builder:
         while self.traced(end):
             place = len(children) - 1
             item = body.wire(place) if body is not None and place < len(body) else None
-            children.append(meant(self.value(field_name(plan, place), end, item), plan, place))
+            node = self.value(field_name(plan, place), end, item)
+            children.append(with_meaning(node, plan, place))
         how = encoding_label(code)
         return Node(name, plan.name, code, start, end, value, tuple(children), how, composite=True)
 
 
-def meant(node: Node, plan: Plan, place: int) -> Node:
+def with_meaning(node: Node, plan: Plan, place: int) -> Node:
     """A field of a composite, with the name that the specification has for its value."""
     fields = COMPOSITE[plan.name].fields
     label = choice(fields[place].type, node.value) if place < len(fields) else ""

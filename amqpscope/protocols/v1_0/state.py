@@ -38,10 +38,10 @@ from amqpscope.protocols.state import (
     transaction_row,
 )
 from amqpscope.protocols.v1_0.state_link import (
-    begun,
     both,
     by_peer,
     clean,
+    first_frame_of,
     link_node,
     plain_text,
     serial,
@@ -178,7 +178,7 @@ def session_node(
     own = ending is not None and ending.what == SESSION
     rows = session_rows(state, client, server)
     return StateNode(
-        f"{label} {begun(client, server)}",
+        f"{label} {first_frame_of(client, server)}",
         label,
         f"channel of client/server, {len(links)} link{'' if len(links) == 1 else 's'}{over}",
         style=TITLE,

@@ -74,7 +74,7 @@ def frame_of(mark: Mark | None) -> int:
     return 0 if mark is None else mark.frame
 
 
-def begun(*ends: SessionEnd | LinkEnd | None) -> int:
+def first_frame_of(*ends: SessionEnd | LinkEnd | None) -> int:
     """The frame with which a session or link began; another may have its channel or name later."""
     return min(end.mark.frame for end in ends if end is not None)
 
@@ -91,7 +91,7 @@ def make_node(ends: Ends, link: LinkState) -> StateNode:
         choice("receiver-settle-mode", link.rcv_settle_mode) or UNKNOWN,
     )
     return StateNode(
-        f"link {link.sender} {link.name} {begun(*ends)}",
+        f"link {link.sender} {link.name} {first_frame_of(*ends)}",
         f"link {name}",
         f"client {arrow} server  {where}  {brief_constraint(link.constraint)}",
         style=TITLE,
