@@ -29,7 +29,7 @@ async def show_screens(path, keys="123456"):
         for key in keys:
             await pilot.press(key)
             await pilot.pause()
-            shown = ""
+            shown, end = "", time.monotonic() + PATIENCE
             while (now := text()) != shown and time.monotonic() < end:
                 shown = now
                 await pilot.pause(1)
