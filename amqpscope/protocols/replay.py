@@ -389,9 +389,7 @@ class Part(Differences):
     def lose_peer(self) -> None:
         """The live peer has ended TCP: nothing more comes."""
         if not self.ready and self.first_missing() is not None and not self.divergences:
-            who = PEERS[1 - self.side]
-            self.diverge("stuck", None, f"the connection is not set up: the {who} ends it")
-            self.abandon(self.cues, crossed=True)
+            self.refuse_setup("ends it")
         elif not self.closed:
             missing = [cue for cue in self.cues if cue.left > 0 and not self.is_moot(cue)]
             if missing:
@@ -400,6 +398,12 @@ class Part(Differences):
                 ends = f"the {PEERS[1 - self.side]} ends TCP"
                 self.diverge("missing", first.frame, where, seen=ends)
             self.abandon(self.cues, crossed=True)
+
+    def refuse_setup(self, what: str) -> None:
+        """The live peer does not set up the connection: nothing of what was recorded comes."""
+        who = PEERS[1 - self.side]
+        self.diverge("stuck", None, f"the connection is not set up: the {who} {what}")
+        self.abandon(self.cues, crossed=True)
 
     def next_frame(self) -> int:
         """The number of the first recorded frame that has not come yet; 0 where all have."""
@@ -466,6 +470,9 @@ class Part(Differences):
 
     def give_up(self) -> bool:
         """What is waited for will not come: go on without it; whether there is a way on."""
+        if not self.ready:
+            self.refuse_setup("does not answer")
+            return False
         act = self.waiting
         if act is None:
             first = self.first_missing()

@@ -26,6 +26,8 @@ class Recorded:
         self.frames: list[Frame] = []
         self.ends: list[str] = ["", ""]
         """How each peer's direction of TCP ended."""
+        self.ended_first = -1
+        """The peer that ended its direction before the other one."""
         self.problem = ""
         """Why it is not played to its end."""
 
@@ -54,6 +56,13 @@ class Recorded:
             return
         self.frames.append(frame)
 
+    def end_direction(self, sender: int, reason: str) -> None:
+        """A peer has ended its direction of TCP."""
+        if not any(self.ends):
+            self.ended_first = sender
+        if not self.ends[sender]:
+            self.ends[sender] = reason
+
     def trim(self) -> None:
         """Leave out what a peer said when it had octets of the other that the capture lacks."""
         ends = [
@@ -73,7 +82,8 @@ class Recorded:
 
     def part(self, side: int, choices: Choices) -> Part:
         """One side of it, to be played once."""
-        ending = self.ends[side] if self.ends[side] in DROPPED else ""
+        dropped = side == self.ended_first and self.ends[side] in DROPPED
+        ending = self.ends[side] if dropped else ""
         talk = self.conversation.talk
         part = self.protocol.part(talk, self.frames, side, choices, ending)
         if not choices.exact:
@@ -114,8 +124,8 @@ class Recording:
         for step in batch.steps:
             self.of(step.conversation).take(step.frame)
         end = batch.end
-        if end is not None and not self.of(end.conversation).ends[end.sender]:
-            self.of(end.conversation).ends[end.sender] = end.reason
+        if end is not None:
+            self.of(end.conversation).end_direction(end.sender, end.reason)
 
     def of(self, conversation: Conversation) -> Recorded:
         """What is kept of a conversation."""

@@ -42,6 +42,9 @@ class WebSocketStream:
         self._inside = bytearray()
         self._open = False
         self._ended = False
+        """The peer has closed."""
+        self._closes = False
+        """We have closed, or have answered that the peer has."""
 
     async def ask(self, host: str, path: str) -> None:
         """Upgrade as a client."""
@@ -85,7 +88,9 @@ class WebSocketStream:
         elif isinstance(event, Ping):
             self._send(event.response())
         elif isinstance(event, CloseConnection):
-            self._ended = True
+            if not self._closes:
+                self._send(event.response())
+            self._ended = self._closes = True
 
     def _send(self, event: Event) -> None:
         self.writer.write(self._socket.send(event))
@@ -119,8 +124,9 @@ class WebSocketStream:
     # as asyncio's StreamWriter
 
     def write(self, octets: bytes) -> None:
-        """Send octets as one message."""
-        self._send(BytesMessage(data=octets))
+        """Send octets as one message; a peer that has closed takes none any more."""
+        if not self._closes:
+            self._send(BytesMessage(data=octets))
 
     async def drain(self) -> None:
         """Wait until the peer has room."""
@@ -132,7 +138,8 @@ class WebSocketStream:
 
     def write_eof(self) -> None:
         """Say that nothing more comes."""
-        if not self._ended:
+        if not self._closes:
+            self._closes = True
             self._send(CloseConnection(code=NORMAL))
 
     def get_extra_info(self, name: str) -> Any:

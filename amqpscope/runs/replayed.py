@@ -199,6 +199,12 @@ def replayed(
 
             proxy = stack.enter_context(proxied(broker.url, faults=rules, allow_empty=True))
             broker.host, broker.port = proxy.host, proxy.port
-        yield broker
+        try:
+            yield broker
+        except Exception as error:
+            stack.close()
+            for line in broker.lines:
+                error.add_note(line)
+            raise
     if broker.divergences and not allow_divergence:
         raise Diverged("\n" + "\n".join(broker.lines))

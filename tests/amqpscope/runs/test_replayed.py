@@ -11,6 +11,7 @@ import pytest
 import amqpscope
 from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.protocols.replay_acts import Choices
+from amqpscope.replay.player import Patience
 from amqpscope.replay.stage import ClientStage, ReplayError, Settings
 from amqpscope.runs.input import Input
 from amqpscope.runs.replayed import read_conversations
@@ -163,3 +164,41 @@ def test_a_rate_is_kept():
         start = time.monotonic()
         asyncio.run(ClientStage(settings, broker.host, broker.port).run())
     assert time.monotonic() - start > 0.25  # 20 messages, of which the first five may go at once
+
+
+def fail_in_a_block():
+    with amqpscope.replayed(BASIC):
+        raise ValueError("of the test")
+
+
+def test_a_test_that_fails_shows_where_its_client_diverged():
+    with pytest.raises(ValueError, match="of the test") as caught:
+        fail_in_a_block()
+    assert "no client came" in "\n".join(caught.value.__notes__)
+
+
+def test_a_server_that_never_answers_is_one_difference():
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        (recorded,) = read_conversations(Input(str(BASIC)))
+        settings = Settings([recorded], Choices(secrets=True), Patience(0.2, 0.4))
+        stage = ClientStage(settings, *mute.getsockname())
+        asyncio.run(stage.run())
+    ((only,),) = [each.divergences for each in stage.outcomes]
+    assert only.where == "the connection is not set up: the server does not answer"
+
+
+WAITED = """
+client: queue.declare[1] queue="q"
+server: queue.declare-ok[1] queue="q"
+client: FIN
+server: FIN
+"""
+
+
+def test_a_server_that_was_left_does_not_leave_first(tmp_path):
+    with (tmp_path / "left.pcapng").open("wb") as file:
+        talk = ConnectionWriter(CaptureWriter(file), ("127.0.0.1", 50000), ("127.0.0.1", 5672))
+        record(script(WAITED, "channel"), talk)
+    (recorded,) = read_conversations(Input(str(tmp_path / "left.pcapng")))
+    assert recorded.ends == ["fin", "fin"]
+    assert (recorded.part(0, Choices()).ending, recorded.part(1, Choices()).ending) == ("fin", "")
