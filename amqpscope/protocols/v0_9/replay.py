@@ -7,8 +7,10 @@ of the live connection; prefetch, flow and the frame size are obeyed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, cast
 
+from amqpscope.protocols.peers import CannotApplyError
 from amqpscope.protocols.replay import Part
 from amqpscope.protocols.replay_acts import DROP, Act, Choices, Cue, Refused
 from amqpscope.protocols.replay_origins import Passed
@@ -112,7 +114,11 @@ class Part09(Part):
         """A method with its message in notation."""
         if header is None:
             return self.show(raw)
-        frames = [raw, rebuild(header, {}), *([encode_body(body, header.channel)] if body else [])]
+        frames = [raw]
+        with suppress(CannotApplyError):  # a damaged header is not shown
+            frames.append(rebuild(header, {}))
+        if body:
+            frames.append(encode_body(body, header.channel))
         return " | ".join(map(self.show, frames))
 
     def beat(self, now: float) -> None:

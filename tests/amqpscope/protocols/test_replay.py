@@ -9,6 +9,7 @@ from amqpscope.protocols.v1_0.replay_message import request_text
 from amqpscope.replay.outcome import describe, in_order
 from amqpscope.stream.marks import COPY
 from dissectors.notation import parse
+from dissectors.v0_9.framing import decode_unit as decode_0_9
 from dissectors.v1_0.framing import decode_unit
 from kit import ROOT
 from kit.conversation import record
@@ -437,3 +438,13 @@ def test_what_a_client_says_after_its_close_is_not_waited_for(tmp_path):
         part.proceed(0.0)
     assert part.over == "fin"
     assert part.divergences == []
+
+
+def test_a_message_with_a_damaged_header_is_shown_without_it(tmp_path):
+    part, raws = replayed_0_9(tmp_path / "talk.pcapng", ASK_AND_REPLY_0_9)
+    publish, header = raws[-4], raws[-3]
+    damaged = decode_0_9(header[:7] + b"\0\x63" + header[9:], part.dialect)
+    assert damaged.content is not None
+    assert part.show_message(publish, damaged, b"one") == " | ".join(
+        ['basic.publish[1] exchange="" routing-key="q"', 'content-body[1] "one"']
+    )
