@@ -310,6 +310,11 @@ class Run:
             complain(f"{path}: {reason}")
         for note in outcome.notes:
             complain(note)
+        if outcome.undecrypted:
+            complain(
+                f"{outcome.undecrypted:,} more connections could not be decrypted: ask for notes in"
+                " the table captures"
+            )
         with printing():
             for line in summary_lines(outcome, self.options["out"], time.monotonic() - self.begun):
                 click.echo(line)

@@ -68,7 +68,7 @@ def run_pipeline(
         told("listing", 0)
         listing = list_rings(spark, tuple(inputs), each=ring == "file")
         outcome, begun = Outcome(state.run), state.run + 1
-        recogniser = Recogniser(state.rings.rows)
+        recogniser = Recogniser(directory.rings)
         for rings in waves(state.todo(listing, terms_of(work))):
             job = Job(spark, directory, state, work, size or SLICE, told, limit or LIMIT)
             job.begun = begun

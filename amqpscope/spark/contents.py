@@ -8,10 +8,9 @@ that; the driver does it itself when there is little to look at.
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -29,6 +28,8 @@ from amqpscope.wording import plural
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from amqpscope.spark.manifest import Rings
+
 SAMPLE: Final = 16 << 10
 """Octets of each place that is looked at."""
 SAMPLES: Final = 8
@@ -39,6 +40,8 @@ SMALL: Final = 256 << 20
 TOGETHER: Final = 200
 """Files for one task."""
 BLOCK: Final = 1 << 20
+SPREAD: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+"""Large odd numbers, by which eight digits each become one number of all its bits."""
 
 Contents = dict[str, str]
 """Digests by path."""
@@ -122,49 +125,53 @@ def are_equal(pair: Pair) -> bool:
         return True
 
 
-class Wave:
-    """What was seen of some captures, packed: a run may have ten million."""
+class Digests:
+    """Which digests there are: eight octets of each are remembered, of ten million 80 MB."""
 
-    def __init__(self, known: list[tuple[str, Known]]) -> None:
-        self.hashes = hashes_of(content for content, _ in known)
-        self.packed = zlib.compress(json.dumps(known).encode(), 1)
+    def __init__(self, contents: Iterable[pa.Array] = ()) -> None:
+        # Zero stands for none of them: what is looked up needs something to be compared with.
+        parts = [np.zeros(1, np.uint64), *(hashes_of(each) for each in contents)]
+        self.hashes = np.sort(np.concatenate(parts))
 
-    def find(self, contents: Iterable[str]) -> Iterator[tuple[str, Known]]:
-        """Those of some digests that are among them."""
-        wanted = {content for content in contents if content}
-        if np.isin(self.hashes, hashes_of(wanted)).any():
-            for content, (ring, path) in json.loads(zlib.decompress(self.packed)):
-                if content in wanted:
-                    yield content, Known(ring, path)
+    def add(self, contents: Iterable[str]) -> None:
+        """Remember some more."""
+        fresh = np.sort(hashes_of(pa.array(contents, pa.string())))
+        self.hashes = np.insert(self.hashes, np.searchsorted(self.hashes, fresh), fresh)
+
+    def among(self, contents: Iterable[str]) -> list[str]:
+        """Those of some digests that are remembered, and hardly ever another one."""
+        wanted = pa.array({content for content in contents if content}, pa.string())
+        hashes = hashes_of(wanted)
+        places = np.searchsorted(self.hashes, hashes)
+        known = np.take(self.hashes, places, mode="clip") == hashes
+        found: list[str] = wanted.filter(pa.array(known)).to_pylist()
+        return found
 
 
-def hashes_of(contents: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Eight octets of each digest."""
-    return np.array([int(content[:16], 16) for content in contents], dtype=np.uint64)
+def hashes_of(contents: pa.Array) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """A number for each digest, which has 32 digits; of the missing ones there is none."""
+    digits = pc.binary_slice(contents.drop_null().cast(pa.binary()), 0, 16)
+    words = np.frombuffer(b"".join(digits.to_pylist()), dtype=np.uint64).reshape(-1, 2)
+    found: np.ndarray[Any, np.dtype[np.uint64]] = words[:, 0] * SPREAD[0] + words[:, 1] * SPREAD[1]
+    return found
 
 
 class Recogniser:
     """Leaves captures out that tables have under another name or in another ring."""
 
-    def __init__(self, rows: pa.Table) -> None:
-        self.rows = rows
-        """Those of `_inputs`: ring, path, content."""
-        self.waves: list[Wave] = []
-        """What this run has seen."""
+    def __init__(self, rings: Callable[[], Rings]) -> None:
+        self.rings = rings
+        """What is done by now: this run adds to it."""
+        self.digests = Digests(batch["content"] for batch in rings().batches("content"))
         self.copies: Counter[tuple[str, str]] = Counter()
         """Copies by their ring and the ring that has them already."""
         self.example: dict[tuple[str, str], tuple[str, str]] = {}
 
     def known(self, contents: Mapping[str, str]) -> dict[str, list[Known]]:
         """Captures of the tables that have one of these digests."""
-        wanted = pa.array(sorted({each for each in contents.values() if each}), pa.string())
-        rows = self.rows.filter(pc.is_in(self.rows["content"], wanted))
         found: dict[str, list[Known]] = {}
-        for wave in self.waves:
-            for content, known in wave.find(contents.values()):
-                found.setdefault(content, []).append(known)
-        names = ("content", "ring", "path")
-        for content, ring, path in zip(*(rows[name].to_pylist() for name in names), strict=True):
+        wanted = self.digests.among(contents.values())
+        for content, ring, path in self.rings().with_contents(wanted) if wanted else ():
             found.setdefault(content, []).append(Known(ring, path))
         return found
 
@@ -180,14 +187,14 @@ class Recogniser:
             if len(files) == len(ring.files):
                 yield ring
             elif files:
-                yield Ring(ring.name, files)
+                yield replace(ring, files=files)
 
     def _copies(
         self, rings: list[Ring], contents: Contents,
         compare: Callable[[list[Pair], int], frozenset[Pair]],
     ) -> dict[Known, Known]:  # fmt: skip
         """Captures that are copies, and of which one each; others of the same digest may differ."""
-        originals, fresh = self.known(contents), []
+        originals = self.known(contents)
         waiting = [
             (Known(ring.name, file.path), file.size, contents[file.path], 0)
             for ring in rings
@@ -203,7 +210,6 @@ class Recogniser:
                 known = originals.setdefault(content, [])
                 if tried == len(known):
                     known.append(here)
-                    fresh.append((content, here))
                 else:
                     compared.append((here, size, content, tried))
             pairs = [(here.path, originals[c][tried].path) for here, _, c, tried in compared]
@@ -214,7 +220,7 @@ class Recogniser:
                     copies[here] = originals[content][tried]
                 else:
                     waiting.append((here, size, content, tried + 1))
-        self.waves.append(Wave(fresh))
+        self.digests.add(content for content in contents.values() if content)
         return copies
 
     def _left_out(self, ring: str, file: File, copies: Mapping[Known, Known]) -> bool:

@@ -85,6 +85,11 @@ class Directory:
             raise ManifestError(f"{self.path}: no tables of `amqpscope pipeline run` here")
         return self._state(found)
 
+    def rings(self) -> Rings:
+        """All rings that are done by now."""
+        found = self._inputs_of(None)
+        return (State() if found is None else self._state(found)).rings
+
     def version(self, table: str, state: State) -> DeltaTable | None:
         """A table as of a state; None when there was none."""
         found = self.table(table).open()
@@ -123,7 +128,7 @@ class Directory:
         return found
 
     def _state(self, found: DeltaTable) -> State:
-        rows = dataset(found, self.inputs.place, SCHEMA).to_table()
+        rows = dataset(found, self.inputs.place, SCHEMA)
         known = {name: found.transaction_version(name) for name in TABLES}
         versions = {name: version for name, version in known.items() if version is not None}
         return State(run_of(found), Rings(rows), found.transaction_version(BATCH), versions)

@@ -207,7 +207,7 @@ class Follow:
         self.notes: list[str] = []
         """What the user should know before the first batch."""
         self.options: dict[str, str] = {}
-        self.places = {ring: self.state.rings.count(ring) for ring in self.state.rings}
+        self.places = self.state.rings.counts()
         """How many files of each ring are done."""
         self.run = self.state.run
         self.done = -1 if self.state.batch is None else self.state.batch

@@ -33,7 +33,7 @@ from amqpscope.spark.delta import Change, files_of
 from amqpscope.spark.directory import COPIES, Directory, with_rings
 from amqpscope.spark.files import reason_of
 from amqpscope.spark.gather import ACCEPTED, ORDER, REFERRED, Row
-from amqpscope.spark.manifest import Done, ManifestError, State
+from amqpscope.spark.manifest import Done, ManifestError, State, first_runs
 from amqpscope.spark.numbering import table_of, with_day
 from amqpscope.spark.outcome import Outcome, file_rows, overlapping
 from amqpscope.spark.parts import Staged, Writer, Written, staged_reason
@@ -123,14 +123,14 @@ class Job:
 
     def _is_done(self, ring: Ring) -> bool:
         """Whether a ring without its copies is as it was."""
-        done = self.state.rings.get(ring.name)
+        done = ring.done
         return done is not None and done.files == ring.files and not done.terms.differs(self.terms)
 
     def _reasons(self) -> Iterator[str]:
         """Why captures that have not changed are processed again."""
         reasons = Counter[str]()
         for ring in self.rings:
-            done = self.state.rings.get(ring.name)
+            done = ring.done
             if done is not None and done.files == ring.files:
                 reasons[done.terms.differs(self.terms)] += len(ring.files)
         for reason, files in reasons.items():
@@ -153,7 +153,7 @@ class Job:
             files = [file for file in ring.files if not is_folder(file)]
             done[ring.name] = Done(
                 files, self.run_number, list(self.work.arguments),
-                replace(self.terms, locked=locked), self.state.first_runs(ring, self.run_number),
+                replace(self.terms, locked=locked), first_runs(ring, self.run_number),
                 begun=self.begun, contents=contents_of(files, self.contents),
             )  # fmt: skip
         self.told("committing", 0)
@@ -305,7 +305,7 @@ class Job:
                 self.scans[found.ring] = [found]
             else:
                 known[0].notes += found.notes
-            self.outcome.notes += found.notes
+            self.outcome.note_undecrypted(found.ring, found.notes)
 
     def _numbers(self, rings: list[Ring], blocks: DataFrame | None) -> RingNumbers:
         """What the final numbers of larger rings follow from."""
@@ -420,8 +420,8 @@ class Job:
     def _again(self) -> frozenset[str]:
         """Rings of which tables have rows already."""
         folders = self.directory.unlisted_rings(self.state)
-        names = (ring.name for ring in self.rings)
-        return frozenset(name for name in names if name in self.state.rings or name in folders)
+        known = (ring for ring in self.rings if ring.done is not None or ring.name in folders)
+        return frozenset(ring.name for ring in known)
 
     def _replace_rows(self) -> tuple[list[Written], list[tuple[str, Stored]]]:
         """Take the old rows of rings away: files with what else there was, and the old files."""

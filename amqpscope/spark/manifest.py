@@ -7,14 +7,17 @@ adds rows, and takes back those of rings that it did again.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache
+from itertools import islice
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from amqpscope.spark.plan import File, Ring
 from amqpscope.spark.terms import Terms
@@ -41,11 +44,15 @@ SCHEMA: Final = pa.schema(
         ("content", pa.string()),  # a digest, by which a copy is recognised
     ]
 )
-AHEAD: Final = 256
-"""Rows that are read at a time."""
-NEAR: Final = 4
-"""Names after the last one asked for that are looked at before all others."""
-TERMS: Final = ("version", "rules", "ports", "keys", "frames", "locked")
+ROWS: Final = 100_000
+"""Rows that are in memory at a time."""
+TOGETHER: Final = 100_000
+"""Rings that are looked up at a time."""
+NUMBERED: Final = r"#\d+$"
+"""What the name of a ring has behind it that goes on without its first files."""
+AFTER: Final = "$"
+"""What sorts right behind the "#" of that."""
+TERMS: Final = tuple(each.name for each in fields(Terms))
 
 
 class ManifestError(Exception):
@@ -81,76 +88,99 @@ class Done:
             }  # fmt: skip
 
 
-class Rings(Mapping[str, Done]):
-    """All rings that are done, as columns: of ten million, only those asked for become objects."""
+class Known(NamedTuple):
+    """A row of `_inputs`, as far as a run looks at it; the last columns are its terms."""
 
-    def __init__(self, rows: pa.Table) -> None:
-        self.rows = rows.sort_by([("ring", "ascending"), ("ordinal", "ascending")])
-        counts = pc.value_counts(self.rows["ring"])
-        self.names = counts.field("values")
-        self.ends = np.cumsum(counts.field("counts").to_numpy(zero_copy_only=False))
-        self.last = 0
-        """Where the last one was that somebody asked for: a run asks in order."""
-        self.read: tuple[int, list[dict[str, Any]]] = (0, [])
-        """The rows around it, and where they begin."""
+    ring: str
+    ordinal: int
+    path: str
+    size: int
+    changed: int
+    first_run: int
+    run: int
+    arguments: list[str]
+    stamp: str | None
+    version: str
+    rules: str
+    ports: str
+    keys: str
+    frames: bool
+    locked: bool
 
-    def __getitem__(self, ring: str) -> Done:
-        place = self._place(ring)
-        if place < 0:
-            raise KeyError(ring)
-        rows = self._rows(*self._span(place))
-        last = rows[-1]
-        return Done(
-            [File(row["path"], row["size"], row["changed"]) for row in rows],
-            last["run"],
-            last["arguments"],
-            Terms(**{name: last[name] for name in TERMS}),
-            [row["first_run"] for row in rows],
-            last["stamp"],
-        )
 
-    def __iter__(self) -> Iterator[str]:
-        return (name.as_py() for name in self.names)
+class Rings:
+    """All rings that are done, where they are stored: of ten million only a few are in memory."""
 
-    def __len__(self) -> int:
-        return len(self.names)
+    def __init__(self, rows: ds.Dataset) -> None:
+        self.rows = rows
 
-    def __contains__(self, ring: object) -> bool:
-        return isinstance(ring, str) and self._place(ring) >= 0
+    def of(self, names: Collection[str]) -> dict[str, Done]:
+        """Those of these names, and what they go on as when files of them are gone: `name#2`."""
+        wanted = pa.array(list(names), pa.string())
+        if not len(wanted):
+            return {}
+        # No name with such a number sorts behind the name with what follows "#".
+        beyond = pc.max(pc.binary_join_element_wise(wanted, AFTER, ""))
+        ring, found = pc.field("ring"), defaultdict[str, list[Known]](list)
+        where = (ring >= pc.min(wanted)) & (ring < beyond)
+        for batch in self.batches(*Known._fields, where=where):
+            rows = batch.filter(are_named(batch["ring"], wanted))
+            for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                found[row[0]].append(Known(*row))
+        return {name: done_of(found[name]) for name in sorted(found)}
 
-    def count(self, ring: str) -> int:
-        """How many files of a ring are done."""
-        place = self._place(ring)
-        if place < 0:
-            return 0
-        begin, end = self._span(place)
-        return end - begin
+    def counts(self) -> dict[str, int]:
+        """How many files of each ring are done."""
+        found = Counter[str]()
+        for batch in self.batches("ring"):
+            for each in pc.value_counts(batch["ring"]).to_pylist():
+                found[each["values"]] += each["counts"]
+        return dict(found)
 
-    def _span(self, place: int) -> tuple[int, int]:
-        """The rows of a ring."""
-        return int(self.ends[place - 1]) if place else 0, int(self.ends[place])
+    def with_contents(self, contents: Collection[str]) -> Iterator[tuple[str, str, str]]:
+        """Digest, ring and path of the files that have one of these digests."""
+        wanted = pa.array(list(contents), pa.string())
+        for batch in self.batches("content", "ring", "path"):
+            rows = batch.filter(pc.is_in(batch["content"], wanted))
+            yield from zip(*(column.to_pylist() for column in rows.columns), strict=True)
 
-    def _rows(self, begin: int, end: int) -> list[dict[str, Any]]:
-        first, rows = self.read
-        if begin < first or end > first + len(rows):
-            first, rows = begin, self.rows.slice(begin, max(end - begin, AHEAD)).to_pylist()
-            self.read = first, rows
-        return rows[begin - first : end - first]
+    def batches(
+        self, *columns: str, where: ds.Expression | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Some or all columns, few rows at a time."""
+        yield from self.rows.to_batches(
+            columns=list(columns) or SCHEMA.names, filter=where, batch_size=ROWS,
+            batch_readahead=2, fragment_readahead=1,
+        )  # fmt: skip
 
-    def _place(self, ring: str) -> int:
-        """Where a ring is among the names, which are sorted; -1: it is not."""
-        low, high = self.last, min(self.last + NEAR, len(self.names))
-        near = low < high and self._name(low) <= ring <= self._name(high - 1)
-        span = (low, high) if near else (0, len(self.names))
-        place = bisect_left(range(len(self.names)), ring, *span, key=self._name)
-        if place == len(self.names) or self._name(place) != ring:
-            return -1
-        self.last = place
-        return place
 
-    def _name(self, place: int) -> str:
-        name: str = self.names[place].as_py()
-        return name
+def are_named(rings: pa.Array, wanted: pa.Array) -> pa.Array:
+    """Which of some rings have a wanted name, maybe with a number behind it."""
+    known = pc.is_in(rings, wanted)
+    if pc.any(pc.match_substring(rings, "#")).as_py():
+        plain = pc.replace_substring_regex(rings, NUMBERED, "")
+        known = pc.or_(known, pc.is_in(plain, wanted))
+    return known
+
+
+def done_of(rows: list[Known]) -> Done:
+    """A ring as its rows have it."""
+    rows.sort(key=attrgetter("ordinal"))
+    last = rows[-1]
+    return Done(
+        [File(row.path, row.size, row.changed) for row in rows],
+        last.run,
+        last.arguments,
+        terms_in(last[-len(TERMS) :]),
+        [row.first_run for row in rows],
+        last.stamp,
+    )
+
+
+@lru_cache(64)
+def terms_in(columns: tuple[Any, ...]) -> Terms:
+    """The terms that a row has: there are few, and many rows."""
+    return Terms(*columns)
 
 
 @dataclass
@@ -158,27 +188,28 @@ class State:
     """What is done, as of the newest run."""
 
     run: int = 0
-    rings: Rings = field(default_factory=lambda: Rings(SCHEMA.empty_table()))
+    rings: Rings = field(default_factory=lambda: Rings(ds.dataset(SCHEMA.empty_table())))
     batch: int | None = None
     """The last batch of a stream that is in the tables; None: there was no stream."""
     versions: dict[str, int] = field(default_factory=dict)
     """The version of each table that this run, or the last one before it, has made."""
 
-    def first_runs(self, ring: Ring, run: int) -> list[int]:
-        """For each file of a ring the run that was the first to read it, this one or another."""
-        done = self.rings.get(ring.name)
-        known = {} if done is None else dict(
-            zip((file.path for file in done.files), done.first_runs, strict=True)
-        )  # fmt: skip
-        return [known.get(file.path, run) for file in ring.files]
+    @property
+    def begun(self) -> int:
+        """The first commit of the newest run: files that were read first since then are new."""
+        for batch in self.rings.batches("begun", where=pc.field("run") == self.run):
+            if len(batch):
+                begun: int = batch["begun"][0].as_py()
+                return begun
+        return self.run
 
     def newest(self) -> set[tuple[str, str]]:
         """Ring and path of each file that the newest run was the first to read."""
-        rows = self.rings.rows
-        last = rows.filter(pc.equal(rows["run"], self.run))["begun"]
-        begun = last[0].as_py() if len(last) else self.run
-        rows = rows.filter(pc.greater_equal(rows["first_run"], begun))
-        return set(zip(rows["ring"].to_pylist(), rows["path"].to_pylist(), strict=True))
+        fresh = pc.field("first_run") >= self.begun
+        rows = self.rings.batches("ring", "path", where=fresh)
+        return {
+            pair for batch in rows for pair in zip(*(c.to_pylist() for c in batch), strict=True)
+        }
 
     def after(self, run: int, versions: dict[str, int]) -> State:
         """The state after a part of a run; the rings of the other parts are other ones."""
@@ -190,20 +221,35 @@ class State:
         A ring that grew is processed again, and its rows replaced. Where files that were done are
         gone that cannot be, so what came after them is a ring of its own: `name#2`.
         """
-        return (found for ring in rings if (found := self._todo(ring, terms)) is not None)
+        rest = iter(rings)
+        while some := list(islice(rest, TOGETHER)):
+            known = self.rings.of([ring.name for ring in some])
+            for ring in some:
+                found = self._todo(ring, known, terms)
+                if found is not None:
+                    yield found
 
-    def _todo(self, ring: Ring, terms: Terms) -> Ring | None:
+    def _todo(self, ring: Ring, known: Mapping[str, Done], terms: Terms) -> Ring | None:
         names = [ring.name]
-        while f"{ring.name}#{len(names) + 1}" in self.rings:
-            names.append(f"{ring.name}#{len(names) + 1}")
-        if names[-1] not in self.rings:
+        while (following := f"{ring.name}#{len(names) + 1}") in known:
+            names.append(following)
+        if names[-1] not in known:
             return ring
-        done = self.rings[names[-1]]
-        last = done.files
-        earlier = {file.path for name in names[:-1] for file in self.rings[name].files}
+        done = known[names[-1]]
+        last = {file.path for file in done.files}
+        earlier = {file.path for name in names[:-1] for file in known[name].files}
         files = [file for file in ring.files if file.path not in earlier]
-        if {file.path for file in last} <= {file.path for file in files}:
-            again = files != last or done.terms.differs(terms)
-            return Ring(names[-1], files) if again else None
-        fresh = [file for file in files if file.path not in {each.path for each in last}]
+        if last <= {file.path for file in files}:
+            again = files != done.files or done.terms.differs(terms)
+            return Ring(names[-1], files, done) if again else None
+        fresh = [file for file in files if file.path not in last]
         return Ring(f"{ring.name}#{len(names) + 1}", fresh) if fresh else None
+
+
+def first_runs(ring: Ring, run: int) -> list[int]:
+    """For each file of a ring the run that was the first to read it, this one or another."""
+    known: dict[str, int] = {}
+    if ring.done is not None:
+        paths = (file.path for file in ring.done.files)
+        known = dict(zip(paths, ring.done.first_runs, strict=True))
+    return [known.get(file.path, run) for file in ring.files]

@@ -11,6 +11,8 @@ from amqpscope.spark.gather import Row
 from amqpscope.spark.plan import File
 from amqpscope.spark.worker import FileNumbers
 
+NAMED: Final = 20
+"""Connections that a run names, where it could not decrypt them."""
 SLACK: Final = 5_000_000_000
 """Nanoseconds by which clocks may step back between two files of a ring."""
 
@@ -34,6 +36,14 @@ class Outcome:
     damaged: list[tuple[str, str]] = field(default_factory=list)
     """Path and reason, of those that were read in part."""
     notes: list[str] = field(default_factory=list)
+    undecrypted: int = 0
+    """Connections that could not be decrypted, besides those that notes name."""
+
+    def note_undecrypted(self, ring: str, notes: list[str]) -> None:
+        """Name connections of a ring that could not be decrypted, unless there are too many."""
+        named = max(NAMED - len(self.notes), 0)
+        self.notes += [f"{ring}: {note}" for note in notes[:named]]
+        self.undecrypted += len(notes[named:])
 
     def add(self, other: Outcome) -> None:
         """Take what a part of the run did."""
@@ -47,6 +57,7 @@ class Outcome:
         self.quarantined += other.quarantined
         self.damaged += other.damaged
         self.notes += other.notes
+        self.undecrypted += other.undecrypted
 
 
 def overlapping(files: list[FileNumbers]) -> bool:

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from amqpscope.capture.ring import natural
 from amqpscope.spark.records import Cut, Part
+
+if TYPE_CHECKING:
+    from amqpscope.spark.manifest import Done
 
 SLICE: Final = 32 << 20
 """Octets of a slice: starting a task costs 30 ms, and memory grows with the slice."""
@@ -55,6 +58,8 @@ class Ring:
 
     name: str
     files: list[File] = field(default_factory=list)
+    done: Done | None = None
+    """What was done of it before."""
     slices: list[list[Piece]] = field(default_factory=list)
 
 

@@ -57,7 +57,8 @@ class Rebuild:
         self.directory = directory
         self.state = state
         self.live = live
-        self.rings = {ring: self._again(ring) for ring in state.rings}
+        self.known = state.rings.of(state.rings.counts())
+        self.rings = {ring: self._again(ring) for ring in self.known}
 
     @property
     def lost(self) -> int:
@@ -73,7 +74,7 @@ class Rebuild:
         """The offset that the stream goes on from, as an option of `arrivals`."""
         found = {}
         for ring in self.rings:
-            paths = [file.path for file in self.state.rings[ring].files]
+            paths = [file.path for file in self.known[ring].files]
             there = {file.path for file in list_captures(ring)}
             known = [path for path in paths if path in there or path == paths[-1]]
             found[ring] = Progress(len(paths), tuple(known))
@@ -94,7 +95,7 @@ class Rebuild:
         bases = self._bases(ring)
         there = {(file.path, file.size) for file in list_captures(ring)}
         left = LIMIT
-        for ordinal, file in reversed(list(enumerate(self.state.rings[ring].files))):
+        for ordinal, file in reversed(list(enumerate(self.known[ring].files))):
             if ordinal not in bases:  # it came too late and was not read
                 continue
             left -= file.size

@@ -81,7 +81,7 @@ class Places:
     def command(self, ring: str, chosen: str) -> str:
         """What opens some frames of a ring."""
         if ring not in self.known:
-            done = self.rings.get(ring)
+            done = self.rings.of([ring]).get(ring)
             paths = [file.path for file in done.files] if done else []
             paths = paths or [path for _, _, path in self.files[ring]]
             self.known[ring] = [*(done.arguments if done else ()), *opening(paths)]

@@ -2,15 +2,22 @@
 
 import os
 from functools import partial
+from hashlib import blake2b
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 
-from amqpscope.spark.contents import Recogniser, compare, digest_of, look_at
-from amqpscope.spark.manifest import SCHEMA, Done
+from amqpscope.spark.contents import Digests, Recogniser, compare, contents_of, digest_of, look_at
+from amqpscope.spark.manifest import SCHEMA, Done, Rings
 from amqpscope.spark.plan import File, Ring
 
 NOTHING = SCHEMA.empty_table()
+
+
+def recogniser(*tables):
+    """One that knows the rows of these tables, and of those that come later."""
+    return Recogniser(lambda: Rings(ds.dataset(pa.concat_tables([NOTHING, *tables]))))
 
 
 def file_at(path):
@@ -32,7 +39,7 @@ def archive(tmp_path):
 
 def recognised(rings, rows=NOTHING):
     """What is left of rings, and what is said of the rest."""
-    found = Recogniser(rows)
+    found = recogniser(rows)
     contents = look_at(None, "", [file for ring in rings for file in ring.files])
     left = found.without_copies(rings, contents, partial(compare, None, ""))
     return [[os.path.basename(file.path) for file in ring.files] for ring in left], [*found.notes()]
@@ -53,17 +60,25 @@ def test_a_copy_and_a_link_are_left_out_and_a_damaged_copy_is_not(archive):
 
 
 def test_a_copy_is_recognised_in_a_later_part_of_the_run(archive):
-    found = Recogniser(NOTHING)
-    left = []
+    done = [NOTHING]
+    found = Recogniser(lambda: Rings(ds.dataset(pa.concat_tables(done))))
+    taken = []
     for name in ("flipped.pcap", "empty.pcap", "a.pcap", "copy.pcap"):
         rings = alone(archive, name)
         contents = look_at(None, "", rings[0].files)
-        left += found.without_copies(rings, contents, partial(compare, None, ""))
-    assert [ring.name.rpartition("/")[2] for ring in left] == [
-        "flipped.pcap",
-        "empty.pcap",
-        "a.pcap",
-    ]
+        for ring in found.without_copies(rings, contents, partial(compare, None, "")):
+            taken.append(name)
+            own = Done(ring.files, 1, contents=contents_of(ring.files, contents))
+            done.append(pa.Table.from_pylist(list(own.rows(ring.name)), SCHEMA))
+    assert taken == ["flipped.pcap", "empty.pcap", "a.pcap"]
+
+
+def test_a_digest_is_known_among_many():
+    names = [blake2b(str(at).encode(), digest_size=16).hexdigest() for at in range(20_000)]
+    some = Digests([pa.array(names[:5000]), pa.array([None, *names[5000:9000]], pa.string())])
+    some.add(names[9000:10_000])
+    assert sorted(some.among([*names, "", None])) == sorted(names[:10_000])
+    assert Digests().among(names) == []
 
 
 def test_empty_files_are_not_copies_of_each_other(archive):

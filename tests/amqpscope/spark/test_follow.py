@@ -38,7 +38,7 @@ class Stream:
     def files(self):
         """How many files are in the tables."""
         try:
-            return len(Directory(str(self.out)).read().rings.rows)
+            return sum(Directory(str(self.out)).rings().counts().values())
         except ManifestError:
             return 0
 

@@ -9,6 +9,7 @@ import pytest
 
 from amqpscope.spark import run_pipeline
 from amqpscope.spark.directory import Directory
+from amqpscope.spark.outcome import Outcome
 from amqpscope.spark.report import make_report
 from amqpscope.spark.work import Work
 from kit.cutting import cut
@@ -195,3 +196,15 @@ def test_which_files_are_done_is_known(spark, captures, tmp_path):
     run_pipeline(spark, [str(captures[0])], str(out), ring="directory")
     (ring,) = Directory(str(out)).read().rings.values()
     assert ring.files[0].path == str(captures[0])
+
+
+def test_of_many_connections_that_cannot_be_decrypted_some_are_named():
+    outcome, lines = Outcome(1), [f"connection {number} is TLS" for number in range(15)]
+    outcome.note_undecrypted("/captures/a.pcap", lines)
+    outcome.note_undecrypted("/captures/b.pcap", lines)
+    assert len(outcome.notes) == 20
+    assert outcome.notes[0] == "/captures/a.pcap: connection 0 is TLS"
+    assert outcome.notes[-1] == "/captures/b.pcap: connection 4 is TLS"
+    whole = Outcome(2)
+    whole.add(outcome)
+    assert whole.undecrypted == 10

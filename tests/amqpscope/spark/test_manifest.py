@@ -1,8 +1,11 @@
 """What a directory of tables knows of its runs."""
 
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
 
-from amqpscope.spark.manifest import SCHEMA, Done, Rings, State
+from amqpscope.spark.manifest import SCHEMA, Done, Rings, State, first_runs
 from amqpscope.spark.plan import File, Ring
 from amqpscope.spark.terms import Terms
 
@@ -13,7 +16,7 @@ def files(*names):
 
 def rings_of(**rings):
     rows = [row for name, done in rings.items() for row in done.rows(name.replace("__", "#"))]
-    return Rings(pa.Table.from_pylist(rows[::-1], SCHEMA))
+    return Rings(ds.dataset(pa.Table.from_pylist(rows[::-1], SCHEMA)))
 
 
 def state(**rings):
@@ -53,34 +56,49 @@ def test_after_files_are_gone_a_ring_goes_on_under_another_name():
 def test_a_ring_is_read_back_as_it_was_done():
     done = Done(files("1", "2", "3"), 7, ["--keylog", "k"], Terms("v", frames=True), [5, 5, 7])
     rings = rings_of(one=done, other=Done(files("9"), 2))
-    assert (rings["one"], len(rings), rings.count("other")) == (done, 2, 1)
-    assert rings.get("no such ring") is None
+    assert rings.of(["one", "no such ring"]) == {"one": done}
+    assert rings.counts() == {"one": 3, "other": 1}
+    assert rings.of([]) == {}
 
 
 def test_files_are_new_in_the_run_that_read_them_first():
     grown = Done(files("1", "2"), 7, first_runs=[5, 7])
     known = State(7, rings_of(grown=grown, again=Done(files("3"), 7, first_runs=[2])))
     assert known.newest() == {("grown", "/ring/2")}
-    assert known.first_runs(Ring("grown", files("2", "3")), 8) == [7, 8]
+    assert first_runs(Ring("grown", files("2", "3"), grown), 8) == [7, 8]
+    assert first_runs(Ring("fresh", files("2", "3")), 8) == [8, 8]
 
 
-def test_many_files_cost_little_until_they_are_asked_for():
-    count = 200_000
-    columns = {"ring": [f"ring{at}" for at in range(1000)] * 200, "ordinal": range(count),
-               "path": pa.repeat("/ring/file", count)}  # fmt: skip
-    arrays = [pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(count, f.type)
-              for f in SCHEMA]  # fmt: skip
-    rings = Rings(pa.Table.from_arrays(arrays, schema=SCHEMA))
-    assert (len(rings), rings.count("ring7"), len(rings["ring7"].files)) == (1000, 200, 200)
+NAMES = ("/a", "/a!", "/a#2", "/a#3", "/a#b", "/a$", "/b", "/b#2", "/b#2#2", "/c~", "/c~#2")
 
 
-def test_rings_are_found_in_any_order_and_others_are_not():
-    names = [f"/ring/{at:03}" for at in range(600)]
-    rows = [row for name in names for row in Done([File(name, 1, 0)], 1).rows(name)]
-    rings = Rings(pa.Table.from_pylist(rows, SCHEMA))
-    for order in (names, names[::-1], names[::7] + names[::-5]):
-        assert [rings[name].files[0].path for name in order] == order
-        assert not any(f"{name}#2" in rings or rings.count(f"{name}!") for name in order)
-    assert list(rings) == names
-    assert "" not in rings
-    assert "~" not in rings
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (["/a"], ["/a", "/a#2", "/a#3"]),
+        (["/a#2"], ["/a#2"]),
+        (["/a!", "/a"], ["/a", "/a!", "/a#2", "/a#3"]),
+        (["/b#2"], ["/b#2", "/b#2#2"]),
+        (["/c~", "/0"], ["/c~", "/c~#2"]),
+        (["/c", "", "~"], []),
+        (NAMES, NAMES),
+    ],
+)
+def test_a_ring_is_found_with_those_that_it_goes_on_as(wanted, found):
+    rows = [row for name in NAMES for row in Done([File(name, 1, 0)], 1).rows(name)]
+    rings = Rings(ds.dataset(pa.Table.from_pylist(rows[::-1], SCHEMA)))
+    assert sorted(rings.of(wanted)) == sorted(found)
+
+
+def test_of_many_files_few_are_in_memory(tmp_path):
+    count, before = 200_000, pa.total_allocated_bytes()
+    for at in range(5):
+        rows = {"ring": [f"/archive/{at}/{number:09}" for number in range(count)]}
+        columns = [pa.array(rows.get(f.name, [None] * count), f.type) for f in SCHEMA]
+        pq.write_table(pa.Table.from_arrays(columns, schema=SCHEMA), tmp_path / f"{at}.parquet")
+    columns, peak = None, 0
+    rings = Rings(ds.dataset(tmp_path, schema=SCHEMA))
+    for _ in rings.batches("ring", "path"):
+        peak = max(peak, pa.total_allocated_bytes() - before)
+    assert peak < 5 * count * 24 / 2  # half of the names alone
+    assert [*rings.of(["/archive/3/000000007"])] == ["/archive/3/000000007"]

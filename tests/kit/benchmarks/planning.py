@@ -18,7 +18,7 @@ from pathlib import Path
 from amqpscope.spark.contents import Recogniser
 from amqpscope.spark.directory import Directory
 from amqpscope.spark.listing import Listing, columns_of
-from amqpscope.spark.manifest import Done
+from amqpscope.spark.manifest import Done, first_runs
 from amqpscope.spark.plan import SLICE, File, Share, pack_shares, slice_up, waves
 from amqpscope.spark.terms import terms_of
 from amqpscope.spark.work import Work
@@ -60,10 +60,10 @@ class Driver:
     def run(self, files):
         """One run over all files; lines that say what it took."""
         state = self.directory.open()
-        yield self.line(f"{len(state.rings):,} known rings")
+        yield self.line(f"opened, as of run {state.run:,}")
         listing = Listing(columns_of(simulated(files)), each=self.each)
         yield self.line(f"{files:,} files listed")
-        recogniser, count, tasks = Recogniser(state.rings.rows), 0, 0
+        recogniser, count, tasks = Recogniser(self.directory.rings), 0, 0
         for number, rings in enumerate(waves(state.todo(listing, self.terms)), 1):
             tasks += self.wave(state, recogniser, rings)
             state = state.after(state.run + 1, {})
@@ -88,7 +88,7 @@ class Driver:
         tasks += store_items(target.staging, shares).count
         done = {
             ring.name: Done(
-                ring.files, run, [], self.terms, state.first_runs(ring, run),
+                ring.files, run, [], self.terms, first_runs(ring, run),
                 contents=[contents[file.path] for file in ring.files],
             )
             for ring in rings
