@@ -11,14 +11,14 @@ import os
 import shlex
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pyarrow as pa
 
 from amqpscope.capture.ring import in_order, ring_in
 from amqpscope.spark.files import local_path
-
-if TYPE_CHECKING:
-    from amqpscope.spark.manifest import Rings
+from amqpscope.spark.report_queries import FILES, PEERS, Asked
 
 Report = dict[str, Any]
 Row = dict[str, Any]
@@ -31,16 +31,19 @@ LAST = "\U0010ffff"
 class Places:
     """Which capture has a packet of a ring, how to open it, and who talks on a connection."""
 
-    def __init__(self, captures: list[Row], connections: dict[Place, Row], rings: Rings) -> None:
-        self.connections = connections
-        self.rings = rings
+    def __init__(self, tables: Asked, places: Collection[Place]) -> None:
+        rings = sorted({ring for ring, _ in places})
+        self.rings = tables.rings.of(rings)
+        names, numbers = [[each[at] for each in places] for at in (0, 1)]
+        wanted = pa.table({"ring": pa.array(names, pa.string()),
+                           "connection": pa.array(numbers, pa.int64())})  # fmt: skip
+        tables.database.register("wanted", wanted)
         self.files: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
         """By ring: the first packet of each file, its place, and its path."""
-        for row in captures:
+        for row in tables.rows(FILES):
             file = row["first_packet"], row["ordinal"], row["path"]
             self.files[row["ring"]].append(file)
-        for files in self.files.values():
-            files.sort()
+        self.connections = {(row["ring"], row["connection"]): row for row in tables.rows(PEERS)}
         self.known: dict[str, list[str]] = {}
         """Arguments that open rings."""
 
@@ -81,7 +84,7 @@ class Places:
     def command(self, ring: str, chosen: str) -> str:
         """What opens some frames of a ring."""
         if ring not in self.known:
-            done = self.rings.of([ring]).get(ring)
+            done = self.rings.get(ring)
             paths = [file.path for file in done.files] if done else []
             paths = paths or [path for _, _, path in self.files[ring]]
             self.known[ring] = [*(done.arguments if done else ()), *opening(paths)]
