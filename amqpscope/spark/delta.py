@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
+from types import MappingProxyType
 from typing import Any, Final
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -22,7 +25,7 @@ from deltalake.transaction import AddAction, RemoveAction
 from pyarrow import fs
 
 from amqpscope.spark.files import local_path, locate
-from amqpscope.spark.stored import PROVISIONAL, Stored, stats_of
+from amqpscope.spark.stored import PROVISIONAL, Stored, prefix, stats_of
 
 APPLICATION: Final = "amqpscope"
 """The application whose transactions are runs."""
@@ -31,6 +34,12 @@ SETTINGS: Final = {
     "delta.logRetentionDuration": "interval 7 days",
 }
 """The log is read from its last checkpoint on, and older parts of it go after a week."""
+
+TARGET: Final = 100 << 20
+"""Octets of a file that is large enough."""
+ROWS: Final = 100_000
+"""Rows of a row group."""
+PLAIN: Final[Mapping[str, Any]] = MappingProxyType({"compression": "zstd"})
 
 
 class SchemaError(Exception):
@@ -43,14 +52,18 @@ class Change:
 
     added: list[Stored] = field(default_factory=list)
     removed: list[Stored] = field(default_factory=list)
+    moved: bool = False
+    """The rows are the same as before, in other files."""
 
 
 class Table:
     """A Delta table, whether it exists or not."""
 
-    def __init__(self, place: str, schema: pa.Schema) -> None:
+    def __init__(self, place: str, schema: pa.Schema, layout: Mapping[str, Any] = PLAIN) -> None:
         self.place = local_path(place) or place
         self.schema = schema
+        self.layout = layout
+        """How its files are stored."""
         self.partitions = ["day"] if "day" in schema.names else []
 
     def open(self, version: int | None = None) -> DeltaTable | None:
@@ -65,11 +78,12 @@ class Table:
         table = self.writable()
         now = int(time.time() * 1000)
         actions: list[AddAction | RemoveAction] = [
-            AddAction(each.path, each.size, each.partition, now, True, each.stats)
+            AddAction(each.path, each.size, each.partition, now, not change.moved, each.stats)
             for each in change.added
         ]
         actions += [
-            RemoveAction(each.path, True, now, each.size, each.partition) for each in change.removed
+            RemoveAction(each.path, not change.moved, now, each.size, each.partition)
+            for each in change.removed
         ]
         table.create_write_transaction(
             actions, "append", self.schema, self.partitions,
@@ -105,25 +119,41 @@ class Table:
             table.restore(version, commit_properties=properties(run))
 
     def compact(self, run: int) -> tuple[int, int]:
-        """Put small files together; how many there were, and how many there are now."""
-        table = self.open()
-        if table is None:
-            return 0, 0
-        # Rows that a stream replaces must not get into files with others.
-        live = [stored_of(file) for file in files_of(table) if f"-{PROVISIONAL}" in file["path"]]
-        aside = [each._replace(stats=self._stats(each)) for each in live]
-        if aside:
-            self.commit(run, Change(removed=aside))
-            table.update_incremental()
-        done = table.optimize.compact(commit_properties=properties(run))
-        if aside:
-            self.commit(run, Change(added=aside))
-        return done["numFilesRemoved"], done["numFilesAdded"]
+        """Put small files together, in one commit; how many these were, and how many they are now.
 
-    def _stats(self, file: Stored) -> str:
-        """What Delta wants to know of a file of this table."""
+        Delta's own way may not leave out rows that a stream replaces, which must stay in files of
+        their own, and keeps no order, by which rings are found.
+        """
+        table = self.open()
+        change = Change(moved=True)
+        for group in [] if table is None else small_files(table):
+            change.removed += group
+            change.added.append(self._merge(group, run))
+        if change.removed:
+            self.commit(run, change)
+        return len(change.removed), len(change.added)
+
+    def _merge(self, files: list[Stored], run: int) -> Stored:
+        """One file with the rows of several."""
         system, root = locate(self.place)
-        return stats_of([pq.read_metadata(f"{root}/{file.path}", filesystem=system)])
+        columns = [each for each in self.schema if each.name not in self.partitions]
+        paths = [f"{root}/{each.path}" for each in files]
+        found = ds.dataset(paths, pa.schema(columns), "parquet", system, partitioning=None)
+        name = f"{files[0].path.rpartition('/')[0]}/{prefix(run)}{uuid4().hex}.parquet".lstrip("/")
+        known: list[pq.FileMetaData] = []
+        with (
+            system.open_output_stream(f"{root}/{name}") as sink,
+            pq.ParquetWriter(sink, found.schema, metadata_collector=known, **self.layout) as writer,
+        ):
+            waiting: list[pa.RecordBatch] = []
+            for batch in found.to_batches(batch_readahead=2, fragment_readahead=2):
+                waiting.append(batch)
+                if sum(map(len, waiting)) >= ROWS:
+                    writer.write_table(pa.Table.from_batches(waiting))
+                    waiting = []
+            writer.write_table(pa.Table.from_batches(waiting, found.schema))
+        size = system.get_file_info(f"{root}/{name}").size
+        return Stored(name, size, files[0].day, stats_of(known))
 
     def vacuum(self, hours: int) -> int:
         """Delete files that no version of so many hours needs; how many."""
@@ -145,6 +175,22 @@ def dataset(table: DeltaTable, place: str, schema: pa.Schema) -> ds.Dataset:
     """The rows of a version, for Arrow, with all the columns that there are now."""
     system, root = locate(place)
     return table.to_pyarrow_dataset(filesystem=fs.SubTreeFileSystem(root, system), schema=schema)
+
+
+def small_files(table: DeltaTable) -> Iterator[list[Stored]]:
+    """Files that are put together: of one day each, in the order of their rings."""
+    files = [each for each in files_of(table)
+             if each["size_bytes"] < TARGET and f"-{PROVISIONAL}" not in each["path"]]  # fmt: skip
+    files.sort(key=lambda each: (str(each.get("partition.day")), each.get("min.ring") or ""))
+    for _, own in groupby(files, key=lambda each: each.get("partition.day")):
+        group: list[Stored] = []
+        for file in map(stored_of, own):
+            group.append(file)
+            if sum(each.size for each in group) >= TARGET:
+                yield group
+                group = []
+        if len(group) > 1:
+            yield group
 
 
 def stored_of(file: Mapping[str, Any]) -> Stored:

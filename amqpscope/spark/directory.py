@@ -34,6 +34,7 @@ from amqpscope.spark.delta import (
 )
 from amqpscope.spark.files import absolute, local_path, locate, reason_of
 from amqpscope.spark.manifest import INPUTS, SCHEMA, Done, ManifestError, Rings, State
+from amqpscope.spark.parts import layout
 from amqpscope.spark.schema import TABLES, table_schema
 from amqpscope.spark.stored import STAGING, Stored, Target, prefix, stats_of
 
@@ -64,7 +65,7 @@ class Directory:
 
     def table(self, name: str) -> Table:
         """One of the tables."""
-        return Table(f"{self.path}/{name}", table_schema(name))
+        return Table(f"{self.path}/{name}", table_schema(name), layout(name))
 
     def target(self, run: int) -> Target:
         """Where the workers of a run write."""

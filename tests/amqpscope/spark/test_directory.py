@@ -9,11 +9,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from amqpscope.spark.delta import files_of
 from amqpscope.spark.directory import Directory
 from amqpscope.spark.manifest import Done, ManifestError
-from amqpscope.spark.parts import rows_without
+from amqpscope.spark.parts import Writer, rows_without
 from amqpscope.spark.plan import File
 from amqpscope.spark.schema import TABLES
+from amqpscope.spark.stored import PROVISIONAL
 from amqpscope.spark.tables import Snapshot
 from kit.spark.run_steps import BOTH, do, rows_of, write
 
@@ -167,12 +169,45 @@ def test_small_files_are_put_together_and_old_ones_deleted(directory):
     for run in (1, 2, 3):
         do(directory, run, f"ring{run}")
     before = rings_in(Snapshot(directory.path))
+    version = DeltaTable(f"{directory.path}/quarantine").version()
     assert directory.compact(3)["quarantine"] == (6, 2)
+    assert directory.compact(3)["quarantine"] == (0, 0)
+    table = DeltaTable(f"{directory.path}/quarantine")
+    assert table.version() == version + 1  # so nobody sees half of it
+    assert table.history(1)[0]["version"] == version + 1
     assert directory.vacuum(0)["quarantine"] >= 6
     assert rings_in(Snapshot(directory.path)) == before
     folder = os.path.join(directory.path, "quarantine")
-    assert len([name for _, _, names in os.walk(folder) for name in names if "part-" in name]) == 2
+    assert len([name for _, _, names in os.walk(folder) for name in names if "run-" in name]) == 2
     assert directory.read().run == 3
+
+
+def test_rows_that_a_stream_replaces_stay_in_files_of_their_own(directory):
+    writer = Writer(directory.begin(1), f"{PROVISIONAL}of-a-")
+    writer.add("captures", rows_of("captures", "a", 1))
+    (live,) = writer.close()
+    changes = write(directory, 1, "b", 1)
+    changes["captures"].added.append(live.file)
+    directory.commit(1, changes, {"b": Done([File("/b/1", 10, 0)], 1)})
+    for run in (2, 3):
+        do(
+            directory,
+            run,
+            f"ring{run}",
+        )
+    assert directory.compact(3)["captures"] == (3, 1)
+    paths = [each["path"] for each in files_of(directory.table("captures").open())]
+    assert live.file.path in paths
+    assert len(paths) == 2
+    assert rings_in(Snapshot(directory.path))["captures"] == ["a", "b", "ring2", "ring3"]
+
+
+def test_inputs_that_are_put_together_are_in_the_order_of_their_rings(directory):
+    for run, ring in enumerate("dacb", 1):
+        do(directory, run, ring)
+    assert directory.inputs.compact(4) == (4, 1)
+    batches = directory.rings().batches("ring")
+    assert [ring for batch in batches for ring in batch["ring"].to_pylist()] == [*"abcd"]
 
 
 def test_the_table_of_inputs_stays_small_however_many_runs_there_are(directory, monkeypatch):
