@@ -73,6 +73,8 @@ class Decryptor(Records):
         self._plaintexts: Plaintexts | None = None
         self._failed = False
         self._searched = False
+        self.refusal = ""
+        """Why nothing can be decrypted here, whatever keys there are."""
         self._notes: list[str] = []
         self._unnamed = 0
 
@@ -82,6 +84,11 @@ class Decryptor(Records):
         if not self._unnamed:
             return self._notes
         return [*self._notes, f"{self._unnamed} more TLS connections could not be decrypted"]
+
+    def take_notes(self) -> list[str]:
+        """The notes since they were last taken."""
+        found, self._notes, self._unnamed = self.notes, [], 0
+        return found
 
     def record(self, stream: TlsStream, sender: int, record: bytes) -> bytes:
         """The application data inside the next record, if a key is known."""
@@ -110,6 +117,9 @@ class Decryptor(Records):
 
     def _decide(self, stream: TlsStream) -> None:
         stream.decided = True
+        if self.refusal:
+            self._note(stream, self.refusal)
+            return
         keys = self._keys
         if self._collect is not None and not self._searched:
             self._search(stream, self._collect)

@@ -277,8 +277,7 @@ class Run:
         """One line for a batch of a stream."""
         from amqpscope.wording import plural
 
-        for path, reason in (*outcome.quarantined, *outcome.damaged):
-            complain(f"{path}: {reason}")
+        self.complain_of(outcome)
         found = outcome.findings
         words = (
             plural(outcome.files, "capture"), plural(outcome.packets, "packet"),
@@ -287,6 +286,15 @@ class Run:
         )  # fmt: skip
         with printing():
             click.echo(f"batch {outcome.run}: {', '.join(words)}")
+
+    def complain_of(self, outcome: Outcome) -> None:
+        """What could not be read, and what else the user should know."""
+        for path, reason in (*outcome.quarantined, *outcome.damaged):
+            complain(f"{path}: {reason}")
+        for note in outcome.notes:
+            complain(note)
+        if outcome.undecrypted:
+            complain(f"{outcome.undecrypted:,} more connections could not be decrypted")
 
     def code(self, outcome: Outcome) -> int:
         """As lint's, over all that is in the tables."""
@@ -306,15 +314,7 @@ class Run:
 
     def summary(self, outcome: Outcome) -> None:
         """What was done."""
-        for path, reason in (*outcome.quarantined, *outcome.damaged):
-            complain(f"{path}: {reason}")
-        for note in outcome.notes:
-            complain(note)
-        if outcome.undecrypted:
-            complain(
-                f"{outcome.undecrypted:,} more connections could not be decrypted: ask for notes in"
-                " the table captures"
-            )
+        self.complain_of(outcome)
         with printing():
             for line in summary_lines(outcome, self.options["out"], time.monotonic() - self.begun):
                 click.echo(line)

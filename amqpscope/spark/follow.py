@@ -130,7 +130,7 @@ def processor(work: Work, out: str, idle: float, linger: float, started: float) 
             frames = list(rows)
             again = any((frame["packet"] == arrivals.AGAIN).any() for frame in frames)
             segments = keeper.segments(frames)
-            found = rows_of(keeper.feed(replay, segments), ring)
+            found = rows_of(keeper.feed(replay, segments), ring) + keeper.notes(replay, ring)
             seen = max(segment.time for segment in segments)
             self.state.update((keeper.freeze(replay), seen))
             live = bool(replay.gatherer.persons)
@@ -324,6 +324,7 @@ class Follow:
             for table, file in ring.replaced:
                 changes[table].removed.append(file)
             count(outcome, ring)
+            outcome.note_undecrypted(ring.ring, ring.notes)
         files = [(each.scan.ring, each.file, each.base, each.scan.files[0], "")
                  for ring in rings for each in ring.files]  # fmt: skip
         captures, quarantine = file_rows(files, outcome)

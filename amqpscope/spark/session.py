@@ -153,8 +153,10 @@ def start(where: Where) -> SparkSession:
         except SparkError:
             raise
         except Exception as error:
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise SparkError(f"Spark does not start: {reason[0]} (its log: {log})") from error
+            from amqpscope.spark.list_spark import java_reason
+
+            reason = java_reason(error)
+            raise SparkError(f"Spark does not start: {reason} (its log: {log})") from error
 
 
 def _start(where: Where, log: str) -> SparkSession:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import io
+import json
 import pickle
 import re
 import zlib
@@ -34,6 +35,12 @@ CHOICE: Final = "choice"
 KEYS: Final = "keys"
 NAME: Final = "amqpscope"
 MAX_STAMP: Final = 256
+NOTES: Final = "_notes"
+"""Blocks of what the user should know, in JSON."""
+UNDECRYPTED: Final = (
+    "it is not decrypted with --follow, as that takes a capture that is complete: a run without"
+    " it does so"
+)
 REMADE: Final[dict[type, str]] = {
     RuleSet: RULES,
     Selection: CHOICE,
@@ -142,6 +149,7 @@ class Keeper:
         """A connection that was not seen before."""
         replay = Replay(ring, self.work, self.rules, Slices())
         replay.ended = {}
+        replay.decryptor.refusal = UNDECRYPTED
         return replay
 
     def freeze(self, replay: Replay) -> bytes:
@@ -173,6 +181,11 @@ class Keeper:
         ]
         found.sort(key=lambda segment: segment.packet)
         return found
+
+    def notes(self, replay: Replay, ring: str) -> list[tuple[str, str, int, bytes]]:
+        """A block of what the user should know of a connection, unless that was said before."""
+        found = replay.decryptor.take_notes()
+        return [(NOTES, ring, len(found), json.dumps(found).encode())] if found else []
 
     def feed(self, replay: Replay, segments: list[Segment]) -> Iterator[Block]:
         """Go on with the next segments; rows of what is over."""

@@ -7,6 +7,7 @@ are provisional: they lie in files of their own, which each batch of their ring 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -20,6 +21,7 @@ from amqpscope.spark.gather import ACCEPTED, LIVE, ORDER
 from amqpscope.spark.numbering import decode_rows, with_day
 from amqpscope.spark.parts import Writer, Written, rows_in
 from amqpscope.spark.plan import File
+from amqpscope.spark.state_codec import NOTES
 from amqpscope.spark.stored import PROVISIONAL, Stored, Target
 from amqpscope.spark.stream_numbering import Running, folder_of, name_of
 from amqpscope.spark.unpickling import loads
@@ -52,6 +54,8 @@ class RingDone:
     provisional: list[Written] = field(default_factory=list)
     replaced: list[tuple[str, Stored]] = field(default_factory=list)
     """Table and file."""
+    notes: list[str] = field(default_factory=list)
+    """What the user should know of its connections."""
 
 
 def written_rings(blocks: Iterable[Block], target: Target, live: Live) -> Iterator[RingDone]:
@@ -81,6 +85,8 @@ class RingRows:
         for table, data in blocks:
             if table == SCAN:
                 self.done.files.append(Seen(*loads(data, File, Scan, FileNumbers)))
+            elif table == NOTES:
+                self.done.notes += json.loads(data)
             elif table in keys:
                 keys[table].append(data)
             elif not table.startswith("_"):

@@ -1,5 +1,7 @@
 """Replays that are written down between packets go on as if they had not been."""
 
+import json
+import random
 import zlib
 from functools import cache
 
@@ -12,10 +14,12 @@ from amqpscope.model.mark import NOWHERE
 from amqpscope.model.v0_9.content import NO_PIECES, Content
 from amqpscope.spark import state_codec as keeping
 from amqpscope.spark.replay import canonical
-from amqpscope.spark.state_codec import FrozenError, Keeper, frozen_reason, rows_of
+from amqpscope.spark.state_codec import NOTES, FrozenError, Keeper, frozen_reason, rows_of
 from amqpscope.spark.state_templates import ROWS
 from amqpscope.spark.work import Work
 from kit.benchmarks.traffic import write_capture, write_v0_9
+from kit.cutting import cut
+from kit.spark.stream import Stream
 
 FREEZES = 10
 """How often a capture's connections are frozen, at the least, if it has so many packets."""
@@ -151,3 +155,15 @@ def test_a_state_does_not_grow_with_the_length_of_a_steady_connection(write, fra
         list(keeper.feed(replay, segments[at : at + third]))
         sizes.append(len(keeper.freeze(replay)))
     assert sizes[2] < 1.3 * sizes[1]
+
+
+def test_a_connection_that_is_not_decrypted_is_reported_once(root, tmp_path):
+    cut(root / "captures" / "v10_tls-proton-rabbitmq.pcap", tmp_path / "all", random.Random(1), 3)
+    live = tmp_path / "live"
+    live.mkdir()
+    stream, notes = Stream(live, tmp_path / "out"), []
+    for path in sorted((tmp_path / "all").iterdir()):
+        path.rename(live / path.name)
+        notes += [json.loads(data) for _, table, data in stream.batch() if table == NOTES]
+    ((note,),) = notes
+    assert note.startswith("connection 127.0.0.1:50072 -> 127.0.0.1:5671 is TLS and it is not")

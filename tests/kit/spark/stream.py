@@ -41,6 +41,7 @@ class Stream:
             replay = self.keeper.thaw(known) if known else self.keeper.begin(key[0])
             own.sort(key=lambda segment: segment.packet)
             rows += rows_of(self.keeper.feed(replay, own), key[0])
+            rows += self.keeper.notes(replay, key[0])
             self.states[key] = self.keeper.freeze(replay)
             rows += provisional_rows(replay, key[0])
         return [] if again else sorted((ring, table, data) for table, ring, _, data in rows)
