@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
+from typing import Final
 
 from amqpscope.analysis import Batch, Step
 from amqpscope.capture.source import CaptureError
@@ -19,6 +20,8 @@ from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check_number, excerpt, keep, look_up
 from amqpscope.runs.run import Run
 
+NEVER: Final = 1 << 63
+"""After all times that captures have."""
 Report = Callable[[int, CaptureResult], None]
 """Called with the place of a capture, and how reading it went."""
 
@@ -37,13 +40,19 @@ def read_together(
 def timed_batches(
     place: int, source: Input, selection: Selection | None, report: Report
 ) -> Iterator[tuple[int, int, Batch]]:
-    """The batches of one capture, with a time that never goes back."""
+    """The batches of one capture, with a time that never goes back.
+
+    A connection that only the end of its capture ends may go on while others are captured, so that
+    it comes after all of them.
+    """
     latest = 0
     try:
         with Run(source, selection, follow_messages=False) as run:
             for batch in run:
                 if batch.steps:
                     latest = max(latest, batch.steps[0].frame.time)
+                if batch.end is not None and batch.end.reason == "capture":
+                    latest = NEVER
                 yield latest, place, batch
             report(place, run.result())
     except CaptureError as error:

@@ -36,7 +36,15 @@ from amqpscope.model.broker.envelope import (
     Route,
     Verdict,
 )
-from amqpscope.model.broker.journey import EXACT, MAX_LEGS, SAME_BODY, UNMATCHED, Journey, Leg
+from amqpscope.model.broker.journey import (
+    EXACT,
+    MAX_LEGS,
+    SAME_BODY,
+    UNMATCHED,
+    Journey,
+    Leg,
+    precedes,
+)
 from amqpscope.model.broker.moment import (
     AGAIN,
     DISORDERED,
@@ -552,11 +560,15 @@ class Journeys(Connections):
         if not isinstance(party, Party):
             return
         party.look_for_loss()
-        if delivery is None or leg.lane.capture != now.lane.capture:
+        if delivery is None:
             return
         if leg.commitment.state in (PENDING, DISCHARGED):
-            leg.commitment = party.view.commitment(delivery)
-        party.look(leg, delivery, now.mark)
+            found = party.view.commitment(delivery)
+            ended = found.mark
+            if ended is None or not precedes(now.mark, now.lane, ended, leg.lane):
+                leg.commitment = found
+        if leg.lane.capture == now.lane.capture:
+            party.look(leg, delivery, now.mark)
 
     def answer(self, party: Party, leg: Leg, delivery: Delivery, event: Event) -> None:
         """Somebody says what became of a message."""

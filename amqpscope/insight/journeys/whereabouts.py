@@ -25,7 +25,7 @@ from amqpscope.model.broker.envelope import (
     REJECTED,
     SETTLED,
 )
-from amqpscope.model.broker.journey import Journey, Lane, Leg, Node
+from amqpscope.model.broker.journey import Journey, Lane, Leg, Node, precedes
 
 MILLISECOND: Final = 1_000_000
 MAX_WAYS: Final = 65536
@@ -58,12 +58,17 @@ def expiry_of(publish: Leg) -> int:
 def publish_before(journey: Journey, leg: Leg) -> Leg | None:
     """The publish that a delivery is of; None where none came before it, or more than one."""
     first = journey.first_publish
-    if first is None or not journey.published or first.last.frame > leg.last.frame:
+    if first is None or not journey.published or is_later(first, leg):
         return None
     if journey.published > 1:
-        before = [each for each in journey.publishes if each.last.frame < leg.last.frame]
+        before = [each for each in journey.publishes if not is_later(each, leg)]
         return first if len(before) == 1 else None
     return first
+
+
+def is_later(publish: Leg, leg: Leg) -> bool:
+    """Whether a publish was complete only after a delivery was."""
+    return precedes(leg.last, leg.lane, publish.last, publish.lane)
 
 
 class Whereabouts:
@@ -133,15 +138,15 @@ def has_again(legs: list[Leg]) -> bool:
     """Whether a broker has a message again after it has delivered it so often."""
     if len(legs) == 1:
         return legs[0].outcome not in KEEPING
-    events: list[tuple[int, bool, Leg]] = []
+    events: list[tuple[int, int, bool, Leg]] = []
     for leg in legs:
-        events.append((leg.mark.frame, False, leg))
+        events.append((leg.mark.time, leg.mark.frame, False, leg))
         mark = leg.verdict.mark if leg.outcome else leg.lost
         if leg.outcome not in KEEPING and mark is not None:
-            events.append((mark.frame, True, leg))
+            events.append((mark.time, mark.frame, True, leg))
     events.sort(key=_moment)
     nodes: set[str] = set()
-    for _, back, leg in events:
+    for _, _, back, leg in events:
         if back:
             nodes.add(leg.node.name)
         else:
@@ -149,15 +154,15 @@ def has_again(legs: list[Leg]) -> bool:
     return bool(nodes)
 
 
-def _moment(event: tuple[int, bool, Leg]) -> tuple[int, bool]:
-    return event[:2]
+def _moment(event: tuple[int, int, bool, Leg]) -> tuple[int, int, bool]:
+    return event[:3]
 
 
 def last_outcome(journey: Journey) -> str:
     """What a consumer said last of a message; empty where none has said anything."""
-    word, frame = "", 0
+    word, newest = "", (0, 0)
     for leg in journey.deliveries:
         mark = leg.verdict.mark
-        if mark is not None and leg.outcome != PRESETTLED and mark.frame >= frame:
-            word, frame = leg.outcome, mark.frame
+        if mark is not None and leg.outcome != PRESETTLED and (mark.time, mark.frame) >= newest:
+            word, newest = leg.outcome, (mark.time, mark.frame)
     return word

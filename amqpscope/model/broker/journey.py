@@ -413,9 +413,20 @@ def had_asked(leg: Leg, publish: Leg) -> bool:
     """Whether a consumer had asked for messages when one was published."""
     grants = leg.lane.grants
     asked = grants[0][1] if leg.lane.counted and grants else leg.lane.route.since
-    if asked is None or leg.lane.capture != publish.lane.capture:
-        return False
-    return asked.frame < publish.mark.frame
+    return asked is not None and precedes(asked, leg.lane, publish.mark, publish.lane)
+
+
+def is_one_connection(lane: Lane, other: Lane) -> bool:
+    """Whether messages pass over the same connection; each capture counts its own."""
+    return (lane.capture, lane.connection) == (other.capture, other.connection)
+
+
+def precedes(mark: Mark, lane: Lane, later: Mark, other: Lane) -> bool:
+    """Whether one frame was captured before another; captures that are read together were taken
+    with one clock."""
+    if lane.capture == other.capture:
+        return mark.frame < later.frame
+    return mark.time < later.time
 
 
 def _moment(leg: Leg) -> tuple[int, int, int]:

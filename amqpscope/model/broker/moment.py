@@ -111,6 +111,12 @@ class Moment:
         return self.closed and self.leg.level in (EXACT, SAME_ID)
 
     @property
+    def on_one_clock(self) -> bool:
+        """Publish and delivery are in one capture, which has them in their order for sure."""
+        publish = self.publish
+        return publish is not None and publish.lane.capture == self.leg.lane.capture
+
+    @property
     def way(self) -> str:
         """From where to where the message went at the broker."""
         source = "" if self.publish is None else self.publish.node.name
@@ -183,7 +189,7 @@ def residence(publish: Leg, leg: Leg) -> int:
     asked for it.
     """
     arrived: Mark | None = publish.verdict.mark if publish.outcome == ACCEPTED else None
-    if arrived is None or leg.cause is None or publish.lane.capture != leg.lane.capture:
+    if arrived is None or leg.cause is None:
         return 0
     return max(0, leg.cause.time - arrived.time)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED
-from amqpscope.model.broker.journey import Lane, Leg, Way
+from amqpscope.model.broker.journey import Lane, Leg, Way, precedes
 from amqpscope.model.broker.moment import DISORDERED, OUTRANKED, YIELDING
 
 MIN_FOR_GROUP: Final = 11
@@ -87,6 +87,6 @@ def is_yielding(lane: Lane, publish: Leg, priority: int) -> bool:
 def is_ready(publish: Leg, other: Leg) -> bool:
     """Whether the broker had a message when a consumer asked for what it got instead."""
     accepted, cause = publish.verdict.mark, other.cause
-    if accepted is None or cause is None or publish.lane.capture != other.lane.capture:
+    if accepted is None or cause is None or publish.outcome != ACCEPTED:
         return False
-    return publish.outcome == ACCEPTED and accepted.frame < cause.frame
+    return precedes(accepted, publish.lane, cause, other.lane)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
-from amqpscope.model.broker.journey import SAME_BODY, UNMATCHED, Journey, Lane, Leg, Node
+from amqpscope.model.broker.journey import SAME_BODY, UNMATCHED, Journey, Lane, Leg, Node, precedes
 
 ENOUGH: Final = 2
 """Messages that went to one consumer and passed over another show that a node is shared."""
@@ -63,7 +63,10 @@ def passes_over(newest: Leg, lane: Lane, publish: Leg) -> bool:
     before, since = newest.journey, lane.route.since
     if newest.lane is lane or since is None or before is None or before.publish is None:
         return False
-    if before.publish.mark.time < since.time or publish.mark.frame < before.publish.mark.frame:
+    theirs = before.publish
+    if theirs.mark.time < since.time or precedes(
+        publish.mark, publish.lane, theirs.mark, theirs.lane
+    ):
         return False
     return all(each.lane is not lane for each in before.deliveries)
 
@@ -76,7 +79,7 @@ def is_stored_for(lane: Lane, journey: Journey) -> bool:
     route, publish = lane.route, journey.publish
     if route.since is None or publish is None or route.filtered or route.durable:
         return False
-    return publish.last.frame < route.since.frame and publish.lane.capture == lane.capture
+    return precedes(publish.last, publish.lane, route.since, lane)
 
 
 def is_missed(journey: Journey, publish: Leg, leg: Leg) -> bool:
@@ -85,7 +88,7 @@ def is_missed(journey: Journey, publish: Leg, leg: Leg) -> bool:
     It had asked for messages before that was published, and got a later one.
     """
     lane, cause = leg.lane, leg.cause
-    if cause is None or lane.capture != publish.lane.capture or cause.frame > publish.mark.frame:
+    if cause is None or not precedes(cause, lane, publish.mark, publish.lane):
         return False
     if lane.route.copy or lane.route.filtered or not lane.counted:
         return False

@@ -10,6 +10,7 @@ from amqpscope.report.lint_text import LintText
 from amqpscope.runs.input import Input
 from amqpscope.runs.lint import CheckSettings, check
 from amqpscope.runs.together import check_together
+from kit.broker_story import Story, posting, through
 from kit.exchange_broker import write
 
 ALTERED = """
@@ -66,3 +67,51 @@ def test_a_capture_that_cannot_be_read_leaves_the_others(captures, tmp_path):
     *read, missing = check_together(sources, CheckSettings(Selection(select=("BRK",))))
     assert missing.unreadable
     assert [len(result.findings) for result in read] == [0, 1]
+
+
+def checked_apart(story, tmp_path):
+    """What is found in a closed world where A has a capture of its own, by rule and severity."""
+    letters = "".join(sorted(story.opened))
+    paths = [tmp_path / "publishers.pcapng", tmp_path / "consumers.pcapng"]
+    for path, own in zip(paths, (letters[0], letters[1:]), strict=True):
+        write(story.text, "", path, own)
+    results = check_together(
+        inputs(paths), CheckSettings(Selection(select=("BRK", "A09-BAS", "A09-QUE", "A09-TX")),
+                                     closed_world=True)
+    )  # fmt: skip
+    return {(each.rule, each.severity) for result in results for each in result.findings}
+
+
+def fetched(story):
+    return story.deliver("B").outcome("B")
+
+
+@pytest.mark.parametrize(
+    ("story", "found"),
+    [
+        # before and after, in one capture and the other
+        (fetched(posting().at(1)).at(2).discharge("A"), {("BRK-128", "warning")}),
+        (fetched(posting().at(1).discharge("A", "true").answer("A").at(2)), {("BRK-129", "error")}),
+        (fetched(posting().at(1).discharge("A").answer("A").at(2)), set()),
+        (
+            through().at(1).publish("A", body='data(b"short")').answer("A").at(2)
+            .deliver("B", body='data(b"taller")'),
+            {("BRK-101", "error")},
+        ),
+        # connections of two captures that have one number
+        (
+            Story(product="RabbitMQ").confirms("A").consume("B").at(1)
+            .basic_publish("A", "m1").basic_publish("A", "m2").at(2)
+            .basic_deliver("B", "m2").basic_deliver("B", "m1"),
+            {("A09-BAS-37", "warning")},
+        ),
+        # a connection goes on after the last frame of its capture
+        (
+            Story(product="RabbitMQ").consume("A", more="exclusive=true").at(2).consume("B"),
+            {("A09-BAS-34", "warning")},
+        ),
+    ],
+    ids=["uncommitted", "rolled back", "committed", "changed", "disordered", "exclusive"],
+)  # fmt: skip
+def test_the_order_of_two_captures_is_that_of_their_times(story, found, tmp_path):
+    assert checked_apart(story, tmp_path) == found

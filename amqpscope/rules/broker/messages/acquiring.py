@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from amqpscope.model.broker.envelope import ACCEPTED, OPEN, PRESETTLED
-from amqpscope.model.broker.journey import Leg, had_asked, is_awaited
+from amqpscope.model.broker.journey import Leg, had_asked, is_awaited, is_one_connection, precedes
 from amqpscope.model.broker.moment import Moment, was_forwarded
 from amqpscope.model.broker.sharing import is_shared
 from amqpscope.model.mark import Mark
@@ -121,9 +121,9 @@ def is_unasked(moment: Moment, earlier: Leg) -> bool:
         return False  # one that keeps messages may have them for all who come
     if not leg.envelope.message_id:
         return False  # what is left of another message may look like it
-    if earlier.lane.ended is not None or earlier.lane.capture != leg.lane.capture:
+    if earlier.lane.ended is not None or earlier.commitment.state:
         return False
-    if accepted.frame > leg.mark.frame or earlier.commitment.state:
+    if not precedes(accepted, earlier.lane, leg.mark, leg.lane):
         return False
     if earlier.envelope.attempts() > publish.envelope.attempts():
         return False  # it is older, or was somewhere else before
@@ -137,7 +137,7 @@ def is_after(leg: Leg, earlier: Leg, read: Mark) -> bool:
     when the other frame had passed.
     """
     ours, theirs = leg.lane, earlier.lane
-    if (ours.capture, ours.connection) == (theirs.capture, theirs.connection):
+    if is_one_connection(ours, theirs):
         return leg.mark.frame >= read.frame
     return leg.cause is not None and ours.capture == theirs.capture and leg.cause.time > read.time
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amqpscope.model.broker.envelope import ABORTED, CUT, PENDING, REFUSALS, RETURNED, ROLLED_BACK
-from amqpscope.model.broker.journey import Leg
+from amqpscope.model.broker.journey import Leg, is_one_connection, precedes
 from amqpscope.model.broker.moment import Moment, was_forwarded
 from amqpscope.rules.broker import IMPLIED, MUST, WARNING, Reporter, also, rule
 
@@ -39,7 +39,7 @@ def refused_message_delivered(moment: Moment, report: Reporter) -> None:
         return
     answered = publish.verdict.mark
     nacked = not publish.envelope.has_header and publish.outcome != RETURNED
-    if nacked and (answered is None or answered.frame > leg.mark.frame):
+    if nacked and (answered is None or precedes(leg.mark, leg.lane, answered, publish.lane)):
         return  # a broker that nacks in 0-9 does not say that it had not delivered it before
     if not moment.is_queue and not is_sent_after(publish, leg):
         return
@@ -52,9 +52,9 @@ def refused_message_delivered(moment: Moment, report: Reporter) -> None:
 def is_sent_after(publish: Leg, leg: Leg) -> bool:
     """Whether a message was sent to its only consumer after the broker had refused it."""
     refused = publish.verdict.mark
-    if refused is None or publish.lane.capture != leg.lane.capture:
+    if refused is None or leg.node.lanes != [leg.lane]:
         return False
-    return leg.node.lanes == [leg.lane] and refused.frame < leg.mark.frame
+    return precedes(refused, publish.lane, leg.mark, leg.lane)
 
 
 @rule("BRK-127", "2.6.14", MUST, WARNING, on="scrapped")
@@ -138,7 +138,7 @@ def uncommitted_message_delivered(moment: Moment, report: Reporter) -> None:
     """
     if is_of_1_0(moment) and is_posted(moment, PENDING):
         text = "delivered although the transaction in which it was posted is not discharged"
-        report.find(moment, text, sure=True)
+        report.find(moment, text, sure=moment.on_one_clock)
 
 
 @rule("BRK-129", "4.4.1", IMPLIED, WARNING, on="posted")
@@ -176,7 +176,7 @@ def rolled_back_message_delivered(moment: Moment, report: Reporter) -> None:
 def tx_publish_delivered_early(moment: Moment, report: Reporter) -> None:
     """What a channel of 0-9 publishes in a transaction waits, on other connections too."""
     publish, leg = moment.publish, moment.leg
-    if publish is None or is_of_1_0(moment) or publish.lane.connection == leg.lane.connection:
+    if publish is None or is_of_1_0(moment) or is_one_connection(publish.lane, leg.lane):
         return
     for state, word in ((PENDING, "not committed"), (ROLLED_BACK, "rolled back")):
         if is_posted(moment, state):

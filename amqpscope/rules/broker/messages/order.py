@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from amqpscope.model.broker.journey import is_one_connection
 from amqpscope.model.broker.moment import Moment, was_forwarded
 from amqpscope.rules.broker import ADVISORY, INFO, MUST, SHOULD, Reporter, also, rule
 
@@ -144,7 +145,7 @@ def path_order_broken(moment: Moment, report: Reporter) -> None:
     publish, leg = moment.publish, moment.leg
     if publish is None or leg.envelope.has_header:
         return
-    if publish.lane.connection != leg.lane.connection and is_disordered(moment):
+    if not is_one_connection(publish.lane, leg.lane) and is_disordered(moment):
         text = "delivered after a message that was published later on the same channel and way"
         report.find(moment, text)
 

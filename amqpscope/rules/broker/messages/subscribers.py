@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amqpscope.model.broker.journey import is_one_connection
 from amqpscope.model.broker.moment import Moment
 from amqpscope.rules.broker import ADVISORY, IMPLIED, INFO, Reporter, rule
 
@@ -75,7 +76,6 @@ def no_local_message_delivered(moment: Moment, report: Reporter) -> None:
     publish, leg = moment.publish, moment.leg
     if publish is None or not leg.lane.route.no_local or not leg.envelope.has_header:
         return
-    ours, theirs = leg.lane, publish.lane
-    if (ours.capture, ours.connection) == (theirs.capture, theirs.connection):
+    if is_one_connection(leg.lane, publish.lane):
         text = "delivered to the connection that published it, whose filter no-local is active"
         report.find(moment, text, once=True)
