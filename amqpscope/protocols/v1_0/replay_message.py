@@ -7,6 +7,7 @@ look made up are learned, so that what refers to them can be sent with the live 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from dissectors.v1_0.bodies import Discharge, Header, Properties
@@ -23,7 +24,8 @@ TIMES: Final = ("creation-time", "absolute-expiry-time", "user-id", "group-seque
 REFERENCES: Final = (*IDS, *ADDRESSES, "txn-id")
 """Fields whose values may be those of another run."""
 BODY: Final = frozenset(("data", "amqp-sequence", "amqp-value"))
-BARE: Final = BODY | {"properties", "application-properties"}
+OWN: Final = "application-properties"
+BARE: Final = BODY | {"properties", OWN}
 _MADE_UP: Final = re.compile(r"[0-9a-fA-F]{4,}")
 _LARGE: Final = 1_000_000
 CODES: Final = {name: code for code, name in SECTIONS.items()}
@@ -59,7 +61,7 @@ def describe(payload: bytes, *, annotated: bool) -> dict[str, str]:
             names = [each.name for each in value.row.fields]
             plain = [each for each in names if each not in (*IDS, *ADDRESSES, *TIMES)]
             told.update(fields_of(value, plain))
-        elif name == "application-properties" and isinstance(value, Map):
+        elif name == OWN and isinstance(value, Map):
             told.update({f"{name}.{key}": text_value(item) for key, item in value})
     told["body"] = " ".join(body)
     return told
@@ -83,6 +85,16 @@ def request_text(payload: bytes) -> str:
         if name == "amqp-value" and isinstance(value, Body):
             return value.row.name
     return "unknown"
+
+
+def own_properties(payload: bytes) -> dict[str, Value]:
+    """The properties that an application has added to a message, by the names of `describe`."""
+    return {
+        f"{OWN}.{key}": item
+        for name, value in sections_of(payload)
+        if name == OWN and isinstance(value, Map)
+        for key, item in value
+    }
 
 
 def bare_message(payload: bytes) -> bytes:
@@ -151,13 +163,16 @@ def substitute(payload: bytes, values: Values, names: dict[str, str]) -> bytes:
     """A message of ours with the live values of what it refers to, and the link that it names."""
     sections = sections_of(payload)
     if not any(
-        needs_values(value, values) or names_link(name, value, names) for name, value in sections
+        needs_values(name, value, values) or names_link(name, value, names)
+        for name, value in sections
     ):
         return payload
     changed: list[tuple[str, Value]] = []
     for name, value in sections:
         if isinstance(value, Properties | Discharge):
             value = with_values(value, values)
+        elif name == OWN and isinstance(value, Map):
+            value = Map((key, renamed(item, values)) for key, item in value)
         elif names_link(name, value, names):
             value = names[str(value)]
         if isinstance(value, Body) and name in BODY:
@@ -175,8 +190,15 @@ def names_link(section: str, value: Value, names: dict[str, str]) -> bool:
     return section == "amqp-value" and isinstance(value, str) and value in names
 
 
-def needs_values(value: Value, values: Values) -> bool:
+def renamed(value: Value, values: Mapping[Value, Value]) -> Value:
+    """What a name in a property of an application is called now; other values stay."""
+    return values.get(value, value) if isinstance(value, str) else value
+
+
+def needs_values(name: str, value: Value, values: Values) -> bool:
     """Whether a section refers to something that is called otherwise now."""
+    if name == OWN and isinstance(value, Map):
+        return any(renamed(item, values) != item for _, item in value)
     return isinstance(value, Properties | Discharge) and any(
         value.part_named(name) in values for name in REFERENCES
     )

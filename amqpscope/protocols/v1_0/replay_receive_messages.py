@@ -11,6 +11,8 @@ from amqpscope.protocols.v1_0.replay_message import (
     describe,
     ids_of,
     message_id,
+    own_properties,
+    renamed,
     request_text,
     substitute,
 )
@@ -24,6 +26,7 @@ from dissectors.v1_0.bodies import (
     Transfer,
 )
 from dissectors.v1_0.framing import Unit
+from dissectors.v1_0.notation_text import text_value
 from dissectors.v1_0.values import Value
 
 if TYPE_CHECKING:
@@ -176,9 +179,15 @@ class MessageReceiver:
         expected.update(describe(recorded, annotated=annotated))
         seen.update(describe(live, annotated=annotated))
         if expected["body"] != seen["body"] and self.part.names:
-            renamed = describe(substitute(recorded, {}, self.part.names), annotated=annotated)
-            if renamed["body"] == seen["body"]:
+            now_named = describe(substitute(recorded, {}, self.part.names), annotated=annotated)
+            if now_named["body"] == seen["body"]:
                 expected["body"] = seen["body"]
+        for name, value in own_properties(recorded).items():
+            # Of a link, a node or a message that is called otherwise now.
+            for values in (self.part.values, self.part.names):
+                now = text_value(renamed(value, values))
+                if now == seen.get(name):
+                    expected[name] = now
         for name, (old, new) in compare_ids(
             recorded, live, self.part.values, self.own_ids()
         ).items():

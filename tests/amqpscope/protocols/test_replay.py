@@ -5,7 +5,7 @@ import pytest
 from amqpscope.capture.write import CaptureWriter, ConnectionWriter
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.replay_differences import Divergence
-from amqpscope.protocols.v1_0.replay_message import request_text
+from amqpscope.protocols.v1_0.replay_message import request_text, substitute
 from amqpscope.replay.outcome import describe, in_order
 from amqpscope.stream.marks import COPY
 from dissectors.notation import parse
@@ -448,3 +448,24 @@ def test_a_message_with_a_damaged_header_is_shown_without_it(tmp_path):
     assert part.show_message(publish, damaged, b"one") == " | ".join(
         ['basic.publish[1] exchange="" routing-key="q"', 'content-body[1] "one"']
     )
+
+
+def test_a_property_may_name_a_link_that_is_called_otherwise_now(tmp_path):
+    one = 'application-properties({"associated-link-name"="r"}) amqp-value("one")'
+    text = ASK_AND_REPLY.replace('amqp-value("one")', one)
+    part = recorded_talk(tmp_path / "talk.pcapng", text).part(1, Choices())
+    part.start()
+    for line in text.strip().splitlines()[:13]:
+        if line[0] == ">":
+            live = line[2:].replace('name="r"', 'name="R"').replace('name"="r"', 'name"="R"')
+            part.receive(parse(live), 0.0)
+            part.proceed(0.0)
+    assert part.messages[0] == 1
+    assert part.divergences == []
+
+
+def test_a_property_names_a_node_as_it_is_called_now():
+    text = 'transfer[0] handle=0 | application-properties({{"to"="{}"}}) amqp-value("x")'
+    recorded, live = (parse(text.format(each)) for each in ("dyn-1", "dyn-2"))
+    start = decode_unit(recorded).payload
+    assert substitute(recorded[start:], {"dyn-1": "dyn-2"}, {}) == live[start:]
