@@ -221,7 +221,7 @@ class Scope(App[int]):
     def visit(self, number: int) -> None:
         """Select a frame and show it in the list, without the filter if that hides it."""
         if not 0 < number <= self.store.count:
-            self.announce(f"there is no frame {number}: they are 1 to {self.store.count}", bad=True)
+            self.announce(f"there is no frame {number}: the last is {self.store.count}", bad=True)
             return
         self.following = False
         hidden = self.looking.filtering is not None and not self.is_shown(number)
@@ -230,7 +230,7 @@ class Scope(App[int]):
         self.open_screen("frames")
         self.select(number)
         if hidden:
-            self.announce(f"frame {number} is not among those of the filter, which was taken off")
+            self.announce(f"the filter hid frame {number} and was removed")
 
     def is_shown(self, number: int) -> bool:
         """Whether the list has a frame."""
@@ -314,7 +314,7 @@ class Scope(App[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that ask come first, unless a text is typed already, or something lies on top."""
         if action == "ask":
-            return not self.prompt.has_focus_within and len(self.screen_stack) == 1
+            return not self.prompt.open and len(self.screen_stack) == 1
         return super().check_action(action, parameters)
 
     def action_ask(self, kind: str) -> None:
@@ -345,7 +345,7 @@ class Scope(App[int]):
             self.visit(number or self.frame)
         else:
             where = "after" if way > 0 else "before"
-            self.announce(f"no peer refuses anything {where} frame {self.frame}")
+            self.announce(f"no refusal {where} frame {self.frame}")
 
     def action_mark(self) -> None:
         """Mark the selected frame, or take the mark away."""
@@ -377,9 +377,9 @@ class Scope(App[int]):
         first, self.compared = self.compared, None
         if first is None or bool(first.frame) != bool(marked.frame):
             self.compared = marked
-            self.announce(f"{marked} is A; = on another compares it with B")
+            self.announce(f"{marked} is A; press = on another to compare it")
         elif first == marked:
-            self.announce(f"{marked} is not compared")
+            self.announce(f"{marked} is no longer to be compared")
         else:
             self.push_screen(DiffScreen(self.store, first, marked), self.visit_chosen)
 
@@ -451,7 +451,7 @@ class Scope(App[int]):
             self.looking.search("")
         elif self.looking.filtering is not None:
             self.looking.filter("")
-            self.announce("all frames; / and ↑ bring the filter back")
+            self.announce("all frames again; / then ↑ brings the filter back")
         self.bars()
 
     def action_leave(self) -> None:

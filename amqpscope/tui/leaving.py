@@ -32,12 +32,12 @@ class Leaving:
             return
         beside = file_beside(scope.store.source.path)
         notes = plural(len(scope.marks.notes), "note")
-        hint = "n: leave them, Esc: stay; w writes the frames with their notes as pcapng"
+        hint = "n: discard them, Esc: stay; w writes the frames with their notes to a pcapng file"
         if beside is None:
-            scope.prompt.ask(KEEP, f"leave {notes} behind? ", "n", hint)
+            scope.prompt.ask(KEEP, f"discard {notes}?", "n", hint, "n")
         else:
-            hint = f"y: keep in {beside.name} beside the capture, n: forget, Esc: stay"
-            scope.prompt.ask(KEEP, f"keep {notes}?", "y", hint)
+            hint = f"y: keep in {beside.name} beside the capture, n: discard, Esc: stay"
+            scope.prompt.ask(KEEP, f"keep {notes}?", "y", hint, "yn")
 
     def take_answer(self, text: str) -> None:
         """Keep the notes or not, and leave."""
@@ -48,13 +48,13 @@ class Leaving:
             self.forgotten = word in ("n", "no")
             scope.exit(self.way)
         else:
-            scope.announce("still here: answer y or n", bad=True)
+            scope.announce("please answer y or n", bad=True)
 
     def keep(self) -> bool:
         """Keep the notes beside the capture; whether that could be done."""
         try:
             self.scope.marks.write_beside(self.scope.store)
         except OSError as error:
-            self.scope.announce(f"notes cannot be kept: {reason_of(error)}", bad=True)
+            self.scope.announce(f"notes cannot be saved: {reason_of(error)}", bad=True)
             return False
         return True

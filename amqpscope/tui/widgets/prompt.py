@@ -129,6 +129,8 @@ class Prompt(Container):
         super().__init__(id=id)
         self.kind = ""
         self.hint = ""
+        self.letters = ""
+        """Keys that are an answer by themselves."""
         self.typed: dict[str, list[str]] = {}
         """What was answered before, by the kind of question."""
         self.place = 0
@@ -150,9 +152,11 @@ class Prompt(Container):
         """Where the answer is typed."""
         return self.query_one(PromptInput)
 
-    def ask(self, kind: str, question: str, text: str = "", hint: str = "") -> None:
-        """Ask something."""
-        self.kind, self.hint = kind, hint
+    def ask(
+        self, kind: str, question: str, text: str = "", hint: str = "", letters: str = ""
+    ) -> None:
+        """Ask something; each of the letters answers it without Enter."""
+        self.kind, self.hint, self.letters = kind, hint, letters
         self.place = len(self.typed.get(kind, []))
         self.query_one("#question", Label).update(f" {question} ")
         self.add_class("asked")
@@ -246,8 +250,12 @@ class Prompt(Container):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Look at each change."""
         event.stop()
-        if self.open:
-            self.look()
+        if not self.open:
+            return
+        if len(event.value) > 1 and event.value[-1] in self.letters:
+            self.take(event.value[-1])
+            return
+        self.look()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Give the answer on, unless something is wrong with it."""
@@ -257,6 +265,10 @@ class Prompt(Container):
         if error is not None:
             self.query_one(Hint).show(self.point_at(error), "wrong")
             return
+        self.take(text)
+
+    def take(self, text: str) -> None:
+        """Remember an answer, and give it on."""
         typed = self.typed.setdefault(self.kind, [])
         if text and text not in typed[-1:]:
             typed.append(text)

@@ -51,7 +51,9 @@ def test_notes_are_kept_beside_a_capture_and_in_what_is_written(drive, root, tmp
         await driver.until_shown("keep 3 notes?")
         await driver.press("escape")
         assert driver.app.is_running
-        await driver.press("q", "enter")
+        await driver.press("q")
+        await driver.until_shown("keep 3 notes?")
+        await driver.press("y")
 
     async def read(driver):
         await driver.until(lambda: driver.app.marks.notes, "notes are read")

@@ -49,8 +49,9 @@ def test_a_screen_ends_with_its_terminal(root, word):
         (b"/transfer && aborted == false\r", b"filter: transfer && aborted == false"),
         (b"sqpid\r", b"search: qpid"),
         (b";queue\r", "» queue".encode()),
+        (b";first s; / and s again\r", "» first s; / and s again".encode()),
     ],
-    ids=["filter", "search", "note"],
+    ids=["filter", "search", "note", "keys in a note"],
 )
 def test_what_is_pasted_behind_a_key_goes_to_its_prompt(root, burst, shown):
     """Over a slow connection a key and the text behind it come together."""
