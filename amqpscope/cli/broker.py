@@ -41,7 +41,9 @@ class BrokerOptions(ReaderOptions):
 @click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text",
               help="json: for programs; html: one page.")  # fmt: skip
-@click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
+@click.option(
+    "--output", "-o", metavar="FILE", help="Write to this file instead of standard output."
+)
 @click.option("--closed-world", is_flag=True,
               help="All connections to the broker are in the captures.")  # fmt: skip
 @click.option("--window", type=click.IntRange(1), default=8192, show_default=True, metavar="N",

@@ -41,7 +41,7 @@ trust it where you debug and nowhere else."""
 def ca(context: click.Context) -> None:
     """Show the local CA, which signs for TLS clients of the proxy.
 
-    It is made when it is first needed, with a key that never leaves the user's
+    It is created when first needed, with a key that never leaves your
     configuration directory.
 
     \b

@@ -42,9 +42,14 @@ DIFFERENT: Final = 1
     "--ignore",
     metavar="PATH",
     multiple=True,
-    help="No differences at a path or below it: flow, open.properties, *.channel-max.",
+    help="Ignore differences at this path and below it: flow, open.properties, *.channel-max.",
 )
-@click.option("--only", metavar="PATH", multiple=True, help="Differences at these paths alone.")
+@click.option(
+    "--only",
+    metavar="PATH",
+    multiple=True,
+    help="Report only differences at this path and below it.",
+)
 @click.option(
     "--format",
     "form",
@@ -64,7 +69,7 @@ def diff(
     output: str | None,
     **options: Any,
 ) -> None:  # fmt: skip
-    """Show what two captures do differently: where they part, then every difference.
+    """Show what two captures do differently: where they first differ, then every difference.
 
     \b
     amqpscope diff works.pcapng fails.pcapng
@@ -72,14 +77,14 @@ def diff(
     amqpscope diff --ignore flow --ignore open.properties a.pcap b.pcap
     amqpscope diff --only disposition --format json a.pcap b.pcap
 
-    Connections are paired by what passes on them, frames by link and order. What is another in
-    each run (container-ids, generated names, channels, handles, delivery-ids, tags, times, windows
+    Connections are paired by their traffic, frames by link and order. What changes from run to
+    run (container-ids, generated names, channels, handles, delivery-ids, tags, times, windows
     that count down) is not compared, nor what depends on timing: how links interleave, how often
-    credit is granted, how many deliveries a frame settles. Copies of one recording are compared in
-    all these too.
+    credit is granted, how many deliveries a frame settles. In copies of one recording, all of these
+    are compared too.
 
-    A#N is connection N of capture A. The exit code is 0 where both do the same, 1 where not, 2
-    where something could not be read.
+    A#N is connection N of capture A. The exit code is 0 when both do the same, 1 when they
+    differ, and 2 when something could not be read.
     """
     from amqpscope.insight.diff.differences import Scope
     from amqpscope.runs.diff import DiffSettings

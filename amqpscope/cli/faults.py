@@ -60,7 +60,7 @@ proxy_option = click.option(
 
 @click.group(cls=Described)
 def faults() -> None:
-    """List, add and remove the faults of a proxy that runs; hold frames, and decide on them.
+    """List, add and remove faults of a running proxy; hold frames and decide on them.
 
     \b
     amqpscope proxy amqp://broker --fault 'transfer && from == client => drop times=1'

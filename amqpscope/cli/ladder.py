@@ -52,9 +52,11 @@ MARKED: Final = 1000
     metavar="N",
     help="Only this connection; may be given again.",
 )
-@click.option("--together", is_flag=True, help="The connections side by side, in order of time.")
-@click.option("--all", "everything", is_flag=True, help="Every frame; nothing is folded.")
-@click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
+@click.option("--together", is_flag=True, help="Draw connections side by side, in order of time.")
+@click.option("--all", "everything", is_flag=True, help="Draw every frame; fold nothing.")
+@click.option(
+    "--output", "-o", metavar="FILE", help="Write to this file instead of standard output."
+)
 @ring_options
 @reader_options
 def ladder(captures: tuple[str, ...], ring: bool, as_given: bool, **options: Any) -> None:

@@ -40,9 +40,11 @@ FORMATS: Final = (*FINDING_FORMATS, "html")
     "form",
     type=click.Choice(FORMATS),
     default="text",
-    help="How findings are written.",
+    help="Format of the report.",
 )
-@click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
+@click.option(
+    "--output", "-o", metavar="FILE", help="Write to this file instead of standard output."
+)
 @click.option(
     "--select",
     multiple=True,
@@ -54,20 +56,23 @@ FORMATS: Final = (*FINDING_FORMATS, "html")
 @click.option(
     "--fail-on",
     type=click.Choice(("error", "warning", "info", "never")),
-    help="From which severity on the exit code is 1.  [default: error]",
+    help="Lowest severity for which the exit code is 1.  [default: error]",
 )
 @click.option(
     "--closed-world",
     is_flag=True,
-    help="All connections to the broker are in the captures: what it did wrong is certain.",
+    help="Assume that the captures hold all connections to the broker, so that its faults are "
+    "certain.",
 )
 @click.option(
     "--together",
     is_flag=True,
-    help="The captures are of one time and one clock: follow messages from one to another.",
+    help="Follow messages from one capture to another: they were recorded together, on one clock.",
 )
-@click.option("--baseline", metavar="FILE", help="Findings that are known and pass.")
-@click.option("--write-baseline", metavar="FILE", help="Keep all findings of this run as known.")
+@click.option("--baseline", metavar="FILE", help="Ignore the findings listed in this file.")
+@click.option(
+    "--write-baseline", metavar="FILE", help="Write all findings of this run to a baseline."
+)
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
 @click.option(
     "--max-findings",
@@ -75,18 +80,18 @@ FORMATS: Final = (*FINDING_FORMATS, "html")
     default=1000,
     show_default=True,
     metavar="N",
-    help="List so many of a rule, peer and connection, count the rest; 0 for all.",
+    help="List at most N findings per rule, peer and connection, and count the rest; 0: all.",
 )
 @click.option(
     "--config",
     metavar="FILE",
-    help="Instead of the nearest amqpscope.toml or [tool.amqpscope] in pyproject.toml.",
+    help="Settings, instead of the nearest amqpscope.toml or [tool.amqpscope] in pyproject.toml.",
 )
 @jobs_option
 @ring_options
 @reader_options
 def lint(captures: tuple[str, ...], ring: bool, as_given: bool, **options: Any) -> None:
-    """Check captures against the specification; say who broke what.
+    """Check captures against the specification, and report who broke which rule.
 
     \b
     amqpscope lint capture.pcapng
@@ -98,14 +103,14 @@ def lint(captures: tuple[str, ...], ring: bool, as_given: bool, **options: Any) 
     amqpscope lint --ring site-1/ site-2/
     amqpscope lint capture.pcapng#2
 
-    A directory stands for the captures in it and below; - is standard input; CAPTURE#N is
-    connection N of a capture. With --ring a directory stands for one capture that was rotated
-    into the files in it, and so do files that are given: connections go on from file to file, and
-    frames, packets and connections are numbered through.
+    A directory means the captures in it and below it; - is standard input; CAPTURE#N is
+    connection N of a capture. With --ring, the files of a directory, or those given, are read as
+    one rotated capture: connections continue from file to file, and frames, packets and
+    connections are numbered throughout.
 
     The exit code is 0 when nothing is found at or above --fail-on, 1 when something is, and 2
     when a capture could not be read or the command line is wrong. A finding marked "suspect"
-    rests on time or on what cannot be seen on the wire; it is never an error.
+    rests on timing, or on what cannot be seen on the wire; it is never an error.
     """  # fmt: skip
     wanted = LintOptions(**options)
     if wanted.statistics and wanted.form not in ("text", "json"):

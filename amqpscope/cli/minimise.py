@@ -28,7 +28,7 @@ NOT_THERE: Final = 1
     "--keep",
     required=True,
     metavar="RULE|FILTER",
-    help="The finding that must stay, by its rule; or a filter for a frame.",
+    help="The finding to keep, by its rule, or a filter for the frame to keep.",
 )
 @click.option("--output", "-o", required=True, metavar="FILE", help="The capture to write.")
 @click.option(
@@ -36,7 +36,7 @@ NOT_THERE: Final = 1
     type=click.FloatRange(min=0.1),
     default=20.0,
     show_default=True,
-    help="Take the best so far after this time.",
+    help="Write the best result so far after this time.",
 )
 @click.option(
     "--closed-world",
@@ -47,19 +47,19 @@ NOT_THERE: Final = 1
 def minimise(
     capture: str, keep: str, output: str, seconds: float, closed_world: bool, **options: Any
 ) -> None:  # fmt: skip
-    """Write the smallest capture that still shows a finding, to be passed on or looked at.
+    """Write the smallest capture that still shows a finding.
 
     \b
     amqpscope minimise capture.pcapng --keep FLW-016 -o small.pcapng
     amqpscope minimise run.pcapng#3 --keep transfer-without-credit -o small.pcap
     amqpscope minimise capture.pcapng --keep 'close && error' -o small.pcapng
 
-    Connections, sessions, links, deliveries and frames are left out, then fields and messages, as
-    long as the finding stays with the same peer and the same certainty. The result is whole TCP
-    connections without TLS and WebSocket. Ctrl-C takes the best so far.
+    Connections, sessions, links, deliveries and frames are removed, then fields and messages, as
+    long as the finding stays, against the same peer and with the same certainty. The result has
+    whole TCP connections without TLS and WebSocket. Ctrl-C writes the best result so far.
 
-    The exit code is 0 where a capture was written, 1 where nothing in CAPTURE is to be kept, 2
-    where it could not be read.
+    The exit code is 0 when a capture was written, 1 when CAPTURE has no such finding, and 2
+    when it could not be read.
     """
     inputs = Inputs(ReaderOptions(**options))
     sys.exit(inputs.code or run_minimise(capture, keep, output, seconds, closed_world, inputs))

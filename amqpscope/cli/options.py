@@ -33,8 +33,8 @@ class DecodeAs(click.Option):
         from amqpscope.protocols.registry import names
 
         self.help = (
-            "What to read on a port where the capture begins in the middle of a connection, as in "
-            f"5673={names()[0]}. A protocol header counts more. PROTOCOL is one of "
+            "The protocol of a port on which a connection began before the capture did: "
+            f"5673={names()[0]}. A protocol header takes precedence. PROTOCOL is one of "
             f"{', '.join(names())}."
         )
         return super().get_help_record(ctx)
@@ -70,7 +70,7 @@ PROFILE = click.option(
     metavar="NAME",
     default="",
     callback=check_profile,
-    help="How the screen looks: columns, colours, times. P on the screen makes profiles.",
+    help="Look of the screen: columns, colours, times. Press P in the screen to create profiles.",
 )
 
 
@@ -114,7 +114,7 @@ def jobs_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "-j",
         type=click.IntRange(1),
         metavar="N",
-        help="Processes side by side, also for one large capture.  [default: one per processor]",
+        help="Processes to use, also for one large capture.  [default: one per processor]",
     )(command)
 
 
@@ -124,13 +124,13 @@ def ring_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--as-given",
             is_flag=True,
-            help="With --ring: the files in the order given, not in that of their names.",
+            help="With --ring: take the files in the order given, not sorted by name.",
         ),
         click.option(
             "--ring",
             is_flag=True,
-            help="The captures of a directory, or the files given, are one capture that was "
-            "rotated, in the natural order of their names: x.pcap9 before x.pcap10.",
+            help="Read the captures of a directory, or the files given, as one rotated "
+            "capture, in the natural order of their names: x.pcap9 before x.pcap10.",
         ),
     )
     for decorator in decorators:

@@ -59,7 +59,9 @@ for _command in (sql, compare, compact, vacuum):
 @click.option(
     "--remote", metavar="URL", default="", help="A Spark Connect server: sc://host:15002."
 )
-@click.option("--follow", is_flag=True, help="Go on with captures that come, until interrupted.")
+@click.option(
+    "--follow", is_flag=True, help="Keep processing captures as they arrive, until interrupted."
+)
 @click.option(
     "--idle",
     type=float,
@@ -81,9 +83,8 @@ for _command in (sql, compare, compact, vacuum):
     type=click.Choice(("file", "directory")),
     default="file",
     show_default=True,
-    help="What belongs together: each file stands alone, as with lint, or the captures of a "
-    "directory are one capture that was rotated, as with lint --ring. --follow always takes "
-    "directories so.",
+    help="Read each file by itself, as lint does, or the captures of a directory as one "
+    "rotated capture, as lint --ring does. --follow always reads directories.",
 )
 @click.option(
     "--slice",
@@ -106,9 +107,11 @@ for _command in (sql, compare, compact, vacuum):
 @click.option(
     "--no-messages",
     is_flag=True,
-    help="Follow no messages: no tables of them, no rules of brokers.",
+    help="Do not follow messages: no tables of them, no broker rules.",
 )
-@click.option("--log", metavar="FILE", default="", help="What Spark says.  [default: a new file]")
+@click.option(
+    "--log", metavar="FILE", default="", help="Where Spark's own log goes.  [default: a new file]"
+)
 @click.option(
     "--conf",
     multiple=True,
@@ -121,7 +124,7 @@ for _command in (sql, compare, compact, vacuum):
 @click.option(
     "--fail-on",
     type=click.Choice(("error", "warning", "info", "never")),
-    help="From which severity on the exit code is 1.  [default: error]",
+    help="Lowest severity for which the exit code is 1.  [default: error]",
 )
 @click.option("--config", metavar="FILE", help="Instead of the nearest amqpscope.toml.")
 @reader_options
@@ -139,17 +142,17 @@ def run(inputs: tuple[str, ...], **options: Any) -> None:
     amqpscope pipeline run captures/ --out tables --follow
 
     INPUT is a directory, a file, or a glob, on any file system that Spark reads, and on S3 with
-    what AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL and their like say. Each capture is read by itself.
-    With --ring directory those of a directory count as one that was rotated, in the order of
-    their names: connections go on from file to file, and frames, packets and connections are
-    numbered through.
+    AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL and the like. Each capture is read by itself. With --ring
+    directory, those of a directory are read as one rotated capture, in the order of their names:
+    connections continue from file to file, and frames, packets and connections are numbered
+    throughout.
 
-    What workers cannot open themselves, Spark reads and copies for the time of the run: files
-    of up to --copy-limit, as it holds them in memory.
+    Files that workers cannot open themselves are read by Spark and copied for the run, up to
+    --copy-limit each, as they are held in memory.
 
     The tables (Delta Lake, by day): captures, connections, sessions, links, deliveries,
     messages, hops, findings, statistics, quarantine; with --frames also frames. What was
-    processed before is left out; a run that is interrupted leaves nothing behind.
+    processed before is skipped; an interrupted run leaves nothing behind.
 
     The exit code is 0 when nothing is found at or above --fail-on, 1 when something is, and 2
     when a capture could not be read or the command line is wrong.
@@ -415,7 +418,9 @@ def open_terminal() -> Any:
     default="text",
     help="html: one file with plots that needs nothing else.",
 )
-@click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
+@click.option(
+    "--output", "-o", metavar="FILE", help="Write to this file instead of standard output."
+)
 @click.option(
     "--top",
     type=click.IntRange(1),
@@ -424,7 +429,7 @@ def open_terminal() -> Any:
     help="How many connections and addresses.",
 )
 def report(directory: str, form: str, output: str | None, top: int) -> None:
-    """Say what the tables of `pipeline run` show.
+    """Report what the tables of `pipeline run` show.
 
     \b
     amqpscope pipeline report tables
@@ -432,7 +437,7 @@ def report(directory: str, form: str, output: str | None, top: int) -> None:
 
     Findings by rule, product and day, and which are new since the run before; the worst
     connections; stalls; how long deliveries took to be settled; the busiest addresses. Each
-    number names a frame, and the `amqpscope read` that opens it, through all files of its ring.
+    number comes with a frame and the `amqpscope read` command that opens it.
     Spark is not needed.
     """
     from amqpscope.spark.session import SparkError, require

@@ -25,7 +25,9 @@ WORSE = 1
     "--format", "form", type=click.Choice(("text", "json", "html")), default="text",
     help="json: for programs; html: one page.",
 )  # fmt: skip
-@click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
+@click.option(
+    "--output", "-o", metavar="FILE", help="Write to this file instead of standard output."
+)
 @click.option(
     "--alpha", type=click.FloatRange(0, 1), default=0.01, show_default=True, metavar="P",
     help="How likely a difference may be by chance, and still count.",

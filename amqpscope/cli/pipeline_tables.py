@@ -22,7 +22,9 @@ TABLES = "tables"
     "--format", "form", type=click.Choice(("text", "json", "csv")), default="text",
     help="json: an array of objects.",
 )  # fmt: skip
-@click.option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
+@click.option(
+    "--output", "-o", metavar="FILE", help="Write to this file instead of standard output."
+)
 @click.option("--run", type=int, metavar="N", help="The tables as they were after this run.")
 def sql(query: str, directory: str, form: str, output: str | None, run: int | None) -> None:
     """Ask the tables of `pipeline run` in SQL.

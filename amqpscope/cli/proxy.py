@@ -70,39 +70,43 @@ def parse_rotate(
     "-l",
     metavar="HOST:PORT[=UPSTREAM]",
     multiple=True,
-    help="Where clients connect, or unix:PATH; repeatable, each with an upstream of its own if "
-    "that is not UPSTREAM.  [default: 127.0.0.1:5673]",
+    help="Where clients connect, or unix:PATH. Repeatable; each may have its own upstream "
+    "instead of UPSTREAM.  [default: 127.0.0.1:5673]",
 )
-@click.option("--write", "-w", metavar="FILE", help="Record there; else in a temporary file.")
+@click.option(
+    "--write", "-w", metavar="FILE", help="Record to this file; by default, to a temporary one."
+)
 @click.option(
     "--rotate",
     metavar="SIZE|TIME",
     multiple=True,
     callback=parse_rotate,
-    help="Go on in a new file after so much: 100MB, 1h, or both.",
+    help="Start a new file after this much: 100MB, 1h, or both.",
 )
 @click.option(
-    "--keep", metavar="N", type=click.IntRange(1), help="Of rotated files keep the newest N."
+    "--keep", metavar="N", type=click.IntRange(1), help="Keep only the newest N rotated files."
 )
 @click.option(
     "--scrub",
     is_flag=True,
-    help="Write the recording once more at the end, as `scrub` does: FILE.scrubbed.pcapng.",
+    help="At the end, also write a scrubbed copy, as `scrub` does: FILE.scrubbed.pcapng.",
 )
 @click.option(
     "--exit-when-idle",
     metavar="SECONDS",
     type=click.FloatRange(0, min_open=True),
-    help="End when no connection was open for so long, after the first.",
+    help="End once no connection has been open for this long, after the first one.",
 )
 @click.option(
     "--lint",
     "lint",
     is_flag=True,
-    help="Print findings alone, at the end, and exit as `lint` does.",
+    help="Print only the findings, at the end, and exit as `lint` does.",
 )
 @click.option(
-    "--allow-empty", is_flag=True, help="With --lint: exit 0 also when no AMQP was answered."
+    "--allow-empty",
+    is_flag=True,
+    help="With --lint: exit 0 even if no client connected or the upstream never answered.",
 )
 @click.option(
     "--connect-timeout",
@@ -110,7 +114,7 @@ def parse_rotate(
     type=click.FloatRange(0),
     default=10.0,
     show_default=True,
-    help="Give an upstream so long to take a connection; 0: for ever.",
+    help="How long to wait for an upstream to accept a connection; 0: no limit.",
 )
 @click.option(
     "--handshake-timeout",
@@ -118,32 +122,33 @@ def parse_rotate(
     type=click.FloatRange(0),
     default=30.0,
     show_default=True,
-    help="Give TLS so long to begin, on both sides; 0: for ever.",
+    help="How long to wait for a TLS handshake, on either side; 0: no limit.",
 )
 @click.option(
     "--idle-timeout",
     metavar="SECONDS",
     type=click.FloatRange(0),
     default=0.0,
-    help="Close connections on which nothing passed for so long.  [default: never]",
+    help="Close connections that have been silent for this long.  [default: never]",
 )
 @click.option(
     "--via",
     metavar="URL",
     default="",
-    help="Reach upstreams through http://USER:PW@HOST:PORT (CONNECT) or socks5://...; it looks "
-    "their names up. Else HTTPS_PROXY and NO_PROXY count for wss; `direct`: not even those.",
+    help="Reach upstreams through http://USER:PW@HOST:PORT (CONNECT) or socks5://...; that "
+    "proxy resolves their names. Without it, HTTPS_PROXY and NO_PROXY apply to wss; `direct` "
+    "ignores them too.",
 )
 @click.option(
     "--accept-proxy",
     is_flag=True,
-    help="Clients begin with a PROXY header (v1 or v2), whose address is then recorded.",
+    help="Expect a PROXY header (v1 or v2) from clients, and record the address in it.",
 )
 @click.option(
     "--send-proxy",
     type=click.Choice(("v1", "v2")),
     default=None,
-    help="Begin connections to upstreams with a PROXY header, outside of TLS.",
+    help="Send a PROXY header to upstreams, before TLS.",
 )
 @click.option(
     "--metrics",
@@ -168,7 +173,7 @@ def parse_rotate(
     help="With --lint: from which severity on the exit code is 1.  [default: error]",
 )
 @click.option("--config", metavar="FILE", help="Instead of the nearest amqpscope.toml.")
-@click.option("--no-tui", is_flag=True, help="Lines on standard output, also on a terminal.")
+@click.option("--no-tui", is_flag=True, help="Print lines to standard output, even on a terminal.")
 @PROFILE
 @WEB_PORT
 @WEB
@@ -186,7 +191,7 @@ def parse_rotate(
     "--output",
     "-o",
     metavar="FILE",
-    help="Print there instead of standard output (with a COMMAND: instead of standard error).",
+    help="Print to this file instead of standard output (with a COMMAND: standard error).",
 )
 @click.option(
     "-Y",
@@ -194,7 +199,7 @@ def parse_rotate(
     "where",
     metavar="FILTER",
     callback=parse_filter,
-    help="Print only frames that match; all are recorded.",
+    help="Print only frames that match; all frames are recorded.",
 )
 @click.option("-V", "tree", is_flag=True, help="Every field of every frame, as a tree.")
 @click.option("-x", "octets", is_flag=True, help="The octets too.")
@@ -208,7 +213,7 @@ def parse_rotate(
 )
 @tls_options
 def proxy(**options: Any) -> None:
-    """Stand between a client and a broker: see, record and check what passes.
+    """Relay between clients and a broker; watch, record and check the traffic.
 
     \b
     amqpscope proxy amqp://broker:5672
@@ -219,21 +224,22 @@ def proxy(**options: Any) -> None:
     amqpscope proxy amqp://one --listen :5673 --listen :5674=amqps://two
     amqpscope proxy amqp://broker --web
 
-    Let the client connect to 127.0.0.1:5673 instead of the broker. Everything passes unchanged,
-    AMQP or not, and into a capture that Wireshark opens. It holds passwords and tokens as clients
-    send them, so only you can read it: mind where you upload it. Ctrl-C ends it.
+    Point the client at 127.0.0.1:5673 instead of the broker. All traffic, AMQP or not, is passed
+    on unchanged and recorded in a capture that Wireshark opens. The capture holds passwords and
+    tokens as clients send them, so only you can read it: be careful where you upload it. Ctrl-C
+    ends the proxy.
 
-    With a COMMAND that is run, and all ends with it; it finds the proxy in AMQPSCOPE_PROXY_URL
-    (amqp://, or ws:// for WebSocket; amqps:// and wss:// with --cert or --pass-tls),
-    AMQPSCOPE_PROXY_HOST and AMQPSCOPE_PROXY_PORT. Standard output is its own: what the proxy
-    prints goes to standard error, or to --output. Its exit code is ours, unless that is 0 and
-    --lint has found something. Ctrl-C lets it clean up first.
+    With a COMMAND, the proxy runs it and ends with it. The command finds the proxy in
+    AMQPSCOPE_PROXY_URL (amqp://, or ws:// for WebSocket; amqps:// and wss:// with --cert or
+    --pass-tls), AMQPSCOPE_PROXY_HOST and AMQPSCOPE_PROXY_PORT. Standard output belongs to the
+    command: the proxy prints to standard error, or to --output. The exit code is that of the
+    command, unless that is 0 and --lint has found something. Ctrl-C lets the command clean up
+    first.
 
     With --lint the exit code is 0 when nothing is found at or above --fail-on, 1 when something
-    is, and 2 when not all could be recorded and checked: also when no client came, or the
-    upstream never answered, unless --allow-empty. Without --lint it is 2 when not all could be
-    recorded.
-    """  # fmt: skip
+    is, and 2 when some traffic could not be recorded or checked, no client connected, or the
+    upstream never answered (the last two are allowed by --allow-empty). Without --lint it is 2
+    when some traffic could not be recorded. """  # fmt: skip
     from amqpscope.check.selection import ConfigError
     from amqpscope.cli.proxy_run import ProxyRun
     from amqpscope.proxy.address import AddressError

@@ -38,7 +38,7 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
 @click.command()
 @click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True)
 @shown_options
-@click.option("--follow", "-f", is_flag=True, help="Go on as the file grows, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep reading as the file grows, until Ctrl-C.")
 @NO_TUI
 @PROFILE
 @WEB_PORT
@@ -48,7 +48,8 @@ NO_TUI = click.option("--no-tui", is_flag=True, help="Print text on a terminal t
     "--bodies",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the bodies of messages to files in DIR, with their content-encoding undone.",
+    help="Write the bodies of messages to files in DIR, decompressed where there is a "
+    "content-encoding.",
 )
 @jobs_option
 @ring_options
@@ -66,8 +67,8 @@ def read(
 ) -> None:
     """Show the AMQP frames of captures: on a terminal as a screen, else as text.
 
-    On the screen ? lists all keys. Text comes when the output goes elsewhere, and with --no-tui,
-    --format, -V or -x.
+    In the screen, ? lists all keys. Text is printed when the output is not a terminal, and with
+    --no-tui, --format, -V or -x.
 
     \b
     amqpscope read capture.pcapng
@@ -81,13 +82,13 @@ def read(
     amqpscope read --web capture.pcapng
     tcpdump -i any -w - port 5672 | amqpscope read -
 
-    Captures are pcap or pcapng, also packed with gzip, zstd or xz; - is standard input. With
-    --ring the files of a directory, or those given, are one capture that was rotated: connections
-    go on from file to file, and frames, packets and connections are numbered through.
+    Captures are pcap or pcapng, also compressed with gzip, zstd or xz; - is standard input. With
+    --ring the files of a directory, or those given, are read as one rotated capture: connections
+    continue from file to file, and frames, packets and connections are numbered throughout.
 
-    AMQP is found by its protocol header on any port. A capture that begins later is recognised
-    on port 5672, and on others with --decode-as. Filters are written as in Wireshark, with the
-    field names of the specification: see amqpscope/guide/reading.md.
+    AMQP is found by its protocol header on any port. Where the header was not captured, AMQP is
+    recognised on port 5672, and on other ports with --decode-as. Filters are written as in
+    Wireshark, with the field names of the specification: see amqpscope/guide/reading.md.
     """
     wanted = ReadOptions(follow=follow, **options)
     if follow and wanted.form == "html":
@@ -130,8 +131,8 @@ class ReadOptions(ReaderOptions):
 def demo(no_tui: bool, **options: Any) -> None:
     """Read and check the capture that comes with amqpscope.
 
-    A real client and a real broker on a queue. All goes well up to frame 24: there the client
-    library puts the body of a message after its footer, and the broker hangs up.
+    A real client and a real broker on a queue. All goes well until frame 24, in which the
+    client library puts the body of a message after its footer, and the broker hangs up.
     """
     with as_file(files("amqpscope").joinpath("demo.pcapng")) as path:
         found = path if path.is_file() else path.parent.parent / "captures" / path.name

@@ -62,7 +62,7 @@ def parse_speed(context: click.Context, parameter: click.Parameter, value: str) 
     default="max",
     show_default=True,
     callback=parse_speed,
-    help="Keep the recorded times, do not wait, or N times as fast.",
+    help="With the recorded timing, without waiting, or N times as fast.",
 )
 @click.option(
     "--rate",
@@ -78,7 +78,7 @@ def parse_speed(context: click.Context, parameter: click.Parameter, value: str) 
     metavar="N",
     help="Play it N times; 0: until Ctrl-C.",
 )
-@click.option("--strict", is_flag=True, help="End where it leaves the script.")
+@click.option("--strict", is_flag=True, help="Stop at the first difference.")
 @click.option(
     "--exact",
     is_flag=True,
@@ -96,15 +96,17 @@ def parse_speed(context: click.Context, parameter: click.Parameter, value: str) 
     default=15.0,
     show_default=True,
     metavar="SECONDS",
-    help="Give up what does not come, beyond the time that it took in the recording.",
+    help="How much longer than in the recording to wait for a frame.",
 )
 @click.option(
     "--secrets-from-capture", "secrets", is_flag=True, help="Log in as the recorded client did."
 )
 @click.option("--cafile", metavar="FILE", help="Trust these CAs (PEM), not the system's.")
-@click.option("--client-cert", metavar="FILE", help="The certificate to show when asked for one.")
+@click.option(
+    "--client-cert", metavar="FILE", help="Client certificate for a server that asks for one."
+)
 @click.option("--client-key", metavar="FILE", help="Its key, if not in the same file.")
-@click.option("--sni", metavar="NAME", help="Ask for this host, and verify that it is it.")
+@click.option("--sni", metavar="NAME", help="Server name to ask for, and to verify.")
 @click.option("--insecure", is_flag=True, help="Do not verify the certificate of the server.")
 @click.option("--tls", is_flag=True, help="With --listen: clients use TLS (see: amqpscope ca).")
 @click.option("--cert", metavar="FILE", help="With --listen: TLS with this certificate.")
@@ -121,17 +123,15 @@ def replay(capture: str, **options: Any) -> None:
     amqpscope replay load.pcapng --to amqp://broker --rate 500 --loop 10
     amqpscope replay bug.pcapng --to wss://broker/amqp --diff
 
-    With --to the recorded clients run again. With --listen the recorded server
-    answers clients that run the recorded program again. Numbers, names, credit,
-    windows and frame sizes are those of the live peer; what was recorded is sent
-    as soon as what came before it has come again and the peer allows it.
+    With --to, the recorded clients run again. With --listen, the recorded server answers clients
+    that run the recorded program again. Numbers, names, credit, windows and frame sizes are those
+    of the live peer; a recorded frame is sent as soon as everything before it has happened again
+    and the peer allows it.
 
-    Passwords come from the URL, never from the capture unless asked; a server that
-    is to ask for a proof (SCRAM, CRAM-MD5) needs USER:PASSWORD@ too. Where the
-    live peer does something else than what was recorded, a line says so with both
-    frames. The exit code is 0 when all went as recorded, 1 when something did not,
-    and 2 when the capture cannot be played.
-    """  # fmt: skip
+    Passwords come from the URL, never from the capture unless asked; a server that has to check a
+    proof (SCRAM, CRAM-MD5) needs USER:PASSWORD@ too. Where the live peer does something else than
+    in the recording, a line says so and shows both frames. The exit code is 0 when all went as
+    recorded, 1 when something did not, and 2 when the capture cannot be played. """  # fmt: skip
     if bool(options["to"]) == bool(options["listen"]):
         raise click.UsageError("expected one of --to and --listen")
     chosen = ReplayOptions(**options)

@@ -16,7 +16,7 @@ WIDEST = 100
 @click.argument("rule")
 @click.option("--full", is_flag=True, help="Show examples from the start of the connection.")
 def explain(rule: str, full: bool) -> None:
-    """Say what a rule asks for, why, and how it looks broken and kept.
+    """Explain a rule: what it asks for, why, and an exchange that breaks and one that keeps it.
 
     \b
     amqpscope explain FLW-016
@@ -46,11 +46,11 @@ def explain(rule: str, full: bool) -> None:
     "form",
     type=click.Choice(("text", "json", "markdown")),
     default="text",
-    help="json has the whole catalogue, also what is not checked.",
+    help="json: the whole catalogue, with rules that are not checked.",
 )
 @click.option("--coverage", is_flag=True, help="How many rules are checked, by group.")
 def rules(form: str, coverage: bool) -> None:
-    """List the rules, or what of the catalogue is checked.
+    """List the rules, or how much of the catalogue is checked.
 
     \b
     amqpscope rules

@@ -41,8 +41,8 @@ SALT: Final = 16
 @click.option(
     "--salt",
     metavar="TEXT",
-    help="Choose the pseudonyms, so that those of another run are the same; keep it "
-    "secret. Without it they are new in each run.",
+    help="Secret from which pseudonyms are derived: the same salt gives the same "
+    "ones. Without it they are new in each run.",
 )
 @ring_options
 @reader_options
@@ -50,7 +50,7 @@ def scrub(
     captures: tuple[str, ...], output: str, keep_bodies: bool, salt: str | None, ring: bool,
     as_given: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Write the same conversation without what must not leave the house.
+    """Write the same conversation without secrets, bodies and names.
 
     \b
     amqpscope scrub capture.pcapng -o for-support.pcapng

@@ -98,7 +98,7 @@ def batches(
     "--at",
     type=click.IntRange(1),
     metavar="FRAME",
-    help="As of this frame; without it, as of the last.",
+    help="State as of this frame; default: the last.",
 )
 @FORM
 @ring_options

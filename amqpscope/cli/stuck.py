@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True)
 @click.option("--at", type=click.IntRange(1), metavar="FRAME",
-              help="As of this frame; without it, as of the last.")  # fmt: skip
+              help="State as of this frame; default: the last.")  # fmt: skip
 @FORM
 @ring_options
 @reader_options
@@ -34,7 +34,7 @@ def stuck(
     as_given: bool,
     **options: Any,
 ) -> None:
-    """Say what is stuck or was refused, the worst first, and why.
+    """Explain what is stuck or was refused, and why; the worst first.
 
     \b
     amqpscope stuck capture.pcapng
@@ -42,9 +42,9 @@ def stuck(
     amqpscope stuck --format json a.pcap b.pcap | jq '.[].held[].state'
     amqpscope stuck --ring recordings/
 
-    For each link, channel, consumer or connection that is held: what holds it, since when, and who
-    is waited for. What a peer refused, and what that means. Of what is over: who ended it, which
-    finding explains that, and what held it until then. It is what key 5 of the screen shows.
+    For each link, channel, consumer or connection that is stuck: what holds it, since when, and
+    which peer has to act. What a peer refused, and what that means. What has ended: who ended it,
+    which finding explains it, and what held it until then. Key 5 of the screen shows the same.
     """
     from amqpscope.report.stuck import stuck_lines, stuck_object
 

@@ -24,35 +24,37 @@ def tls_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--pass-tls",
             is_flag=True,
-            help="Pass the client's TLS on as it is; without its secrets nobody can look inside.",
+            help="Pass TLS through unopened; frames are visible only with its secrets (--keylog).",
         ),
         click.option("--key", metavar="FILE", help="The key of --cert, if not in the same file."),
         click.option(
             "--cert",
             metavar="FILE",
-            help="Show clients this certificate, not one of the local CA (see: amqpscope ca).",
+            help="Present this certificate to clients, instead of one signed by the local CA "
+            "(see: amqpscope ca).",
         ),
         click.option(
             "--in-band-tls",
             is_flag=True,
-            help="Upstream begins TLS by AMQP's own TLS header.",
+            help="Start TLS to the upstream with AMQP's own TLS header.",
         ),
+        click.option("--insecure", is_flag=True, help="Do not verify the upstream's certificate."),
         click.option(
-            "--insecure", is_flag=True, help="Do not verify the certificate of the upstream."
-        ),
-        click.option(
-            "--sni", metavar="NAME", help="Ask upstream for this host, and verify that it is it."
+            "--sni", metavar="NAME", help="Server name to ask the upstream for, and to verify."
         ),
         click.option(
             "--client-key", metavar="FILE", help="The key of --client-cert, if not in that file."
         ),
         click.option(
-            "--client-cert", metavar="FILE", help="The certificate to show when upstream asks."
+            "--client-cert",
+            metavar="FILE",
+            help="Client certificate for an upstream that asks for one.",
         ),
         click.option(
             "--cafile",
             metavar="FILE",
-            help="Trust these CAs (PEM, or a directory) for the upstream, not the system's.",
+            help="Trust these CAs (PEM file or directory) for the upstream, instead of the "
+            "system's.",
         ),
     )
     for decorator in decorators:

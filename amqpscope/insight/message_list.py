@@ -135,16 +135,16 @@ def by_age(listed: Listed) -> tuple[int, int]:
 KEYS: Final = {REDELIVERED: by_attempts, SLOWEST: by_slowness, NEWEST: by_age}
 
 EXPLANATIONS: Final = {
-    LOST: "The broker took it, and has since delivered others that the same publisher sent there "
-    "later, but not this one. It may be lost, or a consumer that was not captured has it.",
-    REFUSED: "The broker did not take it.",
-    EXPIRED: "Its time to live was over before a consumer in view got it.",
-    UNANSWERED: "The broker has not said whether it takes it.",
-    WAITING: "It is at the broker: no consumer in view has it.",
-    HELD: "A consumer has it and has not settled it.",
-    DISCARDED: "Its consumer rejected it: the broker drops it, or dead-letters it.",
-    UNKNOWN: "There were too many at once to follow it any further.",
-    DONE: "A consumer has it, and has settled it.",
+    LOST: "The broker accepted it, and has since delivered later messages of the same publisher, "
+    "but not this one. It may be lost, or a consumer outside the capture has it.",
+    REFUSED: "The broker refused it.",
+    EXPIRED: "It expired before it was delivered to a consumer in the capture.",
+    UNANSWERED: "The broker has not confirmed it yet.",
+    WAITING: "It is waiting at the broker: no consumer in the capture has it.",
+    HELD: "A consumer has received it, and has not settled it yet.",
+    DISCARDED: "Its consumer rejected it: the broker drops or dead-letters it.",
+    UNKNOWN: "There were too many messages at once to follow it further.",
+    DONE: "A consumer received it and settled it.",
 }  # fmt: skip
 
 
@@ -152,7 +152,9 @@ def explain(listed: Listed, now: int) -> Iterator[str]:
     """Where a message is and how it came there, in sentences."""
     message, state = listed.message, listed.state
     lasted = seconds(max(now - message.since, 0))
-    since = f" For {lasted}." if state not in (DONE, REFUSED, DISCARDED, UNKNOWN) else ""
+    since = (
+        f" In this state for {lasted}." if state not in (DONE, REFUSED, DISCARDED, UNKNOWN) else ""
+    )
     yield EXPLANATIONS[state] + since
     if message.published > 1:
         yield (f"{message.published:,} messages with the same octets were published, and "
@@ -163,6 +165,6 @@ def explain(listed: Listed, now: int) -> Iterator[str]:
         times = "once" if message.redelivered == 1 else f"{message.redelivered:,} times"
         yield f"It was redelivered {times}."
     if message.latency is not None:
-        yield f"From its publish to its newest delivery: {seconds(message.latency)}."
+        yield f"From publishing to its newest delivery: {seconds(message.latency)}."
     if message.settle is not None:
-        yield f"From a delivery until its consumer settled it: {seconds(message.settle)}."
+        yield f"From a delivery to its settlement: {seconds(message.settle)}."

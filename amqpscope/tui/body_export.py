@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ONE, MANY = "body", "bodies"
 EXPORTS: Final = (ONE, MANY)
-HINT: Final = "decompressed where there is a content-encoding; existing files stay"
+HINT: Final = "decompressed where there is a content-encoding; existing files are kept"
 
 
 class BodyExport:
@@ -57,7 +57,7 @@ class BodyExport:
         scope, files = self.scope, self.files(Path())
         parts = [] if step is None else files.bodies_of(step)
         if step is None or not parts:
-            scope.announce(f"frame {number} belongs to no message with a body to show")
+            scope.announce(f"frame {number} is not part of a message with a body")
             return
         self.step = step
         name = f"{files.stem}-{step.frame.number:06}"

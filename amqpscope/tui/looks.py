@@ -31,7 +31,10 @@ class Looks:
             text, hint = colours.rules_text(profile.colours), colours.EXPECTED
         else:
             known = ", ".join(profiles.names()) or "none yet"
-            text, hint = profile.name, f"one of: {known}; a new name keeps the present look by it"
+            text, hint = (
+                profile.name,
+                f"one of: {known}; a new name saves the present look under it",
+            )
         prompt.ask(kind, f"{kind}:", text, hint)
 
     def take_answer(self, kind: str, text: str) -> None:
@@ -45,7 +48,7 @@ class Looks:
         else:
             profile.colours = colours.parse_rules(text)
         if self.change():
-            self.scope.announce(f"{kind} kept in the profile {profile.name}")
+            self.scope.announce(f"{kind} saved in profile {profile.name}")
 
     def switch(self, name: str) -> None:
         """Take another profile, or make one of the present look."""
@@ -61,7 +64,7 @@ class Looks:
             else:
                 scope.profile = replace(scope.profile, name=name)
                 profiles.save_profile(scope.profile)
-                scope.announce(f"the present look is kept as the profile {name}")
+                scope.announce(f"saved as profile {name}")
         except ProfileError as error:
             scope.announce(str(error), bad=True)
 

@@ -49,7 +49,7 @@ class PromptActions:
             question, text = f"note on frame {scope.frame}:", scope.marks.notes.get(scope.frame, "")
         else:
             count = scope.frames.frames.count
-            hint = f"{count:,} frames as pcapng with their notes, and any credentials in them"
+            hint = f"{count:,} frames as pcapng, with their notes and any credentials in them"
             text = f"{Path(scope.store.source.path).stem}-saved.pcapng"
         scope.prompt.ask(kind, question, text, hint)
 

@@ -245,7 +245,7 @@ class ProxyScope(Scope):
 
         def done(answer: tuple[str, str] | None) -> None:
             if answer is None:
-                self.announce(f"frame {number} is held still")
+                self.announce(f"frame {number} is still held")
             elif answer[0] == "outside":
                 self.edit_outside(number, answer[1], dialect)
             elif not self.decide_on(number, "edit", frame=answer[1]):
@@ -268,6 +268,6 @@ class ProxyScope(Scope):
             self.announce(str(error), bad=True)
             return
         if written is None:
-            self.announce(f"nothing was changed, frame {number} is held still")
+            self.announce(f"nothing was changed; frame {number} is still held")
         elif not self.decide_on(number, "edit", frame=written):
             self.edit_here(number, written, dialect)

@@ -102,7 +102,7 @@ class Store:
     def _death_reason(self) -> str:
         code = self._reader.returncode
         how = f"signal {-code}" if code < 0 else f"code {code}"
-        return f"the process that reads it ended early ({how})"
+        return f"the process that reads the capture ended early ({how})"
 
     @property
     def count(self) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from amqpscope.tui.app import Scope
-from amqpscope.tui.opening import ReaderProcess, Source
+from amqpscope.tui.opening import OpenedCapture, ReaderProcess
 from amqpscope.tui.store import Store
 
 HERE: Final = Path(__file__).parent
@@ -40,7 +40,7 @@ PICTURES: Final = (
 async def draw(picture: Picture) -> None:
     """Press the keys, wait for the words, and keep what is to be seen."""
     capture = HERE.parent / picture.capture
-    app = Scope(Store(ReaderProcess(Source(str(capture)))))
+    app = Scope(Store(ReaderProcess(OpenedCapture(str(capture)))))
     async with app.run_test(size=SIZE) as pilot:
         while not (app.store.done and app.frame):
             await pilot.pause(0.05)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from draw import FONTS, PATIENCE, SIZE
 
 from amqpscope.tui.app import Scope
-from amqpscope.tui.opening import ReaderProcess, Source
+from amqpscope.tui.opening import OpenedCapture, ReaderProcess
 from amqpscope.tui.store import Store
 
 HERE: Final = Path(__file__).parent
@@ -44,7 +44,12 @@ SCENES: Final = (
         "amqpscope demo.pcapng: every frame, its fields, its octets",
     ),
     Scene("demo.pcapng", "n n", "MSG-001 the client", "n: the next broken rule, and who broke it"),
-    Scene("demo.pcapng", "4", "MSG-001", "4: all findings, each with its rule explained"),
+    Scene(
+        "demo.pcapng",
+        "4",
+        "Receivers read a message",
+        "4: all findings, each with its rule explained",
+    ),
     Scene("demo.pcapng", "2", "connection 1", "2: the state of both peers as of the frame"),
     Scene("demo.pcapng", "3", "client", "3: the ladder, where deliveries meet their outcomes"),
     Scene(
@@ -113,7 +118,7 @@ SCENES: Final = (
 
 async def pictures(capture: str, scenes: list[Scene]) -> AsyncIterator[str]:
     """The scenes of one capture as SVGs, one after the other."""
-    app = Scope(Store(ReaderProcess(Source(str(HERE.parent / capture)))))
+    app = Scope(Store(ReaderProcess(OpenedCapture(str(HERE.parent / capture)))))
     async with app.run_test(size=SIZE) as pilot:
         while not (app.store.done and app.frame):
             await pilot.pause(0.05)

@@ -70,22 +70,22 @@ EXTENSIONS: Final = tuple(Extension(*row) for row in (
 
 CONDITIONS: Final = {
     # 2.8.15 amqp-error
-    "amqp:internal-error":                  "the peer failed for reasons of its own",
+    "amqp:internal-error":                  "something failed inside the peer",
     "amqp:not-found":                       "there is no such node or other entity",
     "amqp:unauthorized-access":             "the client has no permission for this",
     "amqp:decode-error":                    "octets arrived that could not be decoded",
     "amqp:resource-limit-exceeded":         "a resource limit was reached, or a peer was silent",
     "amqp:not-allowed":                     "the frame was used in a way that its meaning forbids",
-    "amqp:invalid-field":                   "a field held a value that it must not hold",
-    "amqp:not-implemented":                 "the peer does not have this function",
+    "amqp:invalid-field":                   "a field had a value that is not allowed",
+    "amqp:not-implemented":                 "the peer does not implement this",
     "amqp:resource-locked":                 "another client holds the entity",
-    "amqp:precondition-failed":             "something that had to be true beforehand was not",
+    "amqp:precondition-failed":             "a condition that must hold first was not met",
     "amqp:resource-deleted":                "the entity was deleted while in use",
     "amqp:illegal-state":                   "the frame is not permitted in the present state",
     "amqp:frame-size-too-small":            "a performative does not fit the frame size agreed on",
     # 2.8.16 connection-error
     "amqp:connection:forced":               "an operator closed the connection",
-    "amqp:connection:framing-error":        "no valid frame could be made out in the octets",
+    "amqp:connection:framing-error":        "the octets did not form a valid frame",
     "amqp:connection:redirect":             "connect to the host named in info instead",
     # 2.8.17 session-error
     "amqp:session:window-violation":        "more transfers came than the incoming window allowed",

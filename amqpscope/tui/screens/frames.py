@@ -402,7 +402,7 @@ class FramesView(DividedView):
     def visit_body(self, number: int, last: int) -> None:
         """Go to the frame that completes a message, at its body."""
         if not last or (last == number and not self.pending):
-            self.scope.announce(f"frame {number} belongs to no message with a body to show")
+            self.scope.announce(f"frame {number} is not part of a message with a body")
             return
         self.body_wanted = last
         if last != number:

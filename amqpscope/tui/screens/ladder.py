@@ -191,7 +191,7 @@ class LadderView(SteppingView):
         elif row is not None:
             kept = tuple(each for each in self.unfolded if not each[0] <= row.frame <= each[1])
             if kept == self.unfolded:
-                self.scope.announce("no run of frames is folded here")
+                self.scope.announce("there is no folded run here")
                 return
             self.unfolded = kept
         self.begin()
@@ -208,7 +208,7 @@ class LadderView(SteppingView):
     def action_several(self) -> None:
         """Draw several connections side by side, or one."""
         if len(self.store.connections) < 2 and not self.several:
-            self.scope.announce("there is one connection only")
+            self.scope.announce("there is only one connection")
             return
         self.several = not self.several
         if not self.several and self.scope.frame:
@@ -218,7 +218,7 @@ class LadderView(SteppingView):
     def action_write(self, kind: str) -> None:
         """Ask for the name of a file to write the ladder to."""
         if self.shown is None or not self.shown.final:
-            self.scope.announce("the ladder is still being laid out", bad=True)
+            self.scope.announce("the ladder is still being drawn", bad=True)
             return
         stem = Path(self.store.source.path).name.partition(".")[0] or "capture"
         name, what = str(free(f"{stem}-ladder", kind)), KINDS[kind]

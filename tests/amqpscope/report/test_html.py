@@ -146,7 +146,7 @@ def test_what_a_peer_refused_is_told_before_the_findings(root):
     assert refused < text.index("Connections</h3>")
     assert (
         "by the server in frame 22: <b>rejected</b>: amqp:invalid-field &quot;an order needs a"
-        " price&quot;. A field held a value that it must not hold." in text
+        " price&quot;. A field had a value that is not allowed." in text
     )
 
 

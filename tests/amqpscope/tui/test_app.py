@@ -154,7 +154,7 @@ def test_a_place_can_be_a_frame_or_a_time(drive, root):
 
     frames, text = drive(root / DEMO, script)
     assert frames == [17, 12, 10]
-    assert "there is no frame 99: they are 1 to 25" in text
+    assert "there is no frame 99: the last is 25" in text
 
 
 def test_marks_and_notes_are_shown(drive, root):
@@ -303,7 +303,7 @@ def test_brackets_say_when_there_is_no_other_capture(drive, root):
 def test_a_message_goes_when_another_frame_is_selected(root, drive):
     async def script(driver):
         await driver.press("R")
-        await driver.until_shown("no peer refuses anything before frame 1")
+        await driver.until_shown("no refusal before frame 1")
         await driver.press("j")
         await driver.until(lambda: not driver.app.message, "no message")
         await driver.press("ctrl+g")

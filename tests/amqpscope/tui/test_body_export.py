@@ -23,7 +23,7 @@ def test_the_body_of_a_message_is_written_to_a_file_that_is_named(
         await driver.press("escape", "k", "k", "e")
         await driver.until_shown("2 bodies of frame 11 to directory:")
         await driver.press("escape", "g", "e")
-        await driver.until_shown("frame 1 belongs to no message with a body to show")
+        await driver.until_shown("frame 1 is not part of a message with a body")
         await driver.press("E")
         await driver.until_shown("bodies of the 14 frames shown, to directory: made-bodies")
         await driver.press("enter")

@@ -36,7 +36,7 @@ def test_columns_and_colours_are_chosen_and_kept(drive, root):
         assert driver.app.prompt.answer.value == "frame delivery.tag"
         await driver.press("escape")
         await answer(driver, "v", COLUMNS)
-        await driver.until_shown("columns kept in the profile default")
+        await driver.until_shown("columns saved in profile default")
         lines = driver.lines()
         assert lines[1].split() == ["frame", "id", "name", "summary"]
         assert next(line for line in lines if line.split()[:1] == ["14"]).split()[1:4] == [
@@ -44,14 +44,14 @@ def test_columns_and_colours_are_chosen_and_kept(drive, root):
         ]  # fmt: skip
         assert any(line.endswith("…") for line in lines[2:12])
         await answer(driver, "V", 'red transfer && body contains ";"; blue transfer')
-        await driver.until_shown("colours kept")
+        await driver.until_shown("colours saved")
         frames = driver.app.frames.frames
         assert frames.asker.values(14).colour == "blue"
         assert frames.line(13, 80)[4].style == frames.style_of("frame--blue")
         await answer(driver, "P", "work")
-        await driver.until_shown("kept as the profile work")
+        await driver.until_shown("saved as profile work")
         await answer(driver, "v", "")
-        await driver.until_shown("columns kept in the profile work")
+        await driver.until_shown("columns saved in profile work")
         await answer(driver, "P", "default")
         await driver.until_shown("profile default")
         return driver.lines()[1].split()

@@ -108,7 +108,7 @@ def test_a_frame_is_edited_on_the_screen_with_errors_shown_before_it_is_sent(hel
         await driver.press("enter")
         assert it.server.hears_nothing(0.1)
         await driver.press("escape")
-        await driver.until_shown("frame 1 is held still")
+        await driver.until_shown("frame 1 is still held")
         await driver.press("e")
         await driver.until_shown("Enter sends")
         driver.app.screen.area.text = text.replace("format=0", "format=5")

@@ -22,7 +22,7 @@ STORIES = [
     ]),
     ("v10_proton-storybroker_rejected", "5", [
         '1 message rejected by the server: amqp:invalid-field "an order needs a price"',
-        "A field held a value that it must not hold.",
+        "A field had a value that is not allowed.",
     ]),
     ("v10_proton-storybroker_stolen", "5", [
         "detached: stolen",
