@@ -143,7 +143,7 @@ def _write(path: Path, text: bytes) -> None:
     except FileExistsError:
         old = path.read_bytes() if path.is_file() else text
     if old and not old.lstrip().startswith(b"-----BEGIN CERTIFICATE-----"):
-        raise FileExistsError(0, "is there already and is no certificate", str(path))
+        raise FileExistsError(0, "exists already and is not a certificate", str(path))
     path.write_bytes(text)
 
 

@@ -211,7 +211,7 @@ def edit_in_editor(name: str | None, number: int, show_secrets: bool) -> str:
         complain(str(error))
         sys.exit(UNREADABLE)
     if text is None:
-        complain(f"nothing was changed: frame {number} waits still")
+        complain(f"nothing was changed: frame {number} is still held")
         sys.exit(UNREADABLE)
     return text
 

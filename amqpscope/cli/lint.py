@@ -22,6 +22,7 @@ from amqpscope.cli.output import (
 )
 from amqpscope.cli.rings import choose
 from amqpscope.report.formats import FINDING_FORMATS
+from amqpscope.wording import plural
 
 if TYPE_CHECKING:
     from amqpscope.capture.ring import Readable
@@ -213,7 +214,7 @@ class Lint:
         for result in results:
             self.report(result)
         if target:
-            complain(f"{target}: {write_baseline(target, results)} findings kept")
+            complain(f"{target}: {plural(write_baseline(target, results), 'finding')} kept")
         if baseline is not None:
             self.compare(baseline, results)
         if target:
@@ -262,7 +263,7 @@ class Lint:
         """Take known findings out, and report what is fixed."""
         known = baseline.filter(results)
         if known:
-            complain(f"{known} known findings pass: they are in {baseline.path}")
+            complain(f"{plural(known, 'known finding')} ignored, from {baseline.path}")
         for key, count in baseline.find_fixed(results, self.selection).items():
             times = f" {count} times" if count > 1 else ""
             complain(

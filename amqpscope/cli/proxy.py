@@ -277,7 +277,7 @@ def make_settings(options: dict[str, Any]) -> Settings:
     tls = make_tls(parse_upstream(options["upstream"]), host_of(listen[0]), options)
     octets, seconds = options["rotate"]
     if options["write"] == "-":
-        raise click.UsageError("--write wants a file, not standard output: the analysis reads it")
+        raise click.UsageError("--write needs a file, not standard output: the analysis reads it")
     if options["keep"] and not (octets or seconds):
         raise click.UsageError("--keep goes with --rotate")
     return Settings(

@@ -34,7 +34,7 @@ def analyse(path: str, watch: Watch, output: ProxyOutput, out: TextIO, fd: int =
     except CaptureError as error:
         for line in watch.new_lines():
             complain(line)
-        complain(f"{error}; what passes is not analysed")
+        complain(f"{error}; traffic is not analysed")
         return UNREADABLE
     # It may be the recording that ended, and not the relay.
     in_order = watch.in_order or not watch.ended

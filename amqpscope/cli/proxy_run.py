@@ -177,10 +177,10 @@ class ProxyRun:
             relay.faults.intercept("")
             relay.later.append(relay.faults.resume_all)
         if code == 0:
-            try_to_complain("nobody reads the output any more; traffic goes on, Ctrl-C ends it")
+            try_to_complain("nobody reads the output any more; traffic continues, Ctrl-C ends it")
         else:
             self.died = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-            try_to_complain(f"the analysis ended {self.died}; traffic goes on and is recorded")
+            try_to_complain(f"the analysis ended {self.died}; traffic continues and is recorded")
 
     def verdict(self, relay: Relay) -> int:
         """What the analysis says; made here and now if the child is gone."""
@@ -202,7 +202,7 @@ class ProxyRun:
     def analyse_again(self, relay: Relay) -> int:
         """The analysis died: make it here, from the recording."""
         if self.died:
-            complain(f"the analysis ended {self.died}, and is made again from the recording")
+            complain(f"the analysis ended {self.died}, and starts again from the recording")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         end, gone = socket.socketpair()
         with gone:

@@ -92,9 +92,9 @@ def read(
     """
     wanted = ReadOptions(follow=follow, **options)
     if follow and wanted.form == "html":
-        raise click.UsageError("a page of HTML has an end, and --follow has none")
+        raise click.UsageError("a page of HTML has an end, --follow has none")
     if follow and ring:
-        raise click.UsageError("--ring wants complete files; --follow finds the next one itself")
+        raise click.UsageError("--ring needs complete files; --follow finds the next one by itself")
     found, failed = choose(captures, ring=ring, as_given=as_given)
     if bodies is not None:
         from amqpscope.cli.bodies import write_bodies

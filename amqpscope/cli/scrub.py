@@ -105,7 +105,7 @@ def scrub_one(
         for line in scrubber.notes:
             complain(f"{given.name}: {line}")
         if not frames:
-            complain(f"{given.name}: no AMQP in it, so that nothing is written")
+            complain(f"{given.name}: no AMQP in it, so nothing was written")
             return UNREADABLE
         return settle(scrubber, scrubber.scrub(unfinished), path, say)
     except CaptureError as error:

@@ -79,7 +79,7 @@ def make_tls(upstream: Upstream, listen_host: str, options: dict[str, Any]) -> T
         wrong = next((name for name, value in ending.items() if value), None)
         if wrong is not None:
             spelled = wrong.replace("_", "-")
-            raise click.UsageError(f"--{spelled} has no use with --pass-tls, which ends no TLS")
+            raise click.UsageError(f"--{spelled} has no use with --pass-tls: TLS is passed on")
         return None
     in_band = ending.pop("in_band_tls")
     return TlsOptions(

@@ -68,7 +68,7 @@ def run_trace(id: str, captures: Sequence[Readable], inputs: Inputs, form: str) 
         return INTERRUPTED
     if not journeys:
         if not inputs.failed:
-            complain(f"{', '.join(names)}: no message has the id {id!r}, nor is it one's frame")
+            complain(f"{', '.join(names)}: no message has the id {id!r}, nor is it a frame of one")
         return UNREADABLE
     if form == "json":
         text = trace_json(journeys, names)

@@ -215,7 +215,7 @@ def start_process(settings: Settings) -> tuple[subprocess.Popen[bytes], Watch, S
         watch.close()
         process.kill()
         process.wait()
-        raise StartError(failed or "the relay's process did not begin")
+        raise StartError(failed or "the relay's process did not start")
     return process, watch, Status(**ready)
 
 

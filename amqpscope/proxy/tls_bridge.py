@@ -242,7 +242,7 @@ class Crossing(Bridge):
 
     def _open_in_band(self, opening: Opening) -> bytes:
         if opening.kind is not Kind.TLS:
-            raise TlsError("the client asked for TLS and goes on without it", CLIENT)
+            raise TlsError("the client asked for TLS and continues without it", CLIENT)
         self._opening = opening
         self._tls[CLIENT] = True
         self._go_on()

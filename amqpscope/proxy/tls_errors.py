@@ -61,12 +61,12 @@ _CLIENT: Final = {
     "SSLV3_ALERT_BAD_CERTIFICATE": f"the client does not accept the certificate: {TRUST}",
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": f"the client does not accept the certificate: {TRUST}",
     "SSLV3_ALERT_CERTIFICATE_EXPIRED": (
-        "the client says that the certificate has expired: amqpscope ca tells, "
+        "the client says that the certificate has expired: amqpscope ca shows its dates, "
         "amqpscope ca renew makes a new one"
     ),
     "SSLV3_ALERT_HANDSHAKE_FAILURE": "the client refuses the handshake",
-    "UNSUPPORTED_PROTOCOL": "the client speaks no TLS newer than 1.1",
-    "VERSION_TOO_LOW": "the client speaks no TLS newer than 1.1",
+    "UNSUPPORTED_PROTOCOL": "the client supports no TLS newer than 1.1",
+    "VERSION_TOO_LOW": "the client supports no TLS newer than 1.1",
     "NO_SHARED_CIPHER": "the client offers no cipher that fits the certificate",
     "WRONG_VERSION_NUMBER": "what the client sends is not TLS",
 }

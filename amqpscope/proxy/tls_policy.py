@@ -125,7 +125,7 @@ class TlsPolicy:
             return TlsEnd(context, self._upstream_troubles, server_name=name or None)
         except ValueError:
             given = self.options.sni or self.options.upstream_host
-            raise TlsError(f"{given!r} is no host name that TLS can ask for", SERVER) from None
+            raise TlsError(f"{given!r} is not a host name that TLS can ask for", SERVER) from None
 
     def client_end(self, opening: Opening, local: str, alpn: str) -> TlsEnd:
         """The end toward a client that asks for a host, agreeing on a protocol (or none)."""

@@ -182,7 +182,7 @@ class SocksTunnel(Tunnel):
             return self.log_in(answer[1])
         if self.stage == "login":
             if answer[1]:
-                raise TunnelError("it does not take the user and password")
+                raise TunnelError("it refused the user name and password")
             return self.request()
         if answer[1]:
             known = answer[1] < len(SOCKS_ERRORS)
@@ -195,7 +195,7 @@ class SocksTunnel(Tunnel):
         if way == NO_LOGIN:
             return self.request()
         if way != PASSWORD or not (self.via.user or self.via.password):
-            raise TunnelError("it wants a login that we have not (--via socks5://USER:PW@HOST)")
+            raise TunnelError("it asks for a login (--via socks5://USER:PW@HOST)")
         self.stage = "login"
         user, password = self.via.user.encode(), self.via.password.encode()
         return bytes((1, len(user))) + user + bytes((len(password),)) + password

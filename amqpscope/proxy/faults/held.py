@@ -170,7 +170,7 @@ class Held:
         written = read_frames(text, self.dialect)
         for each in written:
             if each.family != own.family and each.name not in ("octets", "header"):
-                raise ValueError(f"{each.name} is no frame of this connection's protocol")
+                raise ValueError(f"{each.name} is not a frame of this connection's protocol")
         at = next((at for at, each in enumerate(written) if each.name == own.name), -1)
         make = self._replace if at < 0 else partial(self._rewrite, at)
         self._decide(partial(self._send, "edit", partial(make, written)))

@@ -48,7 +48,7 @@ def test_export_goes_over_a_certificate_but_over_nothing_else(ca, tmp_path):
     file.write_text("precious")
     refused = ca("export", file)
     assert refused.returncode == 2
-    assert refused.stderr == (f"amqpscope: {file}: is there already and is no certificate\n")
+    assert refused.stderr == (f"amqpscope: {file}: exists already and is not a certificate\n")
     assert file.read_text() == "precious"
 
 

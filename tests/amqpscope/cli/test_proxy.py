@@ -199,7 +199,7 @@ def test_traffic_goes_on_when_the_analysis_is_killed_and_is_checked_at_the_end(p
     run = proxy(there, "--lint")
     hold(run.address)
     os.kill(run.child(), signal.SIGKILL)
-    run.wait_for("the analysis ended by signal 9; traffic goes on and is recorded")
+    run.wait_for("the analysis ended by signal 9; traffic continues and is recorded")
     hold(run.address)
     assert run.end() == 1
     assert sum(BROKEN in line and "error[" in line for line in run.printed) == 2

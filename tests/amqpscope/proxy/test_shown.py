@@ -70,7 +70,7 @@ def test_it_says_once_that_the_recording_holds_secrets(proxy, server):
 def test_a_recording_to_standard_output_is_refused_in_one_line(amqpscope, tmp_path):
     done = amqpscope("proxy", "amqp://127.0.0.1", "--write", "-", cwd=tmp_path)
     assert done.returncode == 2
-    assert "Error: --write wants a file, not standard output" in done.stderr
+    assert "Error: --write needs a file, not standard output" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

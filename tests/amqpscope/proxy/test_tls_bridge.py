@@ -165,7 +165,7 @@ def test_in_band_tls_is_answered_where_upstream_has_tls_anyway(crossing, config,
 def test_a_client_that_asked_for_tls_must_begin_it(crossing):
     made = crossing(upstream_tls=True)
     made.feed(CLIENT, IN_BAND_TLS_HEADER)
-    with pytest.raises(TlsError, match="the client asked for TLS and goes on without it"):
+    with pytest.raises(TlsError, match="the client asked for TLS and continues without it"):
         made.feed(CLIENT, HEADER)
 
 

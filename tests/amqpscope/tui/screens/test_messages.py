@@ -81,7 +81,7 @@ def test_a_frame_without_a_message_cannot_be_followed(drive, root):
     async def script(driver):
         driver.app.select(2)
         await driver.press("f")
-        await driver.until_shown("no message that is followed")
+        await driver.until_shown("frame 2 is not part of a message")
         return driver.app.looking.filtering
 
     assert drive(root / "captures" / OUTCOMES, script) is None
