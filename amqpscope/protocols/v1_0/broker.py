@@ -486,7 +486,7 @@ def route(link: LinkEnd) -> Route:
     found.filtered = any(bool(source.filter) for source in sources)
     found.is_queue = any(is_named(source.capabilities, "queue") for source in sources)
     found.is_topic = any(is_named(source.capabilities, "topic") for source in sources)
-    found.durable = any(outlives(source) for source in sources)
+    found.durable = PARTITION in found.address or any(outlives(source) for source in sources)
     stated = None if link.attach is None else link.attach.source
     if isinstance(stated, Source):
         if stated.distribution_mode == "move" and not found.is_topic:
@@ -497,6 +497,10 @@ def route(link: LinkEnd) -> Route:
     found.unseen = link.attach is None or link.pair is None or link.pair.attach is None
     found.since = None if link.pair is None or link.pair.attach is None else link.pair.mark
     return found
+
+
+PARTITION: Final = "/Partitions/"
+"""In the address of a part of an event hub, from which who comes again reads again."""
 
 
 def outlives(source: Source) -> bool:

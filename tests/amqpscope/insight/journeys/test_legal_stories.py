@@ -12,6 +12,7 @@ OWN_QUEUE = (
     'client: queue.declare[1] queue="q" exclusive=true',
     'server: queue.declare-ok[1] queue="q"',
 )
+HUB = "hub/ConsumerGroups/$Default/Partitions/0"
 LEFT_OVER = (
     'client: queue.declare[1] queue="q"',
     'server: queue.declare-ok[1] queue="q" message-count=1',
@@ -965,6 +966,21 @@ STORIES = {
         .at(3)
         .basic_deliver("C", redelivered="true")
         .ack("C", 1)
+    ),
+    "a partition of an event hub that is read again, from where its consumer was": (
+        Story()
+        .sender("A", HUB)
+        .receiver("B", HUB)
+        .publish("A")
+        .answer("A")
+        .deliver("B")
+        .outcome("B", settled=False)
+        .confirm("B")
+        .detach("B")
+        .at(2)
+        .receiver("B", HUB, name="again")
+        .deliver("B", name="again")
+        .outcome("B")
     ),
     "nothing left, it was delivered in a format that is not followed": (
         through(queue=True)
