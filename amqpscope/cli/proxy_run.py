@@ -221,6 +221,8 @@ class ProxyRun:
         if self.output.screen and (self.interrupts or self.end_at < float("inf")):
             self.end_at = time.monotonic() + SHORT_END
             os.kill(self.child, signal.SIGTERM)
+        if self.end_at == float("inf"):
+            os.kill(self.child, signal.SIGCONT)  # one that was stopped would be waited for for ever
         pause = 0.001
         while (done := os.waitpid(self.child, os.WNOHANG))[0] == 0:
             if self.given_up or time.monotonic() >= self.end_at:

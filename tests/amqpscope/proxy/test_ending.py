@@ -186,6 +186,17 @@ def test_an_analysis_that_does_not_end_is_not_waited_for_after_sigterm(proxy, se
     assert is_gone(child)
 
 
+def test_an_analysis_that_somebody_has_stopped_goes_on_at_the_end(proxy, server):
+    run = proxy(server(), "--lint", "--allow-empty")
+    with run.connect() as client:
+        client.sendall(b"x")
+        receive(client, 1)
+    os.kill(run.child(), signal.SIGSTOP)
+    begun = time.monotonic()
+    assert run.end(signal.SIGINT) == 0
+    assert time.monotonic() - begun < SOON
+
+
 @pytest.fixture
 def on_terminal(proxy, server):
     """The proxy with its screen on a terminal of its own; and the other end of that terminal."""
