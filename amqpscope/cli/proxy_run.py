@@ -340,11 +340,11 @@ def open_output(path: str) -> TextIO:
 
 
 def open_control(relay: Relay) -> None:
-    """Let `amqpscope faults` reach us under our port, or the name of our Unix socket."""
-    where = relay.routes[0].listeners[0].getsockname()
-    name = os.path.basename(where) if isinstance(where, str) else str(where[1])
+    """Let `amqpscope faults` reach us under each of our ports, or the name of a Unix socket."""
+    places = [listener.getsockname() for route in relay.routes for listener in route.listeners]
+    names = [os.path.basename(at) if isinstance(at, str) else str(at[1]) for at in places]
     with contextlib.suppress(OSError):
-        relay.control = ControlSocket(relay, name)
+        relay.control = ControlSocket(relay, *dict.fromkeys(names))
 
 
 def fault_counts(relay: Relay) -> list[str]:

@@ -59,6 +59,11 @@ def folder() -> str:
     return os.path.join(tempfile.gettempdir(), f"amqpscope-{os.getuid()}")
 
 
+def path_of(name: str) -> str:
+    """Where the socket of a proxy is."""
+    return os.path.join(folder(), os.path.basename(name) + SUFFIX)
+
+
 def require_private(path: str) -> None:
     """Create a folder for its owner alone; OSError if it is somebody else's, or open to others."""
     with contextlib.suppress(FileExistsError):
@@ -71,17 +76,23 @@ def require_private(path: str) -> None:
 class ControlSocket:
     """The proxy's end."""
 
-    def __init__(self, relay: Relay, name: str) -> None:
+    def __init__(self, relay: Relay, name: str, *others: str) -> None:
         """OSError when there can be none: the proxy then goes on without."""
         require_private(folder())
         self.relay = relay
         self.name = name
-        self.path = os.path.join(folder(), name + SUFFIX)
+        self.path = path_of(name)
+        self.links = [path_of(other) for other in others]
+        for path in (self.path, *self.links):
+            if os.path.islink(path):  # of a proxy that was killed: the port is ours now
+                os.unlink(path)
         self.clients: dict[int, tuple[socket.socket, bytearray]] = {}
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             bind_private(self.listener, self.path)
             self.listener.listen(MOST)
+            for link in self.links:
+                os.symlink(os.path.basename(self.path), link)
         except OSError:
             self.listener.close()
             raise
@@ -172,7 +183,8 @@ class ControlSocket:
         """The proxy ends."""
         self.forget()
         with contextlib.suppress(OSError):
-            os.unlink(self.path)
+            for path in (self.path, *self.links):
+                os.unlink(path)
             os.rmdir(os.path.dirname(self.path))  # unless another proxy runs
 
 
@@ -183,19 +195,24 @@ def running() -> list[str]:
     except OSError:
         return []
     found = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
-    return [name for name in found if not is_abandoned(os.path.join(folder(), name + SUFFIX))]
+    own = [name for name in found if not os.path.islink(path_of(name))]
+    return [name for name in own if not is_abandoned(path_of(name))]
 
 
 def ask(name: str, question: dict[str, Any]) -> dict[str, Any]:
     """Ask a proxy by its name; ControlError when it does not answer."""
-    path = os.path.join(folder(), os.path.basename(name) + SUFFIX)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
             end.settimeout(ANSWER_SECONDS)
-            end.connect(path)
+            end.connect(path_of(name))
             end.sendall(json.dumps(question).encode() + b"\n")
             with end.makefile("rb") as file:
                 answer = json.loads(file.readline())
+    except FileNotFoundError as error:
+        others = ", ".join(running())
+        raise ControlError(
+            f"no proxy listens on {name}" + (others and f", but on {others}")
+        ) from error
     except (OSError, ValueError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else "it closed the connection"
         raise ControlError(f"proxy {name}: {reason}") from error

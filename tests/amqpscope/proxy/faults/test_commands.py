@@ -11,6 +11,7 @@ import pytest
 
 from amqpscope.proxy import control_socket
 from dissectors.notation import parse, write
+from kit.proxy.brokers import free_ports
 from kit.proxy.relaying import echo, receive
 
 HEADER = parse("header AMQP 1.0.0")
@@ -22,8 +23,8 @@ def running(proxy, server, tmp_path, monkeypatch):
     """Start the command with faults; gives it, and runs `amqpscope faults` against it."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
-    def start(*rules):
-        given = [word for rule in rules for word in ("--fault", rule)]
+    def start(*rules, options=()):
+        given = [*options, *(word for rule in rules for word in ("--fault", rule))]
         command = proxy(f"amqp://{server(echo)}", "--no-tui", *given, env={**os.environ})
 
         def ask(*words):
@@ -57,6 +58,20 @@ def test_faults_are_listed_added_and_removed_while_the_proxy_runs(running):
     assert "there is no fault quiet" in gone.stderr
     assert command.end() == 0
     assert any("fault-1: matched 1 frame, acted on 1" in line for line in command.said)
+
+
+def test_a_proxy_is_found_by_each_port_that_it_listens_on(running, tmp_path):
+    ports = free_ports(2)
+    options = [word for port in ports for word in ("--listen", f"127.0.0.1:{port}")]
+    command, ask = running("open => drop", options=options)
+    for name in (command.address[1], *ports):
+        assert "fault-1: open => drop" in ask("list", "--proxy", name).stdout
+    assert "fault-1" in ask("list").stdout
+    missing = ask("list", "--proxy", "1")
+    assert missing.returncode == 2
+    assert f"no proxy listens on 1, but on {command.address[1]}" in missing.stderr
+    assert command.end() == 0
+    assert not list(tmp_path.rglob("*.sock"))
 
 
 def test_the_socket_is_for_its_owner_alone_and_goes_with_the_proxy(running, tmp_path):
