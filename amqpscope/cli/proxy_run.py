@@ -221,7 +221,7 @@ class ProxyRun:
         if self.output.screen and (self.interrupts or self.end_at < float("inf")):
             self.end_at = time.monotonic() + SHORT_END
             os.kill(self.child, signal.SIGTERM)
-        if self.end_at == float("inf"):
+        if not self.output.screen and self.end_at == float("inf"):
             os.kill(self.child, signal.SIGCONT)  # one that was stopped would be waited for for ever
         pause = 0.001
         while (done := os.waitpid(self.child, os.WNOHANG))[0] == 0:

@@ -34,7 +34,8 @@ RECOVERED: Final = "takes connections again"
 """How news ends that is good."""
 QUESTIONS: Final = (HOLD, ACT, FAULT)
 PROXY_KEYS: Final = (
-    Binding("i", f"ask('{HOLD}')", "Hold"),
+    # First of all, so that the filter that is typed right behind it is not taken for keys.
+    Binding("i", f"ask('{HOLD}')", "Hold", priority=True),
     Binding("H", "held", "Go to the held frames", show=False),
     *(Binding(key, action, text, show=False) for key, action, text, _ in DECISIONS),
     Binding("f", "faults", "Faults: list, add, remove", show=False),

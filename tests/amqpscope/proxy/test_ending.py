@@ -297,6 +297,18 @@ def test_a_frame_that_is_held_on_the_screen_is_passed_on_however_that_ends(on_te
             time.sleep(0.02)
 
 
+def test_the_screen_takes_a_filter_in_one_burst_and_ends_by_its_key_without_a_complaint(
+    on_terminal,
+):
+    run, screen = on_terminal(leads=True)
+    screen.wait_for(b"Hold")
+    os.write(screen.end, b"ibasic.publish || queue.declare\r")
+    screen.wait_for(b"holding frames that match basic.publish")
+    screen.press(b"qq")
+    assert run.process.wait(SOON) == 0
+    assert b"this is a bug" not in screen.seen
+
+
 def test_sigterm_ends_the_screen_and_leaves_the_terminal_as_it_was(on_terminal):
     run, screen = on_terminal(leads=True)
     child = run.child()
