@@ -28,7 +28,7 @@ from amqpscope.protocols.replay_acts import (
     Refused,
     are_nested,
 )
-from amqpscope.protocols.replay_differences import Differences
+from amqpscope.protocols.replay_expectations import Expectations
 from amqpscope.protocols.replay_origins import Origins, Passed, first_pending
 from amqpscope.stream.framer import Frame
 from amqpscope.stream.types import CLIENT, PEERS
@@ -41,14 +41,12 @@ UNWRITABLE: Final = (CannotApplyError, ValueError, OverflowError, TypeError, Key
 """What goes wrong where a damaged value is to be encoded."""
 
 
-class Part(Differences):
+class Part(Expectations):
     """One side of one recorded conversation."""
 
     def __init__(self, frames: Sequence[Frame], side: int, choices: Choices) -> None:
-        super().__init__(choices)
+        super().__init__(side, choices)
         self.frames = frames
-        self.side = side
-        self.cues: list[Cue] = []
         self.acts: list[Act] = []
         self.lanes: dict[Lane, deque[Act]] = {}
         self.out = bytearray()
@@ -59,16 +57,10 @@ class Part(Differences):
         """Delivery-tags of the live peer by recorded ones; a later connection may name them."""
         self.playing: Act | None = None
         """The act whose frames are sent; None where a frame is no part of the script."""
-        self.moves = 0
-        """Counts whatever got the conversation on."""
         self.messages = [0, 0]
         """Messages that passed, by who sent them."""
         self.unsent = 0
         """Acts that what they belong to did not live to see."""
-        self.ready = False
-        """The connection is set up as far as acts need it."""
-        self.closes = [False, False]
-        """Who has sent a close or its answer: we, and the live peer."""
         self.over = ""
         """How TCP is to be ended now: `fin` or `rst`; empty while it is needed."""
         self.loose = side != CLIENT
@@ -83,8 +75,8 @@ class Part(Differences):
         self.overtaking = False
         """Acts wait only for what they may depend on, as nothing has moved for a while."""
         self._origins: Origins | None = None
-        self._met = [0, 0, 0]
-        """Up to which cue all have come: of all, of the legal ones, and of those not soft."""
+        self._met = [0, 0]
+        """Up to which cue all have come: of the legal ones, and of those not soft."""
         self._caused = [0, 0]
         """Up to which cue all have come: of messages and commits, and of commits alone."""
         self._next_message = 0.0
@@ -94,12 +86,6 @@ class Part(Differences):
         """Something is sent as soon as its time has come."""
 
     # the script
-
-    def add_cue(self, frame: Frame, where: str, left: int = 1) -> Cue:
-        """Expect something of the other peer."""
-        cue = Cue(frame, where, len(self.cues), left=left)
-        self.cues.append(cue)
-        return cue
 
     def add_act(self, kind: str, frame: Frame, lane: Lane, about: object = None) -> Act:
         """Something to send."""
@@ -170,11 +156,6 @@ class Part(Differences):
             at += size
             self.take(data[at - size : at])
         self._incomplete = data[at:]
-
-    @property
-    def closed(self) -> bool:
-        """Both peers have closed the connection."""
-        return all(self.closes)
 
     # playing
 
@@ -293,11 +274,11 @@ class Part(Differences):
     def missing_cue(self, act: Act) -> str:
         """What the recorded peer had done before this act, and the live one has not."""
         light = act.light and self.eager
-        at = self._met[1 + light]
+        at = self._met[light]
         cues = self.cues
         while at < len(cues) and (cues[at].left <= 0 or cues[at].odd or (light and cues[at].soft)):
             at += 1
-        self._met[1 + light] = at
+        self._met[light] = at
         if at >= act.cues or act.released:
             return ""
         cue = self.prerequisite(act) if self.overtaking and act.light else cues[at]
@@ -346,77 +327,7 @@ class Part(Differences):
 
     def next_cue(self, act: Act) -> Cue:
         """The cue that `missing_cue` has just found missing."""
-        return self.cues[self._met[1 + (act.light and self.eager)]]
-
-    # matching
-
-    def was_in_flight(self, kind: str) -> bool:
-        """Whether a difference is only that something more came after our close."""
-        return kind == "extra" and self.closes[0]
-
-    def meet(self, cue: Cue | None) -> None:
-        """Something expected has come."""
-        self.moves += 1
-        if cue is not None and cue.left > 0:
-            cue.left -= 1
-
-    def miss(self, cue: Cue, seen: str = "") -> None:
-        """Something expected will not come any more."""
-        if cue.left > 0:
-            where, left = cue.where, cue.left
-            if left < cue.count:
-                where = f"{where} for {left} of {cue.count} messages"
-            cue.left, cue.lost = 0, True
-            self.diverge("missing", cue.frame, where, seen=seen)
-
-    def is_moot(self, cue: Cue) -> bool:
-        """Whether a cue cannot come because what it answers was never sent."""
-        return False
-
-    def abandon(self, cues: Sequence[Cue], seen: str = "", *, crossed: bool = False) -> None:
-        """What will not come any more.
-
-        It is not missed where we ended it first, as that depends on what was in flight then, nor
-        where it answers what was never sent.
-        """
-        for cue in cues:
-            if cue.left > 0:
-                if crossed or self.is_moot(cue):
-                    cue.left, cue.lost = 0, True
-                else:
-                    self.miss(cue, seen)
-
-    def lose_peer(self) -> None:
-        """The live peer has ended TCP: nothing more comes."""
-        if not self.ready and self.first_missing() is not None and not self.divergences:
-            self.refuse_setup("ends it")
-        elif not self.closed:
-            missing = [cue for cue in self.cues if cue.left > 0 and not self.is_moot(cue)]
-            if missing:
-                first, behind = missing[0], len(missing) - 1
-                where = f"{first.where}, and {behind} behind it" if behind else first.where
-                ends = f"the {PEERS[1 - self.side]} ends TCP"
-                self.diverge("missing", first.frame, where, seen=ends)
-            self.abandon(self.cues, crossed=True)
-
-    def refuse_setup(self, what: str) -> None:
-        """The live peer does not set up the connection: nothing of what was recorded comes."""
-        who = PEERS[1 - self.side]
-        self.diverge("stuck", None, f"the connection is not set up: the {who} {what}")
-        self.abandon(self.cues, crossed=True)
-
-    def next_frame(self) -> int:
-        """The number of the first recorded frame that has not come yet; 0 where all have."""
-        cue = self.first_missing()
-        return 0 if cue is None else cue.frame.number
-
-    def first_missing(self) -> Cue | None:
-        """The first cue that has not come."""
-        at = self._met[0]
-        while at < len(self.cues) and self.cues[at].left <= 0:
-            at += 1
-        self._met[0] = at
-        return self.cues[at] if at < len(self.cues) else None
+        return self.cues[self._met[act.light and self.eager]]
 
     # when nothing moves
 
