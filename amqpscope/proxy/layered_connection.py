@@ -452,5 +452,5 @@ class LayeredConnection(Connection):
             self.relay.recording.add(other.written, 0, 0, RESET)
         close_at_once(other.socket)
         self.leave()
-        if side == SERVER:
+        if side == SERVER and not self.closing:  # else a fault has broken it off first
             self.relay.upstream_broke_off(self)

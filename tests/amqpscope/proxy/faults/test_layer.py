@@ -1,5 +1,8 @@
 """Faults on frames of AMQP 1.0 between two sockets: each does what it says, where it says."""
 
+import socket
+import struct
+
 import pytest
 
 from amqpscope.proxy.clock import Limits
@@ -320,6 +323,17 @@ def test_a_disconnect_ends_both_directions_in_order(wire):
     assert it.server.hear() == canonical(SENT[0])
     assert it.server.hear() is None
     assert it.client.hear() is None
+
+
+def test_an_upstream_that_resets_what_a_fault_has_ended_is_not_reported_for_it(wire):
+    it = wire(fault("delivery-id == 0", "disconnect"))
+    it.client.say(SENT[0])
+    assert it.server.hear() is None
+    it.server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    it.server.socket.close()
+    it.client.socket.close()
+    it.relay.settle()
+    assert not any("has reset" in line for line in it.relay.watch.new_lines())
 
 
 def test_a_truncated_frame_is_the_last_that_arrives(wire):
