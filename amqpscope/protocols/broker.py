@@ -56,6 +56,10 @@ class BrokerView:
         """The transaction that a message was handed over in."""
         return Commitment("", None)
 
+    def transaction(self, delivery: Delivery) -> object:
+        """What is the same for all messages that were handed over in one transaction."""
+        return None
+
     def grant(self, event: Event) -> tuple[Place, int] | None:
         """The place of a flow, and how many messages it lets pass there, from the first on."""
         return None

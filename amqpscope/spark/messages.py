@@ -36,9 +36,7 @@ class MessageRows:
 
     def end(self, conversation: Conversation) -> None:
         """The capture ends before a connection does: who has a message then may still have it."""
-        party = self.journeys.parties.get(conversation)
-        if party is not None:
-            self.whereabouts.unended.update(party.lanes.values())
+        self.whereabouts.unended.update(self.journeys.lanes_of(conversation))
 
     def take_gone(self) -> None:
         """Make rows of the messages that are not followed any more."""

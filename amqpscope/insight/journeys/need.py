@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from amqpscope.analysis import Step, StepSink
 from amqpscope.insight.journeys.declarations import FRAMES
-from amqpscope.insight.journeys.journeys import MIN_FOR_ANSWERS
+from amqpscope.insight.journeys.judge import MIN_FOR_ANSWERS
 from amqpscope.model.broker.declaration import USED
 from amqpscope.stream.types import SERVER
 

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from amqpscope.analysis import Conversation
 from amqpscope.insight.journeys.nodes import source_node, target_node
+from amqpscope.insight.journeys.records import Opening, Outcome, Peers, Records
 from amqpscope.model.broker.broker import Broker
-from amqpscope.model.broker.envelope import CUT, PROVISIONAL, Envelope, Route, Verdict
-from amqpscope.model.broker.journey import Anchor, Lane, Leg, Node
-from amqpscope.model.delivery import Delivery
-from amqpscope.model.event import Event
+from amqpscope.model.broker.declaration import Declaration
+from amqpscope.model.broker.envelope import (
+    DISCHARGED,
+    OPEN,
+    PENDING,
+    PROVISIONAL,
+    Commitment,
+    Envelope,
+    Route,
+    Verdict,
+)  # fmt: skip
+from amqpscope.model.broker.journey import Anchor, Lane, Leg, Node, Transaction
 from amqpscope.model.mark import Mark
-from amqpscope.model.peer import PeerEnd
-from amqpscope.model.place import CHANNEL, LINK, Place
-from amqpscope.protocols.broker import BrokerView
+from amqpscope.model.place import CHANNEL
 from amqpscope.stream.types import CLIENT, SERVER
 
+if TYPE_CHECKING:
+    from amqpscope.insight.journeys.judge import Judge
+
 DEFAULT_HOST: Final = "/"
+GOING_ON: Final = (PENDING, DISCHARGED)
+"""How far transactions are of which more comes."""
+UNDECIDED: Final = (OPEN, PROVISIONAL)
+"""What a client has said of messages that it can give back."""
 MAX_PENDING: Final = 1024
 """Outcomes of a connection of which it is watched whether the broker has read them."""
 MAX_PROVISIONAL: Final = 4096
@@ -31,29 +44,31 @@ MAX_GRANTS: Final = 32
 """Grants of a link that are kept, to find the one that a delivery needed."""
 
 
-class Party:
-    """One connection to a broker."""
+class Party(Records):
+    """One connection to a broker, as the judge of its records knows it."""
 
-    def __init__(self, conversation: Conversation, capture: int, broker: Broker) -> None:
-        self.conversation = conversation
-        self.capture = capture
+    def __init__(self, judge: Judge, peers: Peers, broker: Broker) -> None:
+        super().__init__()
+        self.judge = judge
+        self.peers = peers
+        self.number = peers.number
+        self.capture = peers.capture
         self.broker = broker
-        self.view: BrokerView = conversation.talk.voice.broker
-        self.client: PeerEnd = conversation.talk.ends[CLIENT]
-        self.server: PeerEnd = conversation.talk.ends[SERVER]
         self.virtual_host = DEFAULT_HOST
-        self.lanes: dict[Place, Lane] = {}
-        self.legs: dict[Delivery, Leg] = {}
-        """Messages whose outcome is not known."""
-        self.ended: list[Leg] = []
+        self.lanes: dict[int, Lane] = {}
+        self.legs: dict[int, Leg] = {}
+        """Messages whose outcome is not known, by their ids."""
+        self.ended: dict[int, Leg] = {}
         """Messages whose link, consumer or channel has ended."""
         self.targets: dict[str, Node] = {}
         """Where messages go that are published over one channel to different nodes."""
         self.anchor = Anchor(self)
         self.pending: deque[Leg] = deque(maxlen=MAX_PENDING)
         """Messages that a consumer has accepted, and the broker may not know it."""
-        self.provisional: dict[Leg, None] = {}
+        self.provisional: dict[int, Leg] = {}
         """Messages whose outcome was given in a transaction that is not over."""
+        self.transactions: dict[int, Transaction] = {}
+        """Those of which more may come."""
         self.broken = False
         """Octets of it are missing, or its beginning."""
         self.holed = False
@@ -65,7 +80,6 @@ class Party:
         """Another capture has the same connection."""
         broker.connections += 1
         broker.open += 1
-        self.look_for_loss()
 
     @property
     def suffix(self) -> str:
@@ -73,13 +87,18 @@ class Party:
         host = self.virtual_host
         return "" if host == DEFAULT_HOST else f" (virtual host {host})"
 
+    # what is captured of it
+
     def look_for_loss(self) -> None:
-        """Notice that not all of the connection is in view."""
-        conversation, connection = self.conversation, self.conversation.connection
-        touched = connection.marks is not None
-        if (conversation.gaps or touched) and not self.holed:
+        """Notice that not all of the connection is in view, where its witness has not said so."""
+        if self.source is not None:
+            self.source.look_for_loss()
+
+    def lose(self, *, holed: bool) -> None:
+        """Its beginning was not captured; `holed`: or octets are missing, or a fault has acted."""
+        if holed:
             self.find_hole()
-        if not self.broken and (conversation.gaps or touched or not connection.complete):
+        if not self.broken:
             self.broken = True
             self.broker.broken += 1
 
@@ -90,130 +109,243 @@ class Party:
             for lane in self.lanes.values():
                 lane.holed = True
 
-    def leg(self, event: Event, delivery: Delivery, envelope: Envelope) -> Leg:
-        """The passage that a frame completes."""
-        place = delivery.lane
-        if place is None:
-            place = delivery.place
-        lane = self.lanes.get(place)
-        if lane is None:
-            lane = self.open_lane(event.peer, place, self.view.route(delivery))
-        lane.count += 1
-        leg = Leg(lane, delivery, envelope, event.mark, event.peer == CLIENT)
-        leg.place = place if place.kind == LINK else delivery.place
-        if lane.route.varies:
-            leg.node = self.target_of(delivery, envelope)
-        self.look(leg, delivery, event.mark)
-        if not leg.outcome:
-            self.legs[delivery] = leg
-            lane.open[leg] = None
-        return leg
+    # who it is
 
-    def overlook(self, event: Event, delivery: Delivery) -> None:
-        """A message is not followed, so that any that its node had may have been delivered."""
+    def set_virtual_host(self, name: str) -> None:
+        """The client asks for a part of the broker."""
+        self.virtual_host = name
+
+    def introduce(self, product: str, container: str) -> None:
+        """The server says who it is, as far as these are not empty."""
+        self.judge.introduce(self, product, container)
+
+    # messages
+
+    def follows(self) -> bool:
+        """Whether the next message is to be followed."""
+        sparing = self.judge.sparing
+        return not self.copied and (sparing is None or not sparing.skips(self))
+
+    def skip(self) -> None:
+        """A message has passed that cannot be followed."""
         self.broker.counts["not followed"] += 1
-        place = delivery.place if delivery.lane is None else delivery.lane
-        if event.peer == SERVER:
-            lane = self.lanes.get(place) or self.open_lane(SERVER, place, self.view.route(delivery))
-            lane.count += 1
-            lane.node.blurred = True
 
-    def scrap(self, delivery: Delivery, envelope: Envelope, verdict: Verdict) -> None:
+    def overlook(self, lane: int, opening: Opening | None) -> None:
+        """A consumer got a message that cannot be followed, perhaps any that its node had."""
+        self.skip()
+        found = self.lane(lane, opening)
+        found.count += 1
+        found.node.blurred = True
+
+    def message(
+        self, leg: Leg, lane: int, opening: Opening | None, target: str | None, way: Route | None,
+        transaction: int, first: int, scrap: Envelope | None,
+    ) -> None:  # fmt: skip
+        """A message has passed."""
+        if scrap is not None:
+            if scrap.key in self.broker.scraps:
+                leg.envelope = scrap
+            elif leg.envelope is scrap:
+                self.overlook(lane, opening)
+                return
+        self.place(leg, lane, opening, target, way)
+        if not leg.verdict.word:
+            leg.awaited = True
+            self.legs[leg.mark.frame] = leg
+            leg.lane.open[leg] = None
+        leg.lane.count += 1
+        if leg.node.is_private:
+            self.legs.pop(leg.mark.frame, None)
+            leg.close()
+        elif leg.is_publish:
+            if transaction:
+                leg.transaction = self.transaction(transaction, leg.commitment)
+            self.judge.publish(self, leg)
+        else:
+            self.judge.deliver(self, leg, first)
+
+    def scrap(
+        self, leg: Leg, lane: int, opening: Opening | None, target: str | None, way: Route | None
+    ) -> None:
         """A publish that was not completed."""
-        lane = self.lanes.get(delivery.place)
-        if lane is None:
-            lane = self.open_lane(CLIENT, delivery.place, self.view.route(delivery))
-        leg = Leg(lane, delivery, envelope, delivery.mark, True)
-        if lane.route.varies:
-            leg.node = self.target_of(delivery, envelope)
-        leg.verdict, leg.delivery = verdict, None
-        self.broker.scrap(leg)
+        if not self.copied and not self.over:
+            self.place(leg, lane, opening, target, way)
+            self.broker.scrap(leg)
 
-    def look(self, leg: Leg, delivery: Delivery, now: Mark) -> None:
-        """See what became of a message, by the frames up to now.
+    def place(
+        self, leg: Leg, number: int, opening: Opening | None, target: str | None, way: Route | None
+    ) -> None:
+        """Find out where a message goes, or comes from."""
+        lane = self.lane(number, opening)
+        leg.lane, leg.node = lane, lane.node
+        if target is not None:
+            leg.node = self.target_node(target, way)
 
-        The model may be ahead: all frames of a packet are applied before the first is handed on.
-        """
-        verdict = self.view.verdict(delivery)
-        mark = verdict.mark
-        if verdict.word != leg.outcome and mark is not None and mark.frame <= now.frame:
-            leg.verdict = verdict
-            if verdict.read is not None:
-                leg.read = verdict.read
-
-    def target_of(self, delivery: Delivery, envelope: Envelope) -> Node:
-        """Where one message goes, on a link without an address or by its routing key."""
-        key = self.view.target_key(delivery, envelope)
-        found = self.targets.get(key)
+    def lane(self, number: int, opening: Opening | None) -> Lane:
+        """A lane by its number, which may be new."""
+        found = self.lanes.get(number)
         if found is None:
-            route = self.view.route(delivery)
-            if not route.address and not route.exchange:
-                route.address = envelope.open().to
-            if len(self.targets) >= MAX_TARGETS:
-                self.targets.clear()
-            found = self.targets[key] = target_node(self.broker, route, self.suffix)
+            assert opening is not None
+            found = self.open_lane(number, opening)
         return found
 
-    def subscribe(self, event: Event) -> None:
-        """A consumer is complete, before anything was delivered to it."""
-        found = self.view.subscribes(event)
-        if found is None:
-            return
-        place, route = found
-        if place not in self.lanes:
-            self.open_lane(SERVER, place, route).counted = True
+    def target_node(self, target: str, way: Route | None) -> Node:
+        """Where one message goes, on a link without an address or by its routing key."""
+        if way is not None:
+            if len(self.targets) >= MAX_TARGETS:
+                self.targets.clear()
+            self.targets[target] = target_node(self.broker, way, self.suffix)
+        return self.targets[target]
 
-    def find_empty(self, route: Route, event: Event) -> None:
+    def transaction(self, number: int, commitment: Commitment) -> Transaction:
+        """One in which messages are published."""
+        found = self.transactions.get(number)
+        if found is None:
+            found = self.transactions[number] = Transaction(commitment)
+        return found
+
+    def progress(self, transaction: int, commitment: Commitment) -> None:
+        """A transaction in which messages were published is so far."""
+        found = self.transactions.get(transaction)
+        if found is not None:
+            found.commitment = commitment
+            if commitment.state not in GOING_ON:
+                del self.transactions[transaction]
+
+    # links and consumers
+
+    def subscribe(self, lane: int, opening: Opening) -> None:
+        """A consumer is complete, before anything was delivered to it."""
+        if lane not in self.lanes:
+            self.open_lane(lane, opening).counted = True
+
+    def find_empty(self, route: Route, name: str, mark: Mark) -> None:
         """A queue had nothing for somebody who is no consumer of it."""
         node = target_node(self.broker, route, self.suffix)
-        lane = Lane(self.conversation.number, self.capture, event.name, route, node)
-        node.empty(lane, event.mark)
+        node.empty(Lane(self.number, self.capture, name, route, node), mark)
 
-    def open_lane(self, peer: int, place: Place, route: Route) -> Lane:
+    def clear(self, route: Route) -> None:
+        """A client removes all messages of a queue."""
+        target_node(self.broker, route, self.suffix).waiting.clear()
+
+    def open_lane(self, number: int, opening: Opening) -> Lane:
         """A link, consumer or channel over which messages pass."""
-        number = self.conversation.number
+        peer, place, route = opening.peer, opening.place, opening.route
         if peer == CLIENT:
             node = target_node(self.broker, route, self.suffix)
         else:
-            private = f"connection {number}, {place.name or place.key}"
+            private = f"connection {self.number}, {place.name or place.key}"
             node = source_node(self.broker, route, self.suffix, private)
-        lane = Lane(number, self.capture, place.key, route, node)
+        lane = Lane(self.number, self.capture, place.key, route, node)
         lane.channel = place.channel
         lane.anchor, lane.legs = self.anchor, self.legs
         lane.holed = self.holed
         lane.name = place.name if place.kind not in (CHANNEL,) else ""
         if peer == SERVER:
             node.lanes.append(lane)
-        self.lanes[place] = lane
+        self.lanes[number] = lane
         return lane
 
-    def grant(self, event: Event) -> None:
+    def grant(self, lane: int, limit: int, mark: Mark) -> None:
         """A consumer asks for more."""
-        granted = self.view.grant(event)
-        if granted is None:
+        found = self.lanes.get(lane)
+        if found is None:
             return
-        place, limit = granted
-        lane = self.lanes.get(place)
-        if lane is None:
-            return
-        grants = lane.grants
+        grants = found.grants
         if not grants or limit > grants[-1][0]:
-            grants.append((limit, event.mark))
+            grants.append((limit, mark))
             if len(grants) > MAX_GRANTS:
                 del grants[0]
-                lane.counted = False
+                found.counted = False
 
-    def cause(self, lane: Lane, delivery: Delivery) -> Mark | None:
+    def drain(self, lane: int, unused: int, mark: Mark) -> None:
+        """The broker has nothing more for a consumer, for so many that were asked for."""
+        found = self.lanes.get(lane)
+        if found is not None and self.judge.closed_world and unused > found.unused:
+            found.unused = unused
+            found.node.empty(found, mark)
+
+    # what becomes of messages
+
+    def answer(
+        self, id: int, verdict: Verdict, settled: bool, peer: int, known: int, mark: Mark
+    ) -> None:
+        """Somebody says what became of a message."""
+        leg = self.legs.get(id)
+        if leg is None:
+            self.hear_late(id, verdict)
+            return
+        if peer == SERVER and leg.read is None:
+            before = leg.verdict.mark
+            if before is not None and before.end <= known:
+                leg.read = mark  # the broker answers the consumer's word
+        if verdict.word != OPEN:
+            self.judge.answer(self, leg, verdict, settled, mark)
+
+    def hear_late(self, id: int, verdict: Verdict) -> None:
+        """Something is said of a message whose lane has ended."""
+        leg = self.ended.get(id)
+        if leg is not None and verdict.word != OPEN:
+            leg.latest = verdict
+
+    def recover(self, channel: int, verdict: Verdict) -> None:
+        """A client gives back all that it has on a channel."""
+        for leg in self.legs.values():
+            if not leg.is_publish and leg.lane.channel == channel and leg.outcome in UNDECIDED:
+                leg.latest = verdict
+
+    def conclude(self, outcomes: list[Outcome], mark: Mark) -> None:
+        """A transaction is over: the outcomes that were given in it hold, or do not.
+
+        What is rolled back waits for another outcome, where a client may still give one.
+        """
+        found: list[Leg] = []
+        for outcome in outcomes:
+            id, verdict = outcome.id, outcome.verdict
+            leg = self.provisional.get(id)
+            if leg is None:
+                self.hear_late(id, verdict)
+                continue
+            leg.hear(verdict, mark)
+            if leg.outcome == PROVISIONAL and not verdict.undone:
+                continue
+            del self.provisional[id]
+            if leg.journey is None:
+                continue
+            if leg.outcome != PROVISIONAL:
+                found.append(leg)
+            elif not outcome.settled:
+                self.legs[id] = leg
+                leg.awaited = True
+        self.judge.conclude(self, found)
+
+    def await_commit(self, leg: Leg) -> None:
+        """An outcome was given in a transaction."""
+        self.provisional[leg.mark.frame] = leg
+        if len(self.provisional) > MAX_PROVISIONAL:
+            del self.provisional[next(iter(self.provisional))]
+
+    def prove(self, end: int, mark: Mark) -> None:
+        """The broker has read the client's octets up to here, as one of its frames shows."""
+        pending = self.pending
+        while pending:
+            answered = pending[0].verdict.mark
+            if answered is None or answered.end > end:
+                return
+            pending.popleft().read = mark
+
+    def discard(self) -> None:
+        """The broker ends something: what it has not read by then, it throws away (2.5.5)."""
+        self.pending.clear()
+
+    def cause(self, lane: Lane, first: int) -> Mark | None:
         """The consumer's frame without which a delivery could not have been sent.
 
         Its attach or consume; or, where the credit known before did not reach so far, a flow.
         """
         since = lane.route.since
         grants = lane.grants
-        if not grants or (len(grants) < 2 and not lane.counted):
-            return since
-        first = self.view.first_position(delivery)
-        if first < 0:
+        if first < 0 or not grants or (len(grants) < 2 and not lane.counted):
             return since
         position = first + lane.count - 1
         for place in range(len(grants) - 1, -1, -1):
@@ -225,120 +357,75 @@ class Party:
                 return mark
         return since
 
-    def prove(self) -> None:
-        """See which outcomes the broker has read, by its frames so far."""
-        # The model may be ahead of the frame at hand: its newest is then the proof.
-        self.prove_to(self.server.proved, self.server.last_mark)
+    # what is declared
 
-    def prove_to(self, end: int, proof: Mark) -> None:
-        """The broker has read the client's octets up to here, as one of its frames shows."""
-        pending = self.pending
-        while pending:
-            mark = pending[0].verdict.mark
-            if mark is None or mark.end > end:
-                return
-            pending.popleft().read = proof
+    def declare(self, said: Declaration) -> None:
+        """A client declares or uses something, or the broker answers."""
+        if not self.copied:
+            self.judge.declare(self, said)
 
-    def await_commit(self, leg: Leg) -> None:
-        """An outcome was given in a transaction."""
-        self.provisional[leg] = None
-        if len(self.provisional) > MAX_PROVISIONAL:
-            del self.provisional[next(iter(self.provisional))]
+    def count_modes(self, modes: list[str]) -> None:
+        """The broker answers with the modes that it gives."""
+        for mode in modes:
+            self.broker.count_key("modes asked for -> given", mode)
 
-    def committed(self, mark: Mark) -> list[Leg]:
-        """A transaction is over: the messages whose outcome holds from now on.
+    # what ends
 
-        What is rolled back waits for another outcome, where a client may still give one.
-        """
-        found: list[Leg] = []
-        for leg in list(self.provisional):
-            delivery = leg.delivery
-            if delivery is not None:
-                self.look(leg, delivery, mark)
-                verdict = self.view.verdict(delivery)
-                if leg.outcome == PROVISIONAL and not verdict.undone:
-                    continue
-                if leg.outcome != PROVISIONAL:
-                    found.append(leg)
-                elif delivery.settled is None:
-                    self.legs[delivery] = leg
-            del self.provisional[leg]
-        return found
-
-    def end(self, place: Place, mark: Mark) -> list[Leg]:
-        """A place ends; its messages without an outcome."""
-        if place.kind != CHANNEL:
-            return self.end_lane(place, mark)
-        lost: list[Leg] = []
-        for each, lane in list(self.lanes.items()):
-            if lane.channel == place.channel:
-                lost += self.end_lane(each, mark)
-        return lost
-
-    def holds(self, place: Place) -> bool:
-        """Whether messages of a place have no outcome yet."""
-        lane = self.lanes.get(place)
-        return lane is not None and bool(lane.open)
-
-    def end_consumers(self, mark: Mark) -> list[Leg]:
+    def close(self, mark: Mark) -> None:
         """A peer closes the connection: what has no outcome gets none from a consumer any more."""
-        lost: list[Leg] = []
-        for place in list(self.lanes):
-            lost += self.end_consumer(place, mark)
-        return lost
+        self.closing = True
+        self.judge.end_declared(self)
+        for number, lane in list(self.lanes.items()):
+            if lane in lane.node.lanes:
+                self.end_lane(number, mark, unused=False)
 
-    def end_consumer(self, place: Place, mark: Mark) -> list[Leg]:
-        """A place ends for one peer, if messages come to a consumer there."""
-        lane = self.lanes.get(place)
-        return self.end_lane(place, mark) if lane is not None and lane in lane.node.lanes else []
+    def end_consumers(self, channel: int) -> None:
+        """What was declared on a channel has no consumers there any more, or one less."""
+        self.judge.end_consumers(self, channel)
 
-    def end_lane(self, place: Place, mark: Mark) -> list[Leg]:
-        """A link or consumer ends; its messages without an outcome."""
-        lane = self.lanes.pop(place, None)
-        if lane is None:
-            return []
-        lane.ended = mark
-        lost = list(lane.open)
+    def end_channel(self, channel: int, mark: Mark) -> None:
+        """All lanes of a channel end."""
+        for number, lane in list(self.lanes.items()):
+            if lane.channel == channel:
+                self.end_lane(number, mark, unused=False)
+
+    def end_lane(self, lane: int, mark: Mark, *, unused: bool) -> None:
+        """A link or consumer ends, and with it what has no outcome."""
+        ending = self.lanes.get(lane)
+        if ending is None or (unused and ending.open):
+            return
+        del self.lanes[lane]
+        ending.ended = mark
+        lost = list(ending.open)
         for leg in lost:
             leg.lost = mark
-            if leg.delivery is not None:
-                self.legs.pop(leg.delivery, None)
-                self.ended.append(leg)
-        lane.open = {}
+            self.legs.pop(leg.mark.frame, None)
+            self.ended[leg.mark.frame] = leg
+        ending.open = {}
         if len(self.ended) > MAX_ENDED:
-            self.release()
-        if lane in lane.node.lanes:
-            lane.node.lanes.remove(lane)
-        return lost
+            self.ended = {}
+        if ending in ending.node.lanes:
+            ending.node.lanes.remove(ending)
+        self.judge.take_back(lost)
 
-    def end_all(self, mark: Mark) -> list[Leg]:
-        """The connection is over; its messages without an outcome."""
-        if not self.over and not self.copied:
-            for delivery, envelope in self.view.unfinished_messages(self.client):
-                self.scrap(delivery, envelope, Verdict(CUT, mark))
-        lost: list[Leg] = []
-        for place in list(self.lanes):
-            lost += self.end_lane(place, mark)
-        self.ended += list(self.legs.values())
+    def end(self, mark: Mark, time: int, *, dropped: bool, over: bool) -> None:
+        """A direction of the connection has ended, or the capture has."""
+        for number in list(self.lanes):
+            self.end_lane(number, mark, unused=False)
+        self.ended.update(self.legs)
         self.legs.clear()
         self.pending.clear()
-        self.ended += list(self.provisional)
+        self.ended.update(self.provisional)
         self.provisional.clear()
-        return lost
-
-    @property
-    def addresses(self) -> tuple[str, int, str, int]:
-        """Who talks to whom, the client first."""
-        connection = self.conversation.connection
-        return (*connection.client, *connection.server)
+        if not self.over:
+            self.over = True
+            self.broker.leave(time, dropped and not self.closing)
+        self.judge.end_declared(self)
+        if over:
+            self.judge.part(self)
 
     def leave(self) -> None:
         """Nothing more comes of the connection: let go of its model."""
+        self.source = None
         self.anchor.holder = None
-        self.release()
-
-    def release(self) -> None:
-        """Nothing more is to be said of messages whose link or connection has ended."""
-        for leg in self.ended:
-            leg.delivery = None
-        self.ended = []
+        self.ended = {}

@@ -25,7 +25,7 @@ class Sparing:
     def skips(self, party: Party) -> bool:
         """Whether a message on a connection is not to be followed."""
         broker = party.broker
-        if party.conversation.talk.family in self.families:
+        if party.peers.family in self.families:
             self.wanted.add(broker)
         elif broker not in self.wanted:
             self.skipped.add(broker)

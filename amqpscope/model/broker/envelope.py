@@ -62,7 +62,7 @@ class Envelope:
 
     __slots__ = (
         "family", "format", "has_header", "head", "hinted", "key", "known_body", "known_sections",
-        "message_id", "octets", "opened", "perishable", "properties", "size",
+        "message_id", "octets", "opened", "perishable", "properties", "size", "torn",
     )  # fmt: skip
 
     def __init__(self, family: str, key: bytes, message_id: bytes, octets: bytes) -> None:
@@ -92,6 +92,8 @@ class Envelope:
         """It has delivery annotations."""
         self.perishable = False
         """It has a time to live, or says when it expires."""
+        self.torn = False
+        """What follows its last section cannot be read, as where it was cut off."""
 
     @property
     def id_text(self) -> str:

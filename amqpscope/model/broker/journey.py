@@ -9,10 +9,11 @@ from amqpscope.model.broker.envelope import (
     NO_COMMITMENT,
     NO_VERDICT,
     OPEN,
+    Commitment,
     Envelope,
     Route,
+    Verdict,
 )
-from amqpscope.model.delivery import Delivery
 from amqpscope.model.mark import Mark
 from amqpscope.model.place import Place
 from dissectors.native import mypyc_attr
@@ -129,8 +130,8 @@ class Lane:
         self.open: dict[Leg, None] = {}
         """Passages without an outcome, in the order in which they began."""
         self.anchor = ADRIFT
-        self.legs: dict[Delivery, Leg] = {}
-        """Those of the whole connection of which something more may be said."""
+        self.legs: dict[int, Leg] = {}
+        """Those of the whole connection of which something more may be said, by their ids."""
         self.ended: Mark | None = None
         """The frame after which nothing more passes."""
         self.ways: dict[tuple[Lane, Node, int, str], Way] = {}
@@ -169,56 +170,81 @@ class Edge:
         self.count = 0
 
 
+class Transaction:
+    """One in which messages were published, on one connection."""
+
+    def __init__(self, commitment: Commitment) -> None:
+        self.commitment = commitment
+        """How far it is."""
+
+
 @mypyc_attr(free_list_len=1)
 class Leg:
     """One passage of a message: from a client to the broker, or from the broker to a client."""
 
     __slots__ = (
-        "cause", "commitment", "delivery", "envelope", "is_publish", "journey", "lane", "last",
-        "level", "lost", "mark", "node", "place", "read", "redelivered", "verdict",
+        "awaited", "cause", "commitment", "envelope", "is_publish", "journey", "lane", "last",
+        "latest", "level", "lost", "mark", "node", "place", "read", "redelivered", "transaction",
+        "verdict",
     )  # fmt: skip
 
     def __init__(
-        self, lane: Lane, delivery: Delivery, envelope: Envelope, last: Mark, is_publish: bool
+        self, envelope: Envelope, mark: Mark, last: Mark, place: Place, *, is_publish: bool
     ) -> None:
-        self.lane = lane
-        self.delivery: Delivery | None = delivery
-        """None once its outcome is known for good."""
         self.envelope = envelope
-        self.mark = delivery.mark
-        """The frame that began it."""
+        self.mark = mark
+        """The frame that began it; its number is the id of the passage on its connection."""
         self.last = last
         """The frame that completed it."""
-        self.redelivered = delivery.redelivered
-        self.journey: Journey | None = None
+        self.place: Place | None = place
+        """What it is counted by: its link, exchange or queue."""
         self.is_publish = is_publish
+        self.redelivered = False
+        self.lane = NO_LANE
+        self.node = NO_NODE
+        self.journey: Journey | None = None
         self.level = UNMATCHED
         self.cause: Mark | None = None
         """The client's newest frame without which the broker could not have sent it."""
         self.verdict = NO_VERDICT
+        self.latest: Verdict | None = None
+        """What was said of it after its lane had ended: it counts once somebody asks."""
         self.read: Mark | None = None
         """The broker's frame that shows that it has read the outcome."""
         self.lost: Mark | None = None
         """Its link, channel or connection ended before it had an outcome."""
         self.commitment = NO_COMMITMENT
-        self.node = lane.node
-        self.place: Place | None = None
-        """What it is counted by: its link, exchange or queue."""
+        """How far its transaction was when somebody asked last."""
+        self.transaction: Transaction | None = None
+        """The one in which it was published, while more may come of that."""
+        self.awaited = False
+        """It is among those of its connection of which something more may be said."""
 
     @property
     def outcome(self) -> str:
         """What became of it; empty while that is not known."""
         return self.verdict.word
 
+    def hear(self, verdict: Verdict, now: Mark) -> None:
+        """Take what is said of it, as far as that was said by now.
+
+        The model may be ahead: all frames of a packet are applied before the first is handed on.
+        """
+        mark = verdict.mark
+        if verdict.word != self.verdict.word and mark is not None and mark.frame <= now.frame:
+            self.verdict = verdict
+            if verdict.read is not None:
+                self.read = verdict.read
+
     def part(self, journey: Journey) -> None:
         """Its journey is not followed any more."""
         self.journey = None
         if self.node.waiting:
             self.node.waiting.pop(journey, None)
-        if self.delivery is not None:
-            self.lane.legs.pop(self.delivery, None)
+        if self.awaited:
+            self.awaited = False
+            self.lane.legs.pop(self.mark.frame, None)
             self.close()
-            self.delivery = None
 
     def close(self) -> None:
         """It has its outcome, or none is wanted."""
@@ -232,6 +258,8 @@ class Leg:
         return self.verdict.word != OPEN or self.lost is not None
 
 
+NO_NODE: Final = Node("", False)
+NO_LANE: Final = Lane(0, 0, "", Route(""), NO_NODE)
 NO_LEGS: Final[list[Leg]] = []
 """What a message has before it passes; shared, so never added to."""
 

@@ -356,3 +356,7 @@ class View(BrokerView):
     def commitment(self, delivery: AnyDelivery) -> Commitment:
         """The transaction in which a message was published."""
         return commitment(delivery)
+
+    def transaction(self, delivery: AnyDelivery) -> object:
+        """What is done on its channel until the next commit or rollback."""
+        return delivery.work if isinstance(delivery, Publish) else None

@@ -315,8 +315,10 @@ def envelope(event: Event) -> Envelope | None:
     parts = event.parts
     sections = walk(octets)[0] if parts is None else parts.sections
     found = envelope_of(octets, sections)
-    if found is not None and delivery.message_format:
-        found.format = delivery.message_format
+    if found is not None:
+        found.torn = sections[-1].stop < len(octets)
+        if delivery.message_format:
+            found.format = delivery.message_format
     return found
 
 
@@ -683,6 +685,11 @@ class View(BrokerView):
     def commitment(self, delivery: AnyDelivery) -> Commitment:
         """The transaction under which a message was posted."""
         return commitment(cast(Delivery, delivery))
+
+    def transaction(self, delivery: AnyDelivery) -> object:
+        """The transaction under which a message was posted."""
+        work = cast(Delivery, delivery).work
+        return None if work is None else work.transaction
 
     def grant(self, event: shared.Event) -> tuple[Place, int] | None:
         """The delivery-count up to which a flow lets the sender of its link go."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.broker_story import Story, lines
+from kit.broker_story import Story, lines, posting
 from kit.exchange_broker import play
 
 PROVISIONAL = 'transactional-state(txn-id=b"t" outcome={})'
@@ -153,3 +153,15 @@ def test_the_profile_counts_an_outcome_once() -> None:
     [broker] = set(play(retired().text).journeys.brokers.values())
     assert not broker.facts["delivery accepted"]
     assert broker.facts["delivery accepted in a transaction"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fail", "rules"), [("false", set()), ("true", {"BRK-129"})], ids=["committed", "rolled back"]
+)
+def test_a_transaction_that_is_over_stays_so_when_its_publisher_has_left(
+    fail: str, rules: set[str]
+) -> None:
+    story = posting().discharge("A", fail).answer("A")
+    story.add("A", "client: FIN").add("A", "server: FIN").deliver("B")
+    found = play(story.text).findings
+    assert {each.rule for each in found} == rules
