@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from amqpscope.findings import Finding
@@ -39,6 +40,7 @@ from amqpscope.model.broker.journey import (
     UNMATCHED,
     Journey,
     Leg,
+    Proof,
     precedes,
 )
 from amqpscope.model.broker.moment import (
@@ -59,9 +61,10 @@ from amqpscope.model.broker.moment import (
     pair_of,
 )
 from amqpscope.model.broker.overtaking import overtaken
+from amqpscope.model.broker.rereading import follow_again
 from amqpscope.model.broker.sharing import is_fanned_out, is_missed, learn
 from amqpscope.model.mark import Mark
-from amqpscope.rules.broker import FAMILY, Reporter, doubted
+from amqpscope.rules.broker import FAMILY, REREAD, Reporter, doubted
 from amqpscope.rules.dispatch import RuleSet
 
 MIN_FOR_ANSWERS: Final = 5
@@ -104,6 +107,8 @@ class Judge(Connections):
         """Whether a rule looks at moments of some kinds."""
         self.found: list[tuple[int, Finding]] = []
         """What is held back until it is known that no octets are missing."""
+        self.reread: set[Proof] = set()
+        """Findings that were certain, and are not if a node is a log that is read again."""
 
     @property
     def is_wanted(self) -> bool:
@@ -191,7 +196,14 @@ class Judge(Connections):
         self.found += self.reporter.take()
         broken = any(broker.broken for broker in self.brokers.values())
         found, self.found = self.found, []
+        found = [(capture, self.reread_or_not(capture, each)) for capture, each in found]
         return [(capture, doubted(each) if broken else each) for capture, each in found]
+
+    def reread_or_not(self, capture: int, found: Finding) -> Finding:
+        """A finding as it is, or with the doubt that its node may be a log that is read again."""
+        if (found.rule, capture, found.connection, found.frame) not in self.reread:
+            return found
+        return doubted(replace(found, message=found.message + REREAD))
 
     def notes(self) -> list[str]:
         """What could not be followed, and makes what was found less than all."""
@@ -264,6 +276,10 @@ class Judge(Connections):
                 earlier = moment.earlier = newest_of(before, leg)
                 for each in before:
                     self.refresh(each, leg)
+        if earlier is not None or leg.lane.rereading is not None:
+            run = moment.rereading = follow_again(leg, earlier)
+            if run is not None and run.is_likely:
+                self.reread.update(run.proofs)
         if publish is not None:
             self.refresh(publish, leg)
         if self.closed_world and not leg.lane.route.copy:

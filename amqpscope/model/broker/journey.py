@@ -31,8 +31,12 @@ MAX_RECENT: Final = 32
 """Messages of which it is remembered which subscribers got them."""
 MAX_LEGS: Final = 64
 """Passages of one message that are kept; later ones are only counted."""
+MIN_REREAD: Final = 3
+"""Accepted messages that come again in their first order may be read from a log again."""
 MAX_FOLDED: Final = 512
 """Octets of a message that are kept when it is over."""
+Proof = tuple[str, int, int, int]
+"""A finding by its rule, capture, connection and frame."""
 PRIVATE: Final = ("$", "/management")
 """How nodes begin that are no places where messages wait."""
 
@@ -148,6 +152,8 @@ class Lane:
         """Up to how many messages may pass, and the frames that said so, each more than before."""
         self.unused = 0
         """Messages that were asked for with drain, and were not there."""
+        self.rereading: Rereading | None = None
+        """Those that came last, where all of them had come before."""
 
 
 class Way:
@@ -159,6 +165,23 @@ class Way:
         self.group = group
         self.publish = publish
         self.leg = leg
+
+
+class Rereading:
+    """Messages that came again to a consumer, one after the other and in their first order."""
+
+    def __init__(self, first: Leg) -> None:
+        self.newest = first
+        """The first delivery of the newest of them."""
+        self.accepted = 0
+        """Those that a consumer had accepted."""
+        self.proofs: list[Proof] = []
+        """Findings about them that were certain before there were so many."""
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether their node may be a log that is read again."""
+        return self.accepted >= MIN_REREAD
 
 
 class Edge:

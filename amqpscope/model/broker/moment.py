@@ -13,6 +13,7 @@ from amqpscope.model.broker.journey import (
     Journey,
     Leg,
     Node,
+    Rereading,
     is_awaited,
 )  # fmt: skip
 from amqpscope.model.broker.sharing import is_kept, is_shared, is_stored_for
@@ -83,6 +84,8 @@ class Moment:
         """The newest delivery of the same message from the same node."""
         self.publish: Leg | None = None
         """The one publish of the message, where that is known."""
+        self.rereading: Rereading | None = None
+        """The run of messages that come again to which this one belongs."""
 
     @property
     def identified(self) -> bool:

@@ -29,6 +29,10 @@ __all__ = [
 ]  # fmt: skip
 
 FAMILY: Final = "broker"
+REREAD: Final = (
+    "; so do those before it or after it, in their first order: the node may be a log that is read"
+    " again"
+)
 ALSO: Final[list[tuple[registry.Condition, str, Check]]] = []
 """Checks over several connections, for rules that one connection can break too."""
 
@@ -125,16 +129,19 @@ class Reporter:
     def find(
         self, moment: Moment, message: str, path: str = "", *, sure: bool = False,
         severity: str = "", peer: int = SERVER, empty: bool = False, once: bool = False,
+        again: bool = False,
     ) -> None:  # fmt: skip
         """Report what a moment shows; `sure` as far as all that happened is in view.
 
         `once` where a broker does it with every message: the first that goes a way is reported,
-        and the first that is certain.
+        and the first that is certain. `again` where it is no fault if the node is a log.
         """
         rule, journey = self.rule, moment.journey
         if rule is None or rule.id in self.checks.silent:
             return
-        proven = sure and moment.certain
+        proven, run = sure and moment.certain, moment.rereading if again else None
+        if run is not None and run.is_likely:
+            proven, message = False, message + REREAD
         if once:
             way = f"{rule.id} {moment.way} {path}{' for sure' if proven else ''}"
             if way in moment.broker.reported:
@@ -142,6 +149,8 @@ class Reporter:
             moment.broker.reported.add(way)
         journey.reported = (*journey.reported, rule.id)
         lane, mark = moment.leg.lane, moment.leg.mark
+        if run is not None and proven:
+            run.proofs.append((rule.id, lane.capture, lane.connection, mark.frame))
         if empty and self.lane is not None:
             lane, mark = self.lane, self.mark
         chosen = severity or rule.severity
@@ -254,7 +263,7 @@ def answers(leg: Leg, who: str) -> list[Passage]:
 
 
 def doubted(finding: Finding) -> Finding:
-    """A finding as a suspicion, where the world turns out not to be closed."""
+    """A finding as a suspicion, where what made it certain turns out otherwise."""
     if finding.certainty != SURE:
         return finding
     severity = WARNING if finding.severity == ERROR else finding.severity

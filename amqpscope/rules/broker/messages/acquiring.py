@@ -63,7 +63,7 @@ def message_acquired_twice(moment: Moment, report: Reporter) -> None:
     passed = moment.leg.mark.time - earlier.mark.time
     if 0 <= passed < SHORTEST_LOCK:
         text = "delivered to a second consumer while another one has it, not settled"
-        report.find(moment, text)
+        report.find(moment, text, again=True)
 
 
 @rule("BRK-117", "3.5.2", MUST, WARNING, on="delivered again")
@@ -73,6 +73,11 @@ def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
     That the broker has read the acceptance before is shown by its own frames; until then it may
     rightly deliver again what it takes for lost. Where the consumer is still there, and accepted
     soon, it has no such reason.
+
+    Nothing on the wire needs to say that a node is a log, from which a consumer may read again what
+    was accepted. Where three such messages or more come one after the other, in the order in which
+    they came first, that is possible, and the finding is never certain. It is so of a broker that
+    has lost outcomes in a restart, too.
 
     Bad (delivered):
         B.client: disposition[0] role=receiver first=0 state=accepted()
@@ -101,12 +106,12 @@ def accepted_message_redelivered(moment: Moment, report: Reporter) -> None:
     if read is None:
         if is_unasked(moment, earlier):
             text = "delivered again after a consumer that is still there had accepted it"
-            report.find(moment, text)
+            report.find(moment, text, again=True)
         return
     ordered = is_after(leg, earlier, read)
     if ordered or leg.mark.time - read.time > GRACE:
         text = "delivered again after a consumer had accepted it and the broker had read that"
-        report.find(moment, text, sure=ordered)
+        report.find(moment, text, sure=ordered, again=True)
 
 
 def is_unasked(moment: Moment, earlier: Leg) -> bool:
@@ -174,7 +179,8 @@ def message_duplicated_on_node(moment: Moment, report: Reporter) -> None:
     if earlier is None or moment.publish is None or moment.publish.node is not leg.node:
         return
     if earlier.outcome == PRESETTLED and (earlier.lane is leg.lane or moment.is_queue):
-        report.find(moment, "delivered twice, the first time as settled; it was published once")
+        text = "delivered twice, the first time as settled; it was published once"
+        report.find(moment, text, again=True)
         return
     if earlier.is_over or earlier.lane is not leg.lane:
         return

@@ -87,7 +87,7 @@ def delivery_count_law_broken(moment: Moment, report: Reporter) -> None:
     failed = " with delivery-failed" if earlier.verdict.failed else ""
     text = f"delivery-count is {after} after {before} and {earlier.outcome}{failed}: not {expected}"
     if before <= after < expected:
-        report.find(moment, text, "header.delivery-count", sure=True)
+        report.find(moment, text, "header.delivery-count", sure=True, again=True)
     elif after > expected and moment.closed:
         report.find(moment, text, "header.delivery-count")
 
@@ -114,7 +114,7 @@ def delivery_count_falls(moment: Moment, report: Reporter) -> None:
     _, before, after = found
     if after < before:
         text = f"delivery-count falls from {before} to {after}"
-        report.find(moment, text, "header.delivery-count", sure=True)
+        report.find(moment, text, "header.delivery-count", sure=True, again=True)
 
 
 @rule("BRK-115", "3.2.1 first-acquirer", IMPLIED, WARNING,
@@ -141,7 +141,7 @@ def first_acquirer_untrue(moment: Moment, report: Reporter) -> None:
         return
     if moment.is_queue and moment.leg.envelope.open().first_acquirer:
         text = "first-acquirer is true, but another link has acquired the message before"
-        report.find(moment, text, "header.first-acquirer", sure=True)
+        report.find(moment, text, "header.first-acquirer", sure=True, again=True)
 
 
 @also("A09-BAS-28", on="delivered again")
