@@ -31,7 +31,7 @@ def redeclared(known: Declaration, said: Declaration, report: Reporter) -> None:
 def taken_from_owner(known: Declaration, said: Declaration, report: Reporter) -> None:
     """The broker lets a connection use a queue that another has for itself."""
     if known.exclusive and known.kind == "queue" and not said.generated:
-        text = f"queue {said.name!r} is used, which connection {known.connection} has for itself"
+        text = f"queue {said.name!r} is used, which is exclusive to connection {known.connection}"
         report.claim("A09-QUE-05", said, known, text, "", SERVER)
 
 

@@ -131,7 +131,7 @@ def bare_section_added(moment: Moment, report: Reporter) -> None:
     before, after = bare(publish.envelope), bare(moment.leg.envelope)
     added = bytes(code for code in after if code not in before and code not in BODIES)
     if added:
-        text = f"message {message_name(moment)} is delivered with a section more: "
+        text = f"message {message_name(moment)} is delivered with an additional section: "
         report.find(moment, text + section_names(added), sure=True, once=True)
 
 
@@ -155,8 +155,8 @@ def body_kind_changed(moment: Moment, report: Reporter) -> None:
         return
     before, after = bodies(publish.envelope), bodies(moment.leg.envelope)
     if before != after:
-        text = f"message {message_name(moment)} is delivered with another body: "
-        change = f"{section_names(after)}, it had {section_names(before)}"
+        text = f"message {message_name(moment)} is delivered with another kind of body: "
+        change = f"{section_names(after)}, published with {section_names(before)}"
         report.find(moment, text + change, sure=True, once=True)
 
 

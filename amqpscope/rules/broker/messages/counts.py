@@ -85,7 +85,7 @@ def delivery_count_law_broken(moment: Moment, report: Reporter) -> None:
         return
     expected = before + int(earlier.verdict.failed or earlier.outcome == REJECTED)
     failed = " with delivery-failed" if earlier.verdict.failed else ""
-    text = f"delivery-count is {after} after {before} and {earlier.outcome}{failed}: not {expected}"
+    text = f"delivery-count is {after}, not {expected}: {before} before {earlier.outcome}{failed}"
     if before <= after < expected:
         report.find(moment, text, "header.delivery-count", sure=True, again=True)
     elif after > expected and moment.closed:
@@ -187,5 +187,5 @@ def modified_annotations_missing(moment: Moment, report: Reporter) -> None:
     ours = moment.leg.envelope.open().annotations
     missing = [key for key, value in earlier.verdict.annotations.items() if ours.get(key) != value]
     if missing:
-        text = f"the consumer's modified set {missing[0]}, which the message does not have"
+        text = f"the consumer's modified set {missing[0]}, and the message comes again without it"
         report.find(moment, text, f"message-annotations.{missing[0]}", once=True)

@@ -74,7 +74,7 @@ def cancel_ok_tag_differs(
     waiting = [*channel.pending[1 - event.peer], *channel.unanswered]
     if said != wanted and said not in [text(each.method, TAG) for each in waiting]:
         related = ((request.mark, "the cancel"),)
-        words = f"cancel-ok says {said!r}, the cancel {wanted!r}"
+        words = f"cancel-ok names the consumer {said!r}, the cancel {wanted!r}"
         report.sure(event, words, "basic.cancel-ok.consumer-tag", related)
 
 

@@ -50,7 +50,7 @@ def consumer_tag_changed(
     asked = asked_tags(channel)
     if said not in asked and "" not in asked:
         related = ((request.mark, "the consume"),)
-        words = f"the tag {wanted!r} was asked for, {said!r} is said"
+        words = f"consume-ok names the consumer {said!r}, the consume asked for {wanted!r}"
         report.sure(event, words, "basic.consume-ok.consumer-tag", related)
 
 
@@ -157,7 +157,7 @@ def consumer_tag_on_other_channel(
     for number, other in event.connection.channels.items():
         consumer = other.consumers.get(tag)
         if other is not channel and consumer is not None and consumer.state == states.ACTIVE:
-            words = f"the consumer {tag!r} is one of channel {number}"
+            words = f"the consumer {tag!r} belongs to channel {number}, not to this one"
             related = ((consumer.mark, "its consume"),)
             report.sure(event, words, "basic.cancel.consumer-tag", related)
             return

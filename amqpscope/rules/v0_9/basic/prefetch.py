@@ -118,7 +118,7 @@ def prefetch_count_exceeded(
         count = limit.qos.count
         if not count or limit.unacked < count or not report.once(consumer):
             continue
-        words = f"{limit.unacked + 1} deliveries of {limit.of} are unacknowledged, {count} may be"
+        words = f"{limit.unacked + 1} deliveries of {limit.of} are unacknowledged, {count} at most"
         related = ((limit.qos.mark, "the qos"), (consumer.mark, "the consume"))
         proven = limit.firm and streams(event, consumer) is False
         report.sure_if(proven, event, words, "", related)
@@ -158,7 +158,7 @@ def prefetch_size_exceeded(
     size = consumer.unacked_bytes + header.body_size
     for limit in limits(event, channel, consumer):
         if limit.qos.size and size > limit.qos.size:
-            words = f"{size} octets are unacknowledged, {limit.qos.size} may be"
+            words = f"{size} octets are unacknowledged, {limit.qos.size} at most"
             related = ((limit.qos.mark, "the qos"), (consumer.mark, "the consume"))
             report.sure_if(limit.firm, event, words, "content-header.body-size", related)
             return
@@ -214,6 +214,6 @@ def consumer_without_prefetch(event: Event, report: Reporter) -> None:
             count, size = consumer.unacked, consumer.unacked_bytes
             many = not consumer.no_ack and (count >= MANY or size >= MUCH)
             if many and report.once(consumer):
-                words = f"unacknowledged without a limit: deliveries {count}, octets {size}"
+                words = f"no prefetch limit; unacknowledged deliveries: {count}, {size} octets"
                 related = ((consumer.mark, "the consume"),)
                 report.suspect(event, words, "", related, peer=CLIENT, about=channel.number)

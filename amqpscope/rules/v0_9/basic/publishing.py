@@ -134,7 +134,7 @@ def return_of_unasked_message(
     if channel.publishes > MAX_RETURNABLE:
         return
     exchange, key = text(method, "exchange"), text(method, "routing-key")
-    words = f"no mandatory message to {exchange!r} with the key {key!r} is under way"
+    words = f"returns a message to {exchange!r}, key {key!r}: no mandatory one is under way"
     if channel.returnable:
         report.suspect(event, words)
     else:

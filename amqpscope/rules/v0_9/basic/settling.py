@@ -172,7 +172,7 @@ def ack_of_unknown_delivery(
         report.sure_if(strict(event), event, words, path, related)
     elif not misnamed.known:
         highest = channel.deliveries.highest
-        last = f"the last was {highest}" if highest else "there was none yet"
+        last = f"the last one was {highest}" if highest else "nothing was delivered yet"
         text = f"there is no delivery {tag} on this channel, {last}"
         if tag > highest:
             report.sure(event, text, path)
@@ -240,7 +240,7 @@ def ack_on_other_channel(event: Event, report: Reporter, misnamed: Misnamed) -> 
     for place, other in event.connection.channels.items():
         delivery = other.deliveries.outstanding.get(misnamed.tag)
         if other is not event.channel and delivery is not None and event.knew(delivery.mark):
-            words = f"delivery {misnamed.tag}, which is not acknowledged, came by channel {place}"
+            words = f"delivery {misnamed.tag} waits to be acknowledged on channel {place}, not here"
             related = ((delivery.mark, "the delivery"),)
             report.suspect(event, words, f"{event.name}.delivery-tag", related)
             return
@@ -304,5 +304,5 @@ def bad_ack_tolerated(event: Event, report: Reporter, channel: Channel, request:
     if not any(fault.sure and fault.mark.frame == bad.frame for fault in event.connection.faults):
         return
     if report.once(channel):
-        words = f"{event.name}, though an acknowledgement before it named no delivery"
+        words = f"goes on with {event.name} after an acknowledgement that named no delivery"
         report.sure(event, words, "", ((bad, "the acknowledgement"),))

@@ -56,7 +56,7 @@ def flow_ok_state_differs(
         return
     asked, answered = bool(request.method.get("active")), bool(method.get("active"))
     if asked != answered:
-        text = f"active is {str(answered).lower()}, the flow has {str(asked).lower()}"
+        text = f"flow-ok says active={str(answered).lower()}, the flow {str(asked).lower()}"
         report.sure(event, text, "channel.flow-ok.active", ((request.mark, "the flow"),))
 
 

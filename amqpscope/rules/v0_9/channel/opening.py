@@ -115,7 +115,7 @@ def channel_reopened_before_close_ok(event: Event, report: Reporter, channel: Ch
     close, own = channel.closes[SERVER], channel.closes[CLIENT]
     if close is None or close.answer is not None or channel.assumed:
         return
-    text = f"channel {channel.number} is opened again, the server's close is not answered"
+    text = f"channel {channel.number} is opened again, and the server's close is not answered"
     related = ((close.mark, "the server's close"),)
     if own is None:
         report.sure(event, text, "channel", related)

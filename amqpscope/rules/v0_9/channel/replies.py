@@ -122,7 +122,7 @@ def report_unanswered(event: Event, report: Reporter, name: str) -> None:
         if request.name == name:
             short = name.removeprefix("basic.")
             related = ((request.mark, f"the {short}"),)
-            report.sure(event, f"{event.name}, and the {short} before has no answer", "", related)
+            report.sure(event, f"{event.name} comes before the answer to the {short}", "", related)
             return
     if event.request is None:
         report_waiting(event, report, (name,))

@@ -121,10 +121,10 @@ def confirm_count_wrong(
         return
     tag, path = number(method, "delivery-tag"), f"{event.name}.delivery-tag"
     if not tag:
-        report.sure(event, "a confirm of number 0, publishes count from 1", path)
+        report.sure(event, "confirms publish 0, but publishes are counted from 1", path)
     elif confirms.next_number <= tag <= channel.publishes and not confirms.unsure:
         counted = confirms.next_number - 1
-        words = f"a confirm of {tag}: {channel.publishes} publishes, {counted} since the select"
+        words = f"confirms publish {tag}: {channel.publishes} in all, {counted} since the select"
         report.sure(event, words, path, ((confirms.select_mark, "the confirm.select"),))
 
 
@@ -146,7 +146,7 @@ def confirm_of_unpublished(
     tag = number(method, "delivery-tag")
     if confirms.on and not confirms.unsure and tag >= confirms.next_number:
         counted = confirms.next_number - 1
-        words = f"a confirm of {tag}, the client has published {counted} since the select"
+        words = f"confirms publish {tag}, but only {counted} came since the confirm.select"
         related = ((confirms.select_mark, "the confirm.select"),)
         report.sure(event, words, f"{event.name}.delivery-tag", related)
 

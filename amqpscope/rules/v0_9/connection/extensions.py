@@ -61,7 +61,7 @@ def publish_while_blocked(event: Event, report: Reporter) -> None:
     if not event.knew(blocked) or event.since(blocked) <= GRACE:
         return
     if report.once(event.own):
-        text = f"the client publishes while the server blocks: {event.connection.blocked_reason}"
+        text = f"the client publishes while it is blocked: {event.connection.blocked_reason}"
         report.suspect(event, text, "", ((blocked, "connection.blocked"),))
 
 

@@ -188,7 +188,7 @@ def handshake_error_without_pause(event: Event, report: Reporter) -> None:
     if login is None or event.partner.finished:
         return
     if event.since(login) < PAUSE:
-        text = "the server closes at once upon a login that it does not take"
+        text = "the server refuses a login by closing at once, without a pause"
         report.suspect(event, text, "", ((login, "the login"),))
 
 
@@ -227,7 +227,7 @@ def login_refusal_form(event: Event, report: Reporter, method: Method) -> None:
     if connection.stage != stages.AUTH or method.get("reply-code") != 403:
         return
     if "authentication_failure_close" not in event.partner.capabilities:
-        text = "a login is refused by a close, which the client did not announce to understand"
+        text = "a login is refused by a close, which the client did not say it understands"
         report.sure(event, text, "", ((connection.start_ok_mark, "the login"),))
 
 

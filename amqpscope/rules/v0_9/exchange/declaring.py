@@ -225,7 +225,7 @@ def exchange_redeclare_accepted(event: Event, report: Reporter, request: Request
     before = (known.type, known.durable, known.auto_delete, known.internal)
     now = (new.type, new.durable, new.auto_delete, new.internal)
     if before != now or not alike(known.arguments, new.arguments):
-        say = f"the server takes a declare of {new.name!r} that differs from the one before"
+        say = f"the server accepts a declare of {new.name!r} that differs from the one before"
         report.suspect(event, say, "", ((known.mark, "the one before"), (request.mark, "this one")))
 
 

@@ -108,7 +108,7 @@ def file_size_wrong(event: Event, report: Reporter) -> None:
     opened = None if request is None else request.staging
     size = number(method, "staged-size")
     if opened is not None and size > opened.size:
-        words = f"{size} octets are said to be staged of a file of {opened.size}"
+        words = f"open-ok says that {size} octets are staged of a file of {opened.size}"
         report.sure(event, words, "file.open-ok.staged-size", ((opened.mark, "its open"),))
 
 
@@ -130,9 +130,9 @@ def report_body(event: Event, report: Reporter, staging: Staging) -> None:
     header = event.unit.content
     if header is None or header.body_size == staging.size - staging.staged or header.weight:
         return
-    words = f"{header.body_size} octets follow of a file of {staging.size}"
+    words = f"{header.body_size} octets are announced for a file of {staging.size}"
     if staging.staged:
-        words += f" of which {staging.staged} are staged"
+        words += f", of which {staging.staged} are staged"
     related = ((staging.mark, "its open"), (staging.ok_mark, "the open-ok"))
     report.sure(event, words, "content-header.body-size", related)
 

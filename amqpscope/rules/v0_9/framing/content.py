@@ -165,7 +165,7 @@ def content_body_too_long(event: Event, report: Reporter, content: Content) -> N
     """
     if not event.own.sound:
         return
-    text = f"content-body of {event.unit.size} octets, {content.rest} of {of(content)} are missing"
+    text = f"content-body of {event.unit.size} octets, where {of(content)} lacks {content.rest}"
     related = ((content.mark, f"the {of(content)}"), (content.header_mark, "its header"))
     report.sure(event, text, "size", related)
 
@@ -186,7 +186,9 @@ def body_frame_for_empty_content(event: Event, report: Reporter) -> None:
     content = surplus_of(event)
     if content is not None:
         related = ((content.header_mark, "the header, with a body-size of 0"),)
-        report.sure(event, f"an empty content-body for {of(content)} without one", "", related)
+        report.sure(
+            event, f"an empty content-body for {of(content)}, whose body-size is 0", "", related
+        )
 
 
 def surplus_of(event: Event) -> Content | None:

@@ -70,7 +70,7 @@ def child_contents_miscounted(event: Event, report: Reporter) -> None:
     assembly = event.assembly
     if assembly is None or not assembly.weight or assembly.weight == assembly.children:
         return
-    text = f"{assembly.children} contents within a content, its weight says {assembly.weight}"
+    text = f"contents within a content: {assembly.children}, its weight says {assembly.weight}"
     report.suspect(event, text)
 
 

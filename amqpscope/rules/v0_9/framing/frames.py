@@ -44,7 +44,7 @@ def frame_type_undefined(event: Event, report: Reporter) -> None:
     if unit.type in unit.dialect.frame_types or unit.label == "heartbeat":
         return
     if event.connection.announced and ends_right(event):
-        text = f"frame type {unit.type} is not of {unit.dialect.protocol}"
+        text = f"{unit.dialect.protocol} has no frame type {unit.type}"
         report.sure(event, text, "type")
 
 

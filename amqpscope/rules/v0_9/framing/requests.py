@@ -95,7 +95,7 @@ def response_covers_no_request(
     missing = count - len(partner.answered_requests(first, envelope.batch))
     if missing > 0:
         last = f" to {first + envelope.batch}" if envelope.batch else ""
-        text = f"a response to request {first}{last}, {missing} of {count} are not open"
+        text = f"a response to request {first}{last}: {missing} of {count} not waiting for one"
         report.sure(event, text, "request-id")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amqpscope.model.v0_9.event import Event
 from amqpscope.rules.v0_9 import ERROR, IMPLIED, INFO, MUST, WARNING, Reporter, rule
 from amqpscope.rules.v0_9.versions import NEW, OLD
+from amqpscope.wording import plural
 from dissectors.v0_9.codec import Method
 from dissectors.v0_9.framing import OOB_BODY, OOB_METHOD, SHORT_HEARTBEAT
 
@@ -35,7 +36,9 @@ def heartbeat_with_payload(event: Event, report: Reporter) -> None:
         client: heartbeat
     """
     if event.unit.size:
-        report.sure(event, f"heartbeat with a payload of {event.unit.size} octets", "size")
+        report.sure(
+            event, f"heartbeat with a payload of {plural(event.unit.size, 'octet')}", "size"
+        )
 
 
 @rule("A09-FRM-17", "4.2.1", IMPLIED, WARNING, on="heartbeat", needs="trusted")

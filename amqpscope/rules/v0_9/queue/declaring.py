@@ -167,7 +167,7 @@ def exclusive_queue_used_by_other(
     mark = channel.sent[CLIENT].get(class_id << 16 | method_id)
     if plan is None or mark is None:
         return
-    say = f"{plan.name} of a queue that another connection has for itself"
+    say = f"{plan.name} of a queue that is exclusive to another connection"
     report.suspect(event, say, "", ((event.mark, "the server's close"),), peer=CLIENT, mark=mark)
 
 
@@ -206,7 +206,7 @@ def queue_redeclared_differently(event: Event, report: Reporter, method: Method)
     if not alike(known.arguments, new.arguments):
         differ.append("arguments")
     if differ:
-        say = f"queue {name!r} is declared with other {', '.join(differ)} than before"
+        say = f"queue {name!r} is declared again, but differs in {' and '.join(differ)}"
         report.suspect(event, say, f"queue.declare.{differ[0]}", ((known.mark, "the one before"),))
 
 

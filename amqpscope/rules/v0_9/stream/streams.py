@@ -185,7 +185,7 @@ def stream_rate_not_kept(
         return
     octets = consumer.bytes * 1_000_000_000 // passed
     if octets > 2 * limit.rate and report.once(event.own):
-        words = f"the stream comes with {octets} octets a second, the client wants {limit.rate}"
+        words = f"the stream brings {octets} octets a second, the client allows {limit.rate}"
         report.suspect(event, words, "", ((limit.mark, "the limit"),))
 
 

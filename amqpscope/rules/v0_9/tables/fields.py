@@ -207,7 +207,7 @@ def table_letter_fatal_to_server(event: Event, report: Reporter) -> None:
         return
     for field in fields(event):
         if field.letter == ord("U") or not defined(field.letter, event.connection.dialect):
-            text = f"the letter {letter_text(field.letter)}: RabbitMQ cannot read it and closes"
+            text = f"RabbitMQ cannot read a field of type {letter_text(field.letter)} and closes"
             report.sure(event, text, field.path)
             return
 
@@ -296,7 +296,7 @@ def table_timestamp_not_seconds(event: Event, report: Reporter) -> None:
         times.append(("content-header.timestamp", stamp))
     for path, value in times:
         if value > LATEST and report.once(event.own):
-            report.suspect(event, f"a timestamp of {value} seconds; milliseconds?", path)
+            report.suspect(event, f"a timestamp of {value} seconds; were milliseconds meant?", path)
             return
 
 
@@ -319,7 +319,7 @@ def table_too_deep(event: Event, report: Reporter) -> None:
             return
     deepest = max((field.depth for field in fields(event)), default=0)
     if deepest > DEEPEST:
-        report.sure(event, f"{deepest} tables or arrays within each other", event.name)
+        report.sure(event, f"tables or arrays are nested {deepest} deep", event.name)
 
 
 @rule(
@@ -349,6 +349,6 @@ def bad_table_name_tolerated(event: Event, report: Reporter) -> None:
     for fault in event.connection.faults:
         bad = fault.rule in BAD_NAMES and fault.peer == CLIENT and event.knew(fault.mark)
         if bad and event.since(fault.mark) > GRACE and report.once(event.own):
-            text = f"the {PEERS[SERVER]} takes a table with a bad name"
+            text = f"the {PEERS[SERVER]} accepts a table with a bad field name"
             report.suspect(event, text, "", ((fault.mark, "the table"),))
             return

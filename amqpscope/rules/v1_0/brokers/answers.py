@@ -165,5 +165,5 @@ def extension_required(event: Event, report: Reporter) -> None:
         return
     offered = symbols(body.sasl_server_mechanisms)
     if offered and not COMMON.intersection(offered):
-        text = f"the server offers private mechanisms alone: {', '.join(sorted(offered))}"
+        text = f"the server offers only private mechanisms: {', '.join(sorted(offered))}"
         report.suspect(event, text, "sasl-mechanisms.sasl-server-mechanisms")

@@ -226,10 +226,10 @@ def message_too_large(
     bare = bare_size(delivery, event.payload)
     if bare > limit:
         report.once(link, delivery.mark.frame)
-        text = f"{text} {bare} octets of bare message by now, and the receiver takes {limit}"
+        text = f"{text} {bare} octets of bare message by now, the receiver takes {limit} at most"
         report.sure(event, text, "transfer", related)
     elif event.kinds & LAST:
-        text = f"{text} {size} octets in all, and the receiver takes {limit} of message"
+        text = f"{text} {size} octets in all, the receiver takes messages of {limit} at most"
         report.sure(event, text, "transfer", related, severity=INFO)
 
 

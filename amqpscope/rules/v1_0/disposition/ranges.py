@@ -119,7 +119,9 @@ def disposition_range_inverted(event: Event, report: Reporter) -> None:
     body = event.body
     if isinstance(body, Disposition) and backwards(body) and not event.damaged:
         report.sure(
-            event, f"the range goes from {body.first} back to {body.last}", "disposition.last"
+            event,
+            f"a disposition whose range goes from {body.first} back to {body.last}",
+            "disposition.last",
         )
 
 
@@ -150,7 +152,7 @@ def disposition_future_id(event: Event, report: Reporter, body: Disposition) -> 
             text = f"{range_text(body)}: none was sent in that direction yet"
             report.sure(event, f"{text}{elsewhere(event, body)}", "disposition.first")
         return
-    text = f"{range_text(body)}, but the next to be sent was {wire(next_id)}"
+    text = f"{range_text(body)}: beyond what was sent, the next was {wire(next_id)}"
     related = ((newest(sender, next_id), "the newest delivery that it can know"),)
     if event.first >= next_id:
         text = f"{text}{elsewhere(event, body)}"
@@ -214,7 +216,7 @@ def disposition_unknown_id(event: Event, report: Reporter, body: Disposition) ->
     found, start = event.covered, sender.deliveries.first_delivery_id
     if not found:
         if start is not None and event.last < start:
-            text = f"{range_text(body)}: the first on the session was {wire(start)}"
+            text = f"{range_text(body)}: before the first of the session, which was {wire(start)}"
             report.sure(event, text, "disposition.first", severity=WARNING)
         return
     if not body.role or not all(gone(event, delivery) for delivery in found):
@@ -330,5 +332,5 @@ def disposition_range_huge(event: Event, report: Reporter, body: Disposition) ->
     live = len(sender.deliveries.live)
     size = event.last - event.first + 1
     if live and size > 2 * live and size > 2 * len(event.covered):
-        text = f"{range_text(body)}: {size} ids, where {live} deliveries are open"
+        text = f"{range_text(body)}: {size} ids, though open deliveries number {live}"
         report.sure(event, text, "disposition.last")

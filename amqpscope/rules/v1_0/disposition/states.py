@@ -91,7 +91,7 @@ def settlement_reverted(event: Event, report: Reporter, body: Disposition) -> No
     first = found[0].rcv_settled if body.role else found[0].snd_settled
     report.sure(
         event,
-        f"{range_text(body)}: a state, unsettled, though the same peer has settled all of it",
+        f"{range_text(body)}: gets an unsettled state from the peer that has settled all of it",
         "disposition.settled",
         ((first, "where it settled the first"),),
     )

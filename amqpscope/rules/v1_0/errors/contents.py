@@ -72,7 +72,7 @@ def error_condition_unknown(event: Event, report: Reporter, error: Error) -> Non
         name = event.frame.unit.name
         report.sure(
             event,
-            f'the condition "{condition}" of {a(name)} is none of the specification',
+            f'the condition "{condition}" of {a(name)} is not in the specification',
             f"{name}.error.condition",
         )
 
@@ -102,7 +102,7 @@ def error_condition_scope(event: Event, report: Reporter, error: Error) -> None:
         if condition == "amqp:session:handle-in-use" and name == "close":
             continue
         report.suspect(
-            event, f"{a(name)} tells {condition}, which belongs in {carrier}", f"{name}.error"
+            event, f"{a(name)} gives {condition}, which belongs in {carrier}", f"{name}.error"
         )
 
 

@@ -254,7 +254,7 @@ def echo_answered(event: Event, report: Reporter) -> None:
                 continue
         report.suspect(
             event,
-            f"no flow in return for {event.since(asked) / 1e9:.1f} s"
+            f"an echo was asked for, and no flow came in {event.since(asked) / 1e9:.1f} s"
             f" {'for the session' if link is None else 'on link ' + link.label()}",
             "flow.echo",
             peer=pair.owner.peer,

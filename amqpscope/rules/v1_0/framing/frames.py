@@ -33,7 +33,9 @@ def frame_type_unknown(event: Event, report: Reporter) -> None:
     kind = event.frame.unit.type
     # In the SASL layer any type but its own is reported by SAS-003.
     if kind > 1 and event.own.layer != SASL and event.trusted:
-        report.sure(event, f"frame of type {kind}, there are 0 (AMQP) and 1 (SASL)", "type")
+        report.sure(
+            event, f"frame of type {kind}, where only 0 (AMQP) and 1 (SASL) are defined", "type"
+        )
 
 
 @rule("FRM-005", "2.3.1, 2.3.2", IMPLIED, ERROR, on="misplaced sasl")

@@ -156,7 +156,7 @@ def received_goes_back(event: Event, report: Reporter) -> None:
             continue
         if state[0] == before[0] - 1 and before[1] == 0:
             continue
-        text = f"the receiver goes back from {tuple(before)} to {tuple(state)}"
+        text = f"the receiver has received less than before: {tuple(state)} after {tuple(before)}"
         related = ((delivery.rcv_state_mark, "where it was before"),)
         report.suspect(event, text, "disposition.state", related)
         return

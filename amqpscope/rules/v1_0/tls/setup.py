@@ -103,9 +103,9 @@ def tls_certificate_not_validated(event: Event, report: Reporter) -> None:
 def invalid(certificate: Certificate, name: str, time: int) -> str:
     """Why a certificate does not count at a time for a name; empty where it does."""
     if time > certificate.not_after:
-        return f"has run out on {day(certificate.not_after)}"
+        return f"expired on {day(certificate.not_after)}"
     if time < certificate.not_before:
-        return f"counts from {day(certificate.not_before)} on"
+        return f"is not valid before {day(certificate.not_before)}"
     names = certificate.names
     if name and names and not any(fits(one, name) for one in names):
         return f'is for {", ".join(names[:3])} and not for "{name}"'

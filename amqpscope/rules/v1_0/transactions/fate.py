@@ -26,6 +26,7 @@ from amqpscope.rules.v1_0.parameters import state_of
 from amqpscope.rules.v1_0.transactions.controller import call
 from amqpscope.rules.v1_0.transactions.discharged import ANSWER, TRANSACTION_ERROR, condition
 from amqpscope.rules.v1_0.transactions.work import owner
+from amqpscope.wording import plural
 from dissectors.v1_0.bodies import Accepted, Rejected, TransactionalState
 from dissectors.v1_0.values import Value
 
@@ -123,7 +124,7 @@ def commit_before_posting_outcome(event: Event, report: Reporter) -> None:
             report.sure(
                 event,
                 f"the commit of {call(transaction.id)} is accepted before the outcome of"
-                f" {len(silent)} posting(s) was reported, the first of them delivery"
+                f" {plural(len(silent), 'posting')} was reported, the first of them delivery"
                 f" {first.delivery_id} on {first.link.label()}",
                 "disposition.state",
                 ((first.mark, "the posting"), (transaction.discharge, "the discharge")),

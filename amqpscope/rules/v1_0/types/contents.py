@@ -169,4 +169,6 @@ def language_tag_malformed(event: Event, report: Reporter) -> None:
     ):
         for tag in value if isinstance(value, Array) else () if value is None else (value,):
             if isinstance(tag, str) and LANGUAGE_TAG.fullmatch(tag) is None:
-                report.sure(event, f'open.{name} has "{tag}", no language tag', f"open.{name}")
+                report.sure(
+                    event, f'open.{name} has "{tag}", which is not a language tag', f"open.{name}"
+                )

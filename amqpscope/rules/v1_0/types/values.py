@@ -102,7 +102,8 @@ def mandatory_field_missing(event: Event, report: Reporter) -> None:
     ]
     if missing:
         names = " and ".join(missing)
-        report.sure(event, f"{row.name} without {names}, mandatory", f"{row.name}.{missing[0]}")
+        text = f"{row.name} lacks the mandatory {names}"
+        report.sure(event, text, f"{row.name}.{missing[0]}")
 
 
 @rule("TYP-002", "1.3.4", IMPLIED, ERROR, on="wrong")
@@ -213,7 +214,7 @@ def composite_extra_fields(event: Event, report: Reporter) -> None:
         if not surplus:
             continue
         filled = any(value is not None for value in surplus)
-        text = f"{path} has {len(inner)} elements, its type has {len(inner.row.fields)} fields"
+        text = f"{path} has {len(inner)} items, {len(inner.row.fields)} are defined"
         report.sure(event, text, path, severity=WARNING if filled else INFO)
 
 
