@@ -22,12 +22,12 @@ class CatalogueRow(NamedTuple):
     observable: str
     default: str
     reported: str
-    """`here`, `elsewhere`, or the rules that report its breach, where it is not a rule itself."""
+    """`here`, or the rules that report its breach, where it is not a rule itself."""
 
     @property
     def reporters(self) -> list[str]:
-        """The rules that report its breach, as far as they are named."""
-        return [] if self.reported in ("here", "elsewhere") else self.reported.split()
+        """The rules that report its breach."""
+        return [] if self.reported == "here" else self.reported.split()
 
 
 def catalogue() -> dict[str, CatalogueRow]:

@@ -272,9 +272,10 @@ def receiver_delivery_count_missing(
     """A receiver's flow repeats the sender's delivery-count once it has seen its attach.
 
     Without it credit counts from the initial count: the sender gets less with every message, and
-    after as many as the credit it stops for good. Attaches of one name may cross, so a receiver
-    that seems to answer the sender's attach is only suspected to have it. It is reported once for
-    all links of a peer.
+    after as many as the credit it stops for good. Before the first message it does no harm:
+    RabbitMQ 3 leaves it out of the one flow that follows its attach. Attaches of one name may
+    cross, so a receiver that seems to answer the sender's attach is only suspected to have it. It
+    is reported once for all links of a peer.
 
     Bad (receiving):
         client: flow[0] next-incoming-id=0 incoming-window=100 next-outgoing-id=0
