@@ -30,7 +30,7 @@ __all__ = [
 
 FAMILY: Final = "broker"
 REREAD: Final = (
-    "; so do those before it or after it, in their first order: the node may be a log that is read"
+    "; others came again beside it, all in their first order: the node may be a log that is read"
     " again"
 )
 ALSO: Final[list[tuple[registry.Condition, str, Check]]] = []
