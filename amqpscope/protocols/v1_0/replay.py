@@ -73,6 +73,8 @@ class Part10(Part):
         """By our channels, and by those of the live peer."""
         self.opens: list[Open | None] = [None, None]
         """Ours, and that of the live peer."""
+        self.opens_alone = False
+        """Our open waits for nothing but that of the client."""
         self.last_sent = 0.0
         self.note_left_out(self.script.left_out)
         for frame in [] if choices.exact else self.script.left_out:
@@ -138,6 +140,13 @@ class Part10(Part):
         if missing and self.obstacles.feeds(act, self.next_cue(act)):
             return ""
         return missing
+
+    def hasten(self) -> bool:
+        """Answer an open alone, as the live client begins no session before it has the answer."""
+        if self.side == CLIENT or self.opens_alone or self.opens[1] is None or self.opens[0]:
+            return super().hasten()
+        self.opens_alone = True
+        return True
 
     def prerequisite(self, act: Act) -> Cue | None:
         """What a light act waits for in any case; a client's request, for all before it."""

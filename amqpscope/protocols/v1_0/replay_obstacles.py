@@ -35,7 +35,9 @@ class Obstacles:
             if act.kind == "begin":
                 return about.initiator != self.part.side and about.live.channels[1] is not None
             return act.kind == "end" and about.live.ended[1]
-        return act.kind == "close" and self.part.closes[1]
+        return (act.kind == "close" and self.part.closes[1]) or (
+            act.kind == "open" and self.part.opens_alone
+        )
 
     def feeds(self, act: Act, cue: Cue) -> bool:
         """Whether an act grants the credit without which a message cannot come.

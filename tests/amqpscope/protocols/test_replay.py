@@ -135,6 +135,17 @@ def test_it_does_not_wait_for_long_where_the_live_client_answers_later(tmp_path)
     assert part.messages == [0, 2]
 
 
+def test_an_open_is_answered_where_the_live_client_begins_nothing_before_the_answer(tmp_path):
+    part = recorded_talk(tmp_path / "talk.pcapng", ONE_BY_ONE).part(1, Choices())
+    part.receive(parse("header AMQP 1.0.0") + parse('open container-id="c"'), 0.0)
+    part.proceed(0.0)
+    part.out.clear()
+    assert part.hasten()
+    part.proceed(0.2)
+    assert decode_unit(bytes(part.out)).name == "open"
+    assert not part.hasten()
+
+
 def test_a_grant_goes_ahead_of_a_message_that_was_recorded_beyond_its_credit(tmp_path):
     grant = "> flow[0] incoming-window=9 next-outgoing-id=0 outgoing-window=9 handle=0"
     overrun = [line for line in ONE_BY_ONE.strip().splitlines() if "disposition" not in line]
