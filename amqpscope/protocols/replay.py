@@ -12,7 +12,7 @@ A `Part` has no socket: whoever owns one gives it what was received, and sends w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Final
 
@@ -37,6 +37,8 @@ from dissectors.wire import DAMAGED, MORE
 NANOSECONDS: Final = 1e9
 CATCH_UP: Final = 0.1
 """Seconds of a rate that may be made up for when a message was late."""
+GLANCE: Final = 0.002
+"""Seconds between looks at what other connections have played."""
 UNWRITABLE: Final = (CannotApplyError, ValueError, OverflowError, TypeError, KeyError)
 """What goes wrong where a damaged value is to be encoded."""
 
@@ -53,6 +55,8 @@ class Part(Expectations):
         """What is to be sent now."""
         self.guard: Judge | None = None
         """What refuses frames that are not legal; None: all are sent as they are."""
+        self.precedent: Callable[[Act], str] | None = None
+        """What an act has to wait for on other connections, in words."""
         self.tags: dict[bytes, bytes] = {}
         """Delivery-tags of the live peer by recorded ones; a later connection may name them."""
         self.playing: Act | None = None
@@ -261,6 +265,10 @@ class Part(Expectations):
         if self.choices.speed and act.due is None:
             act.due = now + act.pause / self.choices.speed
         due = act.due or 0.0
+        reason = self.precedent(act) if self.precedent is not None and due <= now else ""
+        if reason:
+            self.wake = now + GLANCE
+            return reason
         if act.message and self.choices.rate:
             due = max(due, self._next_message)
             if due <= now:
@@ -368,8 +376,9 @@ class Part(Expectations):
         return helped
 
     def hurry(self) -> None:
-        """What is waited for is late: a client's messages do not wait for outcomes any more."""
+        """What is waited for is late: messages do not wait for outcomes, nor for other clients."""
         self.eager = True
+        self.precedent = None
 
     def divided(self, act: Act) -> tuple[object, object]:
         """What an act is about, cut into what can be sent now and what waits; None: all waits."""

@@ -59,12 +59,15 @@ class Player:
         self.strict = strict
         self.watch: Callable[[], None] | None = None
         """Called after something has come, while another conversation may be the one meant."""
+        self.turned: Callable[[], None] | None = None
+        """Called whenever something may have been played, for those who wait for it."""
         self.received: list[bytes] = []
         """What has come, and what was sent, as long as there is a watch."""
         self.sent = bytearray()
         self._moves = -1
-        self._moved_at = 0.0
-        self._loosened = self._warned = False
+        self.moved_at = 0.0
+        self._loosened = self.late = False
+        """`late`: it was reported what is waited for, and that has not come since."""
 
     async def run(self) -> None:
         """Play to the end."""
@@ -81,6 +84,8 @@ class Player:
                 break
             if not self.keep_patience(now):
                 break
+            if self.turned is not None:
+                self.turned()
             if not await self.listen(self.pause(now)):
                 break
         await self.hang_up(self.part.over or "fin")
@@ -143,10 +148,10 @@ class Player:
         """Do something about silence that lasts too long; whether there is a way on."""
         part = self.part
         if part.moves != self._moves or part.wake_for_time:
-            self._moves, self._moved_at = part.moves, now
-            self._loosened = self._warned = False
+            self._moves, self.moved_at = part.moves, now
+            self._loosened = self.late = False
             return True
-        silence = now - self._moved_at
+        silence = now - self.moved_at
         if silence >= QUIET and part.hasten():
             part.wake = now
         if silence >= GRACE and not self._loosened:
@@ -157,16 +162,16 @@ class Player:
             return True
         waits_for = part.waits_for()
         silence -= part.recorded_pause / (part.choices.speed or 1.0)
-        if silence >= self.patience.warn and not self._warned:
-            self._warned = True
+        if silence >= self.patience.warn and not self.late:
+            self.late = True
             self.report(f"waiting: {waits_for}")
             part.hurry()
             part.wake = now
         if silence < self.patience.end:
             return True
         self.report(f"gave up after {silence:.0f} s: {waits_for}")
-        self._moved_at = now
-        self._warned = False
+        self.moved_at = now
+        self.late = False
         part.wake = now
         return part.give_up()
 

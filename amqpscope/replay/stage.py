@@ -14,6 +14,7 @@ from amqpscope.protocols.protocol import HEADER_SIZE
 from amqpscope.protocols.replay import Part
 from amqpscope.protocols.replay_acts import Choices
 from amqpscope.protocols.replay_differences import Divergence
+from amqpscope.replay.order import Order, Place
 from amqpscope.replay.outcome import Outcome
 from amqpscope.replay.player import Patience, Player
 from amqpscope.replay.recorded import Recorded
@@ -131,32 +132,24 @@ class ClientStage(Stage):
                 return
 
     async def run_once(self) -> None:
-        """Each conversation begins when those are over that were over when it began."""
-        ends: dict[int, asyncio.Task[None]] = {}
-        begins = self.settings.conversations[0].begin
-        for recorded in self.settings.conversations:
-            before = [
-                ends[each.number]
-                for each in self.settings.conversations
-                if each.number in ends and each.end < recorded.begin
-            ]
-            speed = self.settings.choices.speed
-            pause = (recorded.begin - begins) / NANOSECONDS / speed if speed else 0.0
-            ends[recorded.number] = asyncio.create_task(self.play(recorded, before, pause))
-        results = await asyncio.gather(*ends.values(), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
+        """Each conversation begins when that was played which was recorded before it began."""
+        choices, clock = self.settings.choices, asyncio.get_running_loop().time
+        conversations = sorted(self.settings.conversations, key=lambda each: each.frames[0].number)
+        for recorded in conversations:
+            self.prepare(recorded, CLIENT)
+        order, start = Order(conversations, list(self._prepared.values())), clock()
+        for place in order.places:
+            if choices.speed:
+                pause = (place.recorded.begin - conversations[0].begin) / NANOSECONDS
+                await asyncio.sleep(max(0.0, start + pause / choices.speed - clock()))
+            await order.turn_of(place)
+            if order.failed:
+                break
+            order.begin(place, asyncio.create_task(self.play(place, order)))
+        await order.end()
 
-    async def play(
-        self, recorded: Recorded, before: list[asyncio.Task[None]], pause: float
-    ) -> None:
+    async def play(self, place: Place, order: Order) -> None:
         """Connect and play one conversation."""
-        if before:
-            await asyncio.wait(before)
-        elif pause > 0:
-            await asyncio.sleep(pause)
-        self.prepare(recorded, CLIENT)
         try:
             reader, writer = await asyncio.wait_for(self.connect(), FIRST)
         except TimeoutError:
@@ -167,9 +160,10 @@ class ClientStage(Stage):
             raise ReplayError(f"{self.host}:{self.port}: {error}") from None
         except OSError as error:
             raise ReplayError(f"{self.host}:{self.port}: {plain_reason(error)}") from None
-        player = self.player(recorded, CLIENT, reader, writer)
+        player = self.player(place.recorded, CLIENT, reader, writer)
+        order.connected(place, player)
         await player.run()
-        self.outcomes.append(Outcome.of(recorded.number, player.part))
+        self.outcomes.append(Outcome.of(place.recorded.number, player.part))
 
     async def connect(self) -> tuple[Reader, Writer]:
         """A connection to the server."""
