@@ -44,9 +44,16 @@ def split(batch: bytes, show_secrets: bool) -> list[BodyPart]:
                     start=section.start,
                     stop=section.stop,
                 )
-                for part in parts(bytes(value), show_secrets)
+                for part in parts(bytes(value), show_secrets) or unread(bytes(value))
             ]
     return found
+
+
+def unread(octets: bytes) -> list[BodyPart]:
+    """What a batch has in the place of a message, as it is, where no section can be read in it."""
+    if not octets or walk(octets)[0]:
+        return []
+    return [BodyPart(octets, "", 0, 0, "", "not a message")]
 
 
 def parts(message: bytes, show_secrets: bool) -> list[BodyPart]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kit.body_talk import TEXT
+from kit.body_talk import ATTACHED, BATCH, TEXT, TRANSFER
 
 
 @pytest.fixture
@@ -40,6 +40,17 @@ def test_bodies_are_written_and_never_over_others(written):
     assert code == 2
     assert said == "0 bodies written, 5 skipped: the file exists already"
     assert again == files
+
+
+def test_what_a_batch_has_in_the_place_of_a_message_is_written_as_it_is(
+    opened, amqpscope, tmp_path
+):
+    batch = f'{TRANSFER.format(0)} message-format={BATCH} | data(b"no message")'
+    path = opened(f"{ATTACHED}\n{batch}\n")
+    done = amqpscope("read", path, "--bodies", tmp_path / "out")
+    assert done.stdout.startswith("1 body written to ")
+    (written,) = (tmp_path / "out").iterdir()
+    assert written.read_bytes() == b"no message"
 
 
 def test_a_filter_chooses_messages_by_any_of_their_frames(written, amqpscope, root, tmp_path):
