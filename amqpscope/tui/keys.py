@@ -19,8 +19,8 @@ SHOWN: Final = (
 """Those that the line at the bottom names."""
 OTHERS: Final = (
     ("s",                    "ask('search')", "Search: text in a line or its octets"),
-    ("n",                    "next(1)",       "Next match; without a search, next finding"),
-    ("N",                    "next(-1)",      "Previous match, or finding"),
+    ("n",                    "next(1)",       "Next match, else the next error or warning"),
+    ("N",                    "next(-1)",      "Previous match, else error or warning"),
     ("r",                    "refusal(1)",    "Next refusal: an error or rejection by a peer"),
     ("R",                    "refusal(-1)",   "Previous refusal"),
     ("m",                    "mark",          "Mark this frame, or take the mark away"),
