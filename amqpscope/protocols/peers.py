@@ -101,6 +101,14 @@ class PeerView:
         """A frame that no model has seen."""
         raise NotImplementedError
 
+    def lacks_room(self, frame: Frame) -> bool:
+        """Whether a frame has to wait: its receiver has room for it again only later, because of
+        what a fault has put in."""
+        return False
+
+    def waive_room(self, frame: Frame) -> None:
+        """Do not let a frame wait for room any more, nor those of its link that follow."""
+
     def translate(self, frame: Frame) -> list[Output]:
         """What is sent in the place of a frame that passes."""
         return [Output(1 - frame.sender, frame.raw)]

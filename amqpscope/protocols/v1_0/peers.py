@@ -34,6 +34,36 @@ class Peers(PassingPeers):
         self.inserted = 0
         """Transfers that were put in."""
 
+    def lacks_room(self, frame: Frame) -> bool:
+        """Whether a transfer has to wait for credit, or for a window, that a fault has used up."""
+        named = self.link_of_transfer(frame)
+        if named is None:
+            return False
+        session, link = named
+        if session.lacks_window(frame.sender):
+            return True
+        return link.delivery is None and link.lacks_credit
+
+    def waive_room(self, frame: Frame) -> None:
+        """Do not let a transfer wait any more, nor those that follow."""
+        named = self.link_of_transfer(frame)
+        if named is not None:
+            named[0].promised[frame.sender] = named[1].promised = None
+
+    def link_of_transfer(self, frame: Frame) -> tuple[Session, Link] | None:
+        """The session and link of a transfer that its receiver still awaits, or else nothing."""
+        side, unit = frame.sender, cast(Unit, frame.unit)
+        body = unit.body
+        if not isinstance(body, Transfer) or unit.faults or self.closed:
+            return None
+        session = self.session_of(side, unit.channel)
+        if session is None or any(session.gone) or any(session.ended) or session.parked[side]:
+            return None
+        link = session.link_of(side, body.handle)
+        if link is None or link.sender != side or link.withheld:
+            return None
+        return None if any(link.gone) or any(link.detached) else (session, link)
+
     def transfer_of(self, frame: Frame, what: str) -> tuple[Session, Link, Transfer]:
         """The session and link of a transfer that a fault takes out."""
         unit = cast(Unit, frame.unit)
@@ -262,3 +292,5 @@ def require_credit(link: Link, messages: int) -> None:
     """Refuse to put in a message that the receiver does not take."""
     if link.remaining < messages:
         raise CannotApplyError(f"the receiver of link {link.name!r} takes no more messages now")
+    if link.session.room_of(link.sender) < messages:
+        raise CannotApplyError("the receiver's window takes no more transfers now")

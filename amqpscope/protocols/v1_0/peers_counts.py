@@ -120,6 +120,7 @@ def fit(session: Session, side: int, raw: bytes) -> list[bytes]:
     body, cut = cast(Transfer, unit.body), len(raw) - over - LONGER
     if cut <= unit.payload:
         return [raw]
+    session.promise(side)
     session.hidden[side] -= 1
     first = rebuild(raw[:cut], unit, field_changes(body, {"more": True}))
     rest = Transfer(handle=body.handle, settled=body.settled, more=body.more)
@@ -153,7 +154,8 @@ def finish_delivery(link: Link, body: Transfer) -> list[Output]:
             outputs.append(Output(sender, flow, forged=True))
     link.delivery, link.withheld, link.answer = None, False, None
     link.owes_answer, link.copied, link.parts = False, False, []
-    if copied and parts and link.remaining and not link.gone[sender]:
+    room = link.remaining and session.room_of(sender) >= len(parts)
+    if copied and parts and room and not link.gone[sender]:
         outputs += insert_delivery(link, parts, copied_tag(parts[0]))
     return outputs
 
@@ -167,6 +169,8 @@ def copied_tag(raw: bytes) -> bytes:
 def insert_delivery(link: Link, parts: list[bytes], tag: bytes) -> list[Output]:
     """Put in a delivery of our own, under the next number that is legal."""
     session, sender = link.session, link.sender
+    link.promise()
+    session.promise(sender)
     number = session.maps[sender].insert(session.next_delivery(sender))
     outputs = []
     for at, raw in enumerate(parts):

@@ -31,6 +31,9 @@ class Link:
         """By how much it is ahead of what the receiver counts."""
         self.credit: tuple[int, int] | None = None
         """The receiver's newest delivery-count and link-credit."""
+        self.promised: int | None = None
+        """The delivery-count up to which the sender had credit before the proxy put a message in,
+        and may go on until it knows of that."""
         self.named_count: int | None = None
         """The newest delivery-count that the proxy has named to the sender in a flow of its own."""
         self.delivery: int | None = None
@@ -63,6 +66,19 @@ class Link:
             return 0
         ahead = distance(self.count - self.hidden, self.credit[0])
         return min(max(0, ahead + self.credit[1]), WRAP - 1)
+
+    def promise(self) -> None:
+        """Note how far the sender may go, before a message is put in."""
+        limit = self.count + self.remaining
+        if self.promised is None or distance(self.promised, limit) > 0:
+            self.promised = limit % WRAP
+
+    @property
+    def lacks_credit(self) -> bool:
+        """Whether a message of the sender was promised credit that the proxy has used up."""
+        if self.promised is None or self.remaining:
+            return False
+        return distance(self.count, self.promised) > 0
 
     def attach(self, side: int, body: Attach) -> None:
         """Note that a peer attaches a link."""
@@ -103,6 +119,9 @@ class Session:
         """The incoming and outgoing windows that each peer announced last."""
         self.received: list[int | None] = [None, None]
         """The next-incoming-id that each peer announced with its window, as it counts."""
+        self.promised: list[int | None] = [None, None]
+        """The transfer-id up to which the window had room for each peer, before the proxy put
+        transfers in."""
         self.named_ids: list[int | None] = [None, None]
         """The newest next-incoming-id that each peer's partner was sent, as the partner counts."""
         self.forged = [False, False]
@@ -148,6 +167,27 @@ class Session:
         """The next delivery-id of a peer, as it counts."""
         newest = self.serials[side].newest
         return 0 if newest is None else newest + 1
+
+    def room_of(self, side: int) -> int:
+        """How many transfers of a peer its partner's window takes at present."""
+        received = self.received[1 - side]
+        if received is None:
+            received = self.first_outgoing[side]
+        used = distance(received, self.next_outgoing[side] - self.hidden[side])
+        return max(0, self.windows[1 - side][0] - used)
+
+    def promise(self, side: int) -> None:
+        """Note how far a peer may go, before transfers are put in."""
+        limit, promised = self.next_outgoing[side] + self.room_of(side), self.promised[side]
+        if promised is None or distance(promised, limit) > 0:
+            self.promised[side] = limit % WRAP
+
+    def lacks_window(self, side: int) -> bool:
+        """Whether a transfer of a peer was promised room that the proxy has used up."""
+        promised = self.promised[side]
+        if promised is None or self.room_of(side):
+            return False
+        return distance(self.next_outgoing[side], promised) > 0
 
     def window_for(self, side: int) -> tuple[int, int]:
         """The next-incoming-id and incoming-window of a peer, as its partner counts.

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from amqpscope.analysis import Step
 from amqpscope.protocols.peers import CannotApplyError, Output, Written
@@ -33,6 +33,13 @@ HANDSHAKE: Final = 10.0
 """Seconds that RabbitMQ gives a client to open a connection; nothing on the wire says so."""
 
 
+class Wait(NamedTuple):
+    """A frame that waits until its receiver has room for it."""
+
+    frame: Frame
+    until: float
+
+
 class Gate:
     """What one peer sends while a frame of it may wait for a decision."""
 
@@ -42,10 +49,17 @@ class Gate:
         """What is to be done after that, and with how many octets."""
         self.size = 0
         """Octets that wait behind it."""
+        self.wait: Wait | None = None
+        """For room at the receiver."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether something waits, so that what comes has to wait behind it."""
+        return self.held is not None or self.wait is not None
 
     def in_turn(self, size: int, action: Callable[[], None]) -> None:
         """Do something with octets of the peer now, or when its frame was decided on."""
-        if self.held is None:
+        if not self.closed:
             action()
         else:
             self.behind.append((size, action))
@@ -53,14 +67,14 @@ class Gate:
 
     def go_on(self) -> None:
         """Do what waits, up to the next frame that is held."""
-        while self.behind and self.held is None:
+        while self.behind and not self.closed:
             size, action = self.behind.popleft()
             self.size -= size
             action()
 
     def clear(self) -> None:
         """Nothing waits any more."""
-        self.held = None
+        self.held = self.wait = None
         self.behind.clear()
         self.size = 0
 

@@ -20,6 +20,7 @@ from amqpscope.proxy.faults.fault import Fault
 from amqpscope.proxy.faults.held import Gate, Held
 from amqpscope.proxy.faults.lane import FOR_EVER, Lane
 from amqpscope.proxy.faults.quick import MOST_HELD, is_skipped, may_be_quick, take_frames
+from amqpscope.proxy.faults.room import lacks_room, pass_waiting, wait_for_room
 from amqpscope.proxy.faults.scope import NO_SCOPE
 from amqpscope.proxy.faults.websocket import WebSocket
 from amqpscope.stream.framer import Frame
@@ -110,6 +111,8 @@ class FaultLayer:
     @property
     def waiting(self) -> bool:
         """Whether octets wait that will be passed on by themselves."""
+        if any(gate.wait is not None for gate in self.gates):
+            return True
         return any(not lane.empty and not lane.stalled for lane in self.lanes)
 
     @property
@@ -208,6 +211,7 @@ class FaultLayer:
 
     def pump(self) -> None:
         """Pass on what is due."""
+        pass_waiting(self)
         now = time.monotonic()
         if self.wake_at <= now:
             self.wake_at = FOR_EVER
@@ -225,6 +229,7 @@ class FaultLayer:
             self.disconnect()
         due = min(self.lanes[CLIENT].due(), self.lanes[SERVER].due())
         due = min(due, self.closing_at or FOR_EVER)
+        due = min(due, *(FOR_EVER if each.wait is None else each.wait.until for each in self.gates))
         if due < self.wake_at and not self.over:
             self.wake_at = due
             self.connection.call_later(max(0.0, due - now))
@@ -299,7 +304,7 @@ class FaultLayer:
             self.split()
         del stream.waiting[:size]
         stream.offset += size
-        if self.gates[side].held is None:
+        if not self.gates[side].closed:
             self.pass_frame(step, fault, self.received_at)
         else:
             act = partial(self.pass_frame, step, fault, self.received_at)
@@ -308,6 +313,9 @@ class FaultLayer:
     def pass_frame(self, step: Step, fault: Fault | None, received: int) -> None:
         """Let a frame whose turn it is pass, or the fault that was chosen for it act."""
         frame = step.frame
+        if lacks_room(self, frame):
+            wait_for_room(self, frame, partial(self.pass_frame, step, fault, received))
+            return
         if fault is not None and fault.action.kind == "hold":
             if self.faults.holds(fault):
                 self.hold(fault, step, received)
@@ -443,6 +451,11 @@ class FaultLayer:
                 del self.faults.held[held.number]
                 self.connection.report(
                     f"the connection ended: {held.name}, held as {held.number}, was not passed on"
+                )
+            elif gate.wait is not None and gate.size:
+                self.connection.report(
+                    f"the connection ended: {gate.size:,} octets that waited for their receiver's "
+                    "room were not passed on"
                 )
             gate.clear()
         self.faults.idle.discard(self)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from amqpscope.analysis import Step
 from amqpscope.proxy.faults.acting import view
+from amqpscope.proxy.faults.room import lacks_room, wait_for_room
 from amqpscope.proxy.faults.scope import Scope
 from amqpscope.stream.framer import Frame
 
@@ -130,4 +131,7 @@ def look_at(layer: FaultLayer, side: int, offset: int, raw: bytes) -> list[Step]
 
 def pass_decoded(layer: FaultLayer, frame: Frame) -> None:
     """Let a frame pass that no fault can match."""
-    layer.send_all(frame, view(layer).translate(frame), "")
+    if lacks_room(layer, frame):
+        wait_for_room(layer, frame, partial(pass_decoded, layer, frame))
+    else:
+        layer.send_all(frame, view(layer).translate(frame), "")

@@ -168,7 +168,7 @@ class Sender(MessagingHandler):
 
     def on_sendable(self, event):
         self.begun = self.begun or time.perf_counter()
-        while self.left and event.sender.credit:
+        while self.left and event.sender.credit > 0:  # proton's is negative when it was reduced
             event.sender.send(self.message)
             self.left -= 1
 

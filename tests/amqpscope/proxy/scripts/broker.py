@@ -36,7 +36,8 @@ class Broker(MessagingHandler):
 
     def dispatch(self, address):
         for link in self.receivers[address]:
-            while self.waiting[address] and link.credit and link.state & Endpoint.REMOTE_ACTIVE:
+            # Where a flow takes back credit that was used already, proton's is negative.
+            while self.waiting[address] and link.credit > 0 and link.state & Endpoint.REMOTE_ACTIVE:
                 link.send(self.waiting[address].popleft())
 
     def on_link_error(self, event):
