@@ -135,7 +135,7 @@ def test_what_is_wrong_is_shown_with_its_place_and_the_frame_waits_still(wire):
     for action, frame, reason in [
         ("edit", "transfer[0] handle=x", "^"),
         ("edit", "", "expected a frame"),
-        ("edit", "basic.ack[1] delivery-tag=1", "no frame of this connection's protocol"),
+        ("edit", "basic.ack[1] delivery-tag=1", "is not a frame of this connection's protocol"),
         ("edit", "amqp-value(" + "[" * 20_000, "^"),
         ("edit", "x" * 70_000, "at most 65,536 characters"),
         ("exploded", "", "expected an action"),
