@@ -37,8 +37,6 @@ from dissectors.wire import DAMAGED, MORE
 NANOSECONDS: Final = 1e9
 CATCH_UP: Final = 0.1
 """Seconds of a rate that may be made up for when a message was late."""
-GLANCE: Final = 0.002
-"""Seconds between looks at what other connections have played."""
 UNWRITABLE: Final = (CannotApplyError, ValueError, OverflowError, TypeError, KeyError)
 """What goes wrong where a damaged value is to be encoded."""
 
@@ -267,7 +265,6 @@ class Part(Expectations):
         due = act.due or 0.0
         reason = self.precedent(act) if self.precedent is not None and due <= now else ""
         if reason:
-            self.wake = now + GLANCE
             return reason
         if act.message and self.choices.rate:
             due = max(due, self._next_message)

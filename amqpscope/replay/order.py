@@ -39,6 +39,10 @@ class Place:
         """Who plays it, once it is connected."""
         self.cleared = 0
         """Up to which frame all has been played on the other connections."""
+        self.wanted = 0
+        """Up to which frame it has to have been, for what is sent next."""
+        self.waiting: set[Place] = set()
+        """Those that wait for this one."""
 
     def has_to_play(self, number: int) -> bool:
         """Whether something recorded before a frame is still to be played."""
@@ -60,6 +64,8 @@ class Order:
         """One of them could not be played at all: the others need not begin."""
         self.setup = sorted(number for part in parts for number in setup_frames(part))
         """The frames that messages wait for."""
+        self._moved_at = 0.0
+        """When something was played last on any of them."""
         self._moved = asyncio.Event()
         """Something was played since it was last looked at."""
 
@@ -73,18 +79,28 @@ class Order:
     def begin(self, place: Place, task: asyncio.Task[None]) -> None:
         """Take a conversation that begins now."""
         place.task = task
-        task.add_done_callback(self.take_end)
+        task.add_done_callback(partial(self.take_end, place))
 
-    def take_end(self, task: asyncio.Task[None]) -> None:
+    def take_end(self, place: Place, task: asyncio.Task[None]) -> None:
         """One of them is over."""
         self.failed = self.failed or task.cancelled() or task.exception() is not None
+        self.take_turn(place)
+
+    def take_turn(self, place: Place) -> None:
+        """Something may have been played: let those go on who wait for nothing more of it."""
         self._moved.set()
+        if place.player is not None:
+            self._moved_at = max(self._moved_at, place.player.moved_at)
+        for other in [each for each in place.waiting if not place.has_to_play(each.wanted)]:
+            place.waiting.remove(other)
+            if other.player is not None:
+                other.player.nudge()
 
     def connected(self, place: Place, player: Player) -> None:
         """Take the player of a conversation that is connected."""
         place.player = player
         if len(self.places) > 1:
-            player.turned = self._moved.set
+            player.turned = partial(self.take_turn, place)
             player.part.precedent = partial(self.precedent, place)
 
     def precedent(self, place: Place, act: Act) -> str:
@@ -97,16 +113,14 @@ class Order:
             return ""
         for other in self.places:
             if other is not place and other.has_to_play(number):
-                self.keep_patience(place)
+                place.wanted = number
+                other.waiting.add(place)
+                if place.player is not None:
+                    # It has patience as long as any of them goes on.
+                    place.player.moved_at = max(place.player.moved_at, self._moved_at)
                 return f"what precedes it on connection {other.recorded.number}"
         place.cleared = number
         return ""
-
-    def keep_patience(self, place: Place) -> None:
-        """A connection that waits for others has patience as long as one of them goes on."""
-        players = [each.player for each in self.places if each.player is not None]
-        if place.player is not None:
-            place.player.moved_at = max(player.moved_at for player in players)
 
     async def end(self) -> None:
         """Wait for the end of all, and pass on why one could not be played."""

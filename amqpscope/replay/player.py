@@ -64,6 +64,8 @@ class Player:
         self.received: list[bytes] = []
         """What has come, and what was sent, as long as there is a watch."""
         self.sent = bytearray()
+        self._limit: asyncio.Timeout | None = None
+        """How long it listens."""
         self._moves = -1
         self.moved_at = 0.0
         self._loosened = self.late = False
@@ -115,13 +117,15 @@ class Player:
         """Take what comes within a time; whether the live peer goes on."""
         try:
             # Not wait_for, which would make a task for each read.
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as self._limit:
                 octets = await self.reader.read(READ)
         except TimeoutError:
             return True
         except (ConnectionError, OSError):
             self.lose_peer("rst")
             return False
+        finally:
+            self._limit = None
         if not octets:
             self.lose_peer("fin")
             return False
@@ -137,6 +141,11 @@ class Player:
         if self.watch is not None:
             self.watch()
         return True
+
+    def nudge(self) -> None:
+        """Look at once what can be sent, without waiting for what may come."""
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(0.0)
 
     def lose_peer(self, reason: str) -> None:
         """The live peer has ended TCP."""
