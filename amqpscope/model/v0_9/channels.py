@@ -10,10 +10,13 @@ from amqpscope.model.v0_9 import messages
 from amqpscope.model.v0_9.channel import Channel, Request
 from amqpscope.model.v0_9.connection import Connection
 from amqpscope.model.v0_9.event import Event
+from amqpscope.model.v0_9.refusal import FINE
 from dissectors.v0_9.codec import Method
 
 MAX_CLOSED: Final = 1024
 """Channels that are remembered after they are closed."""
+MAX_REFUSED: Final = 100
+"""Those closed for a fault that are remembered although their number was opened again."""
 
 
 def channel_of(event: Event, number: int, opens: bool) -> Channel:
@@ -68,6 +71,9 @@ def open_channel(event: Event, method: Method) -> None:
     channel.generation = 0 if before is None else before.generation + 1
     if before is not None:
         remember(event.connection, before)
+        if any(close is not None and close.code >= FINE for close in before.closes):
+            event.connection.refused.append(before)
+            del event.connection.refused[:-MAX_REFUSED]
     channel.ask(event.peer, Request(method, event.mark, method.plan.replies))
     channel.sent[event.peer][method.plan.code] = event.mark
     event.connection.channels[number] = channel

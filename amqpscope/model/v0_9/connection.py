@@ -178,6 +178,8 @@ class Connection(Subject):
         self.channels: dict[int, Channel] = {}
         self.closed: dict[int, Channel] = {}
         """The last channel of each number that is closed."""
+        self.refused: list[Channel] = []
+        """Channels that were closed for a fault and whose number was opened again, the newest."""
         self.transacted = [0, 0, 0]
         """Transactions that were committed, rolled back, and ended in doubt."""
         self.start: Method | None = None

@@ -46,6 +46,9 @@ def held_channels(number: int, model: Connection) -> Iterator[Held]:
     for _, channel in sorted(model.channels.items()):
         yield from held_channel(number, model, channel)
         yield from held_consumers(number, model, channel)
+    for channel in model.refused:
+        for held in held_channel(number, model, channel):
+            yield held._replace(name=f"{held.name} of frame {channel.mark.frame}")
     for place, channel in sorted(model.closed.items()):
         if place in model.channels:
             continue

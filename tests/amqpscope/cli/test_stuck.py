@@ -2,6 +2,8 @@
 
 import json
 
+from kit.talks_v0_9 import OPENED
+
 
 def stuck(amqpscope, *arguments):
     done = amqpscope("stuck", *arguments)
@@ -23,6 +25,27 @@ def test_a_refusal_comes_with_the_finding_that_explains_it(amqpscope, root):
     assert "refused: channel 2, connection 1, client -> server" in text
     assert "406 PRECONDITION_FAILED - unknown delivery tag 99, frame 23" in text
     assert "Probable cause: A09-BAS-10 in frame 21" in text
+
+
+def test_each_refusal_of_a_channel_number_that_is_opened_again_is_shown(amqpscope, recorded):
+    again = "client: channel.close-ok[1]\nclient: channel.open[1]\nserver: channel.open-ok[1]\n"
+    text = stuck(
+        amqpscope,
+        recorded(
+            OPENED
+            + 'server: channel.close[1] reply-code=404 reply-text="NOT_FOUND"\n'
+            + again
+            + 'server: channel.close[1] reply-code=406 reply-text="PRECONDITION_FAILED"\n'
+            + again
+        ),
+    )
+    refused = [line for line in text.splitlines() if line.startswith("  refused: ")]
+    assert {line.partition(",")[0] for line in refused} == {
+        "  refused: channel 1 of frame 8",
+        "  refused: channel 1 of frame 12",
+    }
+    assert "Channel closed by the server: 404 NOT_FOUND, frame 10" in text
+    assert "Channel closed by the server: 406 PRECONDITION_FAILED, frame 14" in text
 
 
 def test_of_what_is_over_it_says_who_ended_it_and_what_held_it_until_then(amqpscope, root):
