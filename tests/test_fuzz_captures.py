@@ -86,10 +86,10 @@ def damage(data, changes):
 def read(path, options):
     """What is printed; raises what reading should not raise."""
     out, told = io.StringIO(), []
-    begun = time.monotonic()
+    begun = time.process_time()
     look = Look(width=80, colour=True)
     code = print_frames((str(path),), options, look, out, told.append)
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
     assert code in {0, 2}
     assert all("\n" not in line for line in told)
     if options.form == "jsonl":

@@ -9,9 +9,18 @@ import sys
 import time
 
 PATIENCE = 30
+SCREENS = {
+    # key  what its screen shows once it is whole
+    "1": "number 1, text hello",
+    "2": "topic",
+    "3": "put news number 1",
+    "4": "An ok names a put that was sent before.",
+    "5": "TCP closed by client",
+    "6": "C→S news",
+}
 
 
-async def show_screens(path, keys="123456"):
+async def show_screens(path):
     """Press the keys of the screens, one after the other, and print what each shows."""
     from amqpscope.tui.app import Scope
     from amqpscope.tui.opening import OpenedCapture, ReaderProcess
@@ -26,14 +35,12 @@ async def show_screens(path, keys="123456"):
         end = time.monotonic() + PATIENCE
         while not (app.store.done and app.frame) and time.monotonic() < end:
             await pilot.pause(0.05)
-        for key in keys:
+        for key, words in SCREENS.items():
             await pilot.press(key)
-            await pilot.pause()
-            shown, end = "", time.monotonic() + PATIENCE
-            while (now := text()) != shown and time.monotonic() < end:
-                shown = now
-                await pilot.pause(1)
-            print(f"{shown}\n\f", end="")
+            end = time.monotonic() + PATIENCE
+            while words not in text() and time.monotonic() < end:
+                await pilot.pause(0.1)
+            print(f"{text()}\n\f", end="")
 
 
 def rows(path, *, keep):

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from amqpscope.capture.write import CaptureWriter, ConnectionWriter
+from kit.toy_session import SCREENS
 
 START, MILLISECOND = 1_700_000_000_000_000_000, 1_000_000
 HEADER = b"TOY1\0\0\0\1"
@@ -171,14 +172,11 @@ def test_it_is_among_what_a_port_can_be_read_as(amqpscope, environment):
 
 
 def test_it_is_on_every_screen(session):
-    frames, state, ladder, findings, stuck, stats = session("screens").split("\f")[:6]
-    assert "number 1, text hello" in frames
-    assert 'protocol: 0x544f5931 = "TOY1"' in frames
-    assert "topic" in state
-    assert "put news number 1" in ladder
-    assert "An ok names a put that was sent before." in findings
-    assert "TCP closed by client" in stuck
-    assert "C→S news" in stats
+    screens = session("screens").split("\f")
+    for shown, words in zip(screens, SCREENS.values(), strict=False):
+        assert words in shown
+    assert 'protocol: 0x544f5931 = "TOY1"' in screens[0]
+    assert len(screens) > len(SCREENS)
 
 
 def test_its_state_is_kept_between_the_batches_of_a_stream(session):
