@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import click
 
+from amqpscope.report.columns import wrap
 from amqpscope.wording import reason_of
 
 if TYPE_CHECKING:
@@ -49,8 +50,17 @@ def silence() -> None:
 
 
 def complain(message: str) -> None:
-    """One line on standard error."""
-    click.echo(f"amqpscope: {message}", err=True)
+    """One line on standard error; a terminal gets it broken between words."""
+    for line in wrap(f"amqpscope: {message}", error_width()):
+        click.echo(line, err=True)
+
+
+def error_width() -> int:
+    """The columns of the terminal that standard error is; 0 when it goes elsewhere."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return 0
 
 
 def try_to_complain(message: str) -> None:
@@ -72,10 +82,7 @@ def pager_width() -> int:
     said = os.environ.get("COLUMNS", "")
     if said.isdigit():
         return int(said)
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError):
-        return 0
+    return error_width()
 
 
 def use_colours(wish: str, terminal: bool) -> bool:

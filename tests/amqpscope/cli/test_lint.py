@@ -318,6 +318,11 @@ def test_on_a_terminal_there_is_colour_and_no_line_is_too_wide(bad, tmp_path):
     assert max(map(len, plain.splitlines())) <= 50
 
 
+def test_on_a_terminal_a_notice_is_broken_between_words(tmp_path):
+    shown = on_terminal("lint", "some.pcapng", columns=30, cwd=tmp_path)
+    assert shown.splitlines()[:2] == ["amqpscope: some.pcapng: no", "such file or directory"]
+
+
 def test_on_a_terminal_many_captures_have_a_bar_which_goes_away(bad, good, tmp_path):
     shown = on_terminal("lint", "-j", "1", "--statistics", bad, good, columns=80, cwd=tmp_path)
     assert re.search(r"checking .*/2", shown)
