@@ -201,8 +201,9 @@ def addresses(report: Report) -> Iterator[str]:
         yield from heading("top addresses")
     for each in report["addresses"]:
         name = printable(each["address"]) or "(none)"
+        deliveries = "delivery" if each["deliveries"] == 1 else "deliveries"
         yield (
-            f"{each['deliveries']:8,} deliveries {size(each['octets']):>9}"
+            f"{each['deliveries']:8,} {deliveries:10} {size(each['octets']):>9}"
             f" by the {each['sender']:6} {name}"
         )
         outcomes = ", ".join(f"{count:,} {name}" for name, count in each["outcomes"].items())
