@@ -9,8 +9,10 @@ def reason_of(error: OSError) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """`1 packet`, `2 packets`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """`1 packet`, `2 packets`, `2 deliveries`."""
+    if number == 1:
+        return f"{number:,} {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{number:,} {noun}s"
 
 
 def no_amqp(packets: int) -> str:

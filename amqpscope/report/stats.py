@@ -18,14 +18,15 @@ from amqpscope.protocols.ending_words import full_words
 from amqpscope.protocols.words import printable, seconds, size
 from amqpscope.report.endings import ended_object
 from amqpscope.stream.types import CLIENT, PEERS, SERVER
+from amqpscope.wording import plural
 from dissectors.secrets import clean_name
 
 
 class Words(NamedTuple):
     """What the numbers of a link, or of what stands for one, are called."""
 
-    deliveries: str
-    transfers: str
+    delivery: str
+    transfer: str
     presettled: str
     settled: str
     credit: str
@@ -34,16 +35,14 @@ class Words(NamedTuple):
 
 
 WORDS: Final = {
-    "link": Words("deliveries", "transfers", "sent settled", "settled", "out of credit",
+    "link": Words("delivery", "transfer", "sent settled", "settled", "out of credit",
                   "not settled"),
-    "exchange": Words("messages", "body frames", "", "confirmed", "blocked", "without confirm"),
-    "queue": Words("messages", "body frames", "without ack", "acked", "prefetch reached",
+    "exchange": Words("message", "body frame", "", "confirmed", "blocked", "without confirm"),
+    "queue": Words("message", "body frame", "without ack", "acked", "prefetch reached",
                    "not acked"),
 }  # fmt: skip
 """By kind of place."""
-USUAL_WORDS: Final = Words(
-    "messages", "frames", "sent settled", "settled", "held up", "not settled"
-)
+USUAL_WORDS: Final = Words("message", "frame", "sent settled", "settled", "held up", "not settled")
 
 
 def words_for(link: LinkNumbers) -> Words:
@@ -127,7 +126,7 @@ def link_lines(link: LinkNumbers, title: str) -> Iterator[str]:
     address = f"  {printable(link.address)}" if other else ""
     kind = "" if link.name or link.kind == "link" else f"{link.kind} "
     yield f"  {kind}{title}{address}  (sent by the {link.sender})"
-    parts = [f"{link.deliveries} {words.deliveries}", f"{link.transfers} {words.transfers}"]
+    parts = [plural(link.deliveries, words.delivery), plural(link.transfers, words.transfer)]
     parts.append(size(link.bytes))
     parts += [f"{count} {name}" for name, count in link.outcomes.most_common()]
     if link.presettled:
