@@ -70,7 +70,7 @@ def test_blocking_stalls_what_is_published(numbers):
 def test_the_text_speaks_of_messages_acks_and_prefetch(numbers):
     told = "\n".join(connection_lines(numbers(TALK)[0], 0))
     assert "containers c 1 -> RabbitMQ 3.13.0" in told
-    assert "1 messages, 1 body frames, 5 B, 1 confirmed" in told
+    assert "1 message, 1 body frame, 5 B, 1 confirmed" in told
     assert "acked after p50" in told
     assert "prefetch reached once, 1 s in all" in told
 
