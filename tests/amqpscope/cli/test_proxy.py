@@ -212,7 +212,7 @@ def test_traffic_goes_on_when_nobody_reads_the_output(proxy, talk):
     os.close(writer)
     os.close(reader)
     hold(run.address)
-    run.wait_for("nobody reads the output any more; traffic goes on")
+    run.wait_for("nobody reads the output any more; traffic continues")
     hold(run.address)
     assert run.end() == 0
 

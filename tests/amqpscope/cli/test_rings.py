@@ -214,7 +214,7 @@ def test_tls_that_goes_on_in_the_next_file_is_decrypted(show, root, tmp_path):
         (("read", "--ring", "none.pcap"), "none.pcap: no such file or directory"),
         (("read", "--ring", "-"), "-: a ring consists of files, and this is none"),
         (("read", "--as-given", "x"), "--as-given is about the files of a --ring"),
-        (("read", "--follow", "--ring", "empty"), "--ring wants complete files"),
+        (("read", "--follow", "--ring", "empty"), "--ring needs complete files"),
         (("state", "a", "b"), "Got unexpected extra argument (b)"),
         (("ladder", "--ring", "one", "two"), "these are several rings, expected one: one, two"),
     ],
