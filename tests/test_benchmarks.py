@@ -6,6 +6,7 @@ import sys
 
 from kit import TESTS
 from kit.benchmarks.__main__ import losses, show_against
+from kit.proxy.brokers import rabbitmq  # noqa: F401 - a fixture
 
 
 def test_quick_run_prints_its_table(tmp_path):
@@ -43,6 +44,14 @@ def test_what_faults_cost_is_printed_as_ratios():
     table = subprocess.check_output(command, text=True, timeout=100, stderr=subprocess.DEVNULL)
     assert table.count("1.00x") >= 2
     assert "a fault that watches and never acts" in table
+
+
+def test_what_faults_cost_pika_is_printed_beside_that(rabbitmq):  # noqa: F811
+    port = str(rabbitmq.port)
+    command = [sys.executable, TESTS, "benchmarks.faults", "--quick", "--rabbitmq", port]
+    table = subprocess.check_output(command, text=True, timeout=100, stderr=subprocess.DEVNULL)
+    assert table.count("1.00x") >= 3
+    assert "messages of pika" in table
 
 
 def test_keeping_prints_a_line_for_each_protocol():
