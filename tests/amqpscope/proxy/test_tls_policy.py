@@ -258,7 +258,7 @@ def test_bad_files_are_told_at_the_start(tmp_path, options, line):
 
 @pytest.mark.parametrize("name", [".", "a..b", "x" * 64, "ü" * 70])
 def test_a_name_that_tls_cannot_ask_for_is_told_at_the_start(name):
-    with pytest.raises(TlsError, match="is no host name"):
+    with pytest.raises(TlsError, match="is not a host name"):
         TlsPolicy(TlsOptions(upstream_tls=True, upstream_host="b", sni=name))
 
 

@@ -128,7 +128,7 @@ def test_an_upstream_that_speaks_first_is_heard_from_its_first_octet(relay, serv
     [
         (lambda port: HttpProxy(port, b"HTTP/1.1 407 No\r\n\r\n"), "http", "it answers 407 No"),
         (lambda port: HttpProxy(port, b"SSH-2.0\r\n\r\n"), "http", "it does not answer as an HTTP"),
-        (SocksProxy, "socks5", "it wants a login that we have not"),
+        (SocksProxy, "socks5", "it asks for a login"),
         (lambda port: SocksProxy(port, login=False, reply=5), "socks5", "connection refused"),
         (lambda port: SocksProxy(port, login=False, reply=77), "socks5", "error 77"),
         (lambda port: lambda peer: peer.recv(3), "socks5", "it closed the connection"),

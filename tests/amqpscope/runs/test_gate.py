@@ -139,7 +139,7 @@ def test_an_analysis_that_was_killed_is_no_pass(proxy, broker):
     os.kill(run.child(), signal.SIGKILL)
     run.wait_for("the analysis ended by signal 9")
     assert run.end() == 2
-    run.wait_for("made again from the recording")
+    run.wait_for("starts again from the recording")
 
 
 def test_an_analysis_that_is_asked_to_end_goes_on(proxy, broker):
