@@ -185,11 +185,10 @@ def test_findings_that_rest_on_a_fault_name_it_and_fail_nothing(wire, amqpscope)
     assert done.returncode == 0
     document = json.loads(done.stdout)
     found = document["findings"]
-    # On a busy machine it may be a suspicion: what crossed on the wire is then less clear.
-    assert ("LNK-005", "client", "astray") in {
-        (each["rule"], each["peer"], each.get("fault")) for each in found
+    errors = [each for each in found if each["severity"] == "error"]
+    assert {(each["rule"], each["peer"], each["fault"]) for each in errors} >= {
+        ("LNK-005", "client", "astray")
     }, found
-    assert all(each["fault"] for each in found if each["severity"] == "error")
     assert document["summary"]["error"] == 0
     text = amqpscope("lint", path).stdout
     assert "because of fault astray" in text
